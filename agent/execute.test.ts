@@ -224,7 +224,7 @@ test("closes a file that others could read, with a warning", async (t) => {
   assert.equal(await write(0o600), undefined);
 });
 
-test("spaces a write beside config.json like one of config.json, but not a removal", async (t) => {
+test("delays a repeated write of another file like one of config.json, but not a removal", async (t) => {
   const { effects, history, file } = place(t);
   const delivery = { ...configJson, write: () => Promise.resolve() };
   const found = configJson.read(dirname(file));

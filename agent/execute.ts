@@ -68,7 +68,7 @@ async function apply(step: ToApply, effects: Effects): Promise<void> {
     await write(step.plan, step.found, effects);
   } catch (error) {
     const { former, plan } = step;
-    // Files beside config.json are written first, so they would already be changed.
+    // The agent writes files beside config.json first, so these would already be changed.
     if (former !== undefined && plan.first === undefined && isForbidden(error)) {
       await restoreJournal(under(effects, nodeFiles.folder), former.journal);
       effects.history.unwritable = false;
@@ -78,7 +78,7 @@ async function apply(step: ToApply, effects: Effects): Promise<void> {
   }
 }
 
-/** Done in one action. An agent that ended between two would leave its folder behind. */
+/** Done in one action. If an agent ended between the two, it would leave its folder behind. */
 async function clean({ plan, found }: ToClean, effects: Effects): Promise<void> {
   try {
     // The new file is staged there.
@@ -155,7 +155,7 @@ function warning({ plan: { left }, found: { now } }: ToApply): string | undefine
   return formatLine(codes.readableByOthers, `mode ${now.mode.toString(8)}`);
 }
 
-/** Whether anything is put in place. Removing files does not provoke another writer. */
+/** Whether any file is put in place. Removing files does not provoke another writer. */
 function writes({ file, kept, first, last }: Rewrite): boolean {
   return first !== undefined || last !== undefined || !(kept || "absent" in file);
 }

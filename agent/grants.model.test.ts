@@ -144,7 +144,7 @@ function settle(pod: Pod): Step {
   return last;
 }
 
-test("takes only what is granted or served, keeps what it has proved, and restarts once for one content", () => {
+test("takes only granted or served content, keeps proved content, and restarts once for each content", () => {
   fc.assert(
     fc.property(history(calm), (happened) => {
       const pod = new Pod(false);

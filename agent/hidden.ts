@@ -1,7 +1,8 @@
 /**
  * The first container of an agent's pod. It searches once for credential files that a new
  * config.json would hide from the kubelet, and records their paths, never their contents. It always
- * exits 0, because the pod waits for it. The agent reports what this container could not read.
+ * exits 0, because the pod waits for it. The agent later reports the files that this container
+ * could not read.
  */
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

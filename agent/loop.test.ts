@@ -18,7 +18,7 @@ function round(next: () => Promise<Step> | Step, change: Partial<Round> = {}): R
   };
 }
 
-test("makes one more look for any number of hints during a run", async () => {
+test("checks once more for any number of hints during a run", async () => {
   const stop = new AbortController();
   const loop = new Loop(stop.signal, () => performance.now());
   let looks = 0;
@@ -34,7 +34,7 @@ test("makes one more look for any number of hints during a run", async () => {
   assert.equal(looks, 2);
 });
 
-test("makes one run at a time: the next look waits for the action", async () => {
+test("runs one round at a time: the next round waits for the action", async () => {
   const stop = new AbortController();
   const loop = new Loop(stop.signal, () => performance.now());
   const seen: string[] = [];
@@ -72,7 +72,7 @@ test("releases resources shared between steps before a wait, and only then", asy
   assert.deepEqual(seen, ["look", "look", "look", "idle"]);
 });
 
-test("ends the loop with 1 after a step that gives up, reported and executed; not after a failed step", async () => {
+test("ends the loop with 1 after a step that gives up is reported and executed, but not after a failed step", async () => {
   const loop = new Loop(new AbortController().signal, () => performance.now());
   const order: string[] = [];
   const journal = {} as never;

@@ -1,6 +1,6 @@
 /**
- * The agent's loop: look, decide, act, wait. One run at a time. Any number of hints cause one more
- * look.
+ * The agent's loop: observe, decide, act, wait. Only one round runs at a time. Any number of hints
+ * cause one more round.
  */
 import { exitCodes } from "#contract/names.ts";
 import type { Code, Step } from "./facts/step.ts";
@@ -12,7 +12,7 @@ export type Round = Readonly<{
   report: (step: Step) => void;
   /** Executes the step. */
   act: (step: Step) => Promise<void>;
-  /** The step for a look or an action that failed. */
+  /** The step after a failed round or a failed action. */
   failed: (error: unknown) => Step;
   /** Releases resources shared between steps, before a pause. */
   idle: () => void;
@@ -21,7 +21,7 @@ export type Round = Readonly<{
 /** The longest pause, in milliseconds, between two attempts at an operation that fails. */
 const longestBackOff = 30_000;
 /**
- * The shortest time, in milliseconds, between two looks that are caused by hints. The first look is
+ * The shortest time, in milliseconds, between two rounds that hints cause. The first round is
  * immediate. Without this limit, a program that writes its own entry 90 times a second would cost a
  * sixth of a core.
  */
@@ -41,7 +41,8 @@ export class Loop {
   /** `clock`: milliseconds that never jump. */
   constructor(stop: AbortSignal, clock: () => number) {
     this.#stop = stop;
-    // One listener for all pauses: a signal made per pause would stay in this one's list for ever.
+    // One listener serves all pauses. If each pause created its own signal, these would stay in
+    // this signal's list for ever.
     stop.addEventListener("abort", () => this.#end());
     this.#clock = clock;
   }
@@ -57,7 +58,7 @@ export class Loop {
     while (!this.#stop.aborted) {
       // A hint that arrives during the work ends the next wait at once.
       this.#isHinted = false;
-      // Do not keep the step: it may hold 20 MiB, which the next look needs.
+      // Do not keep the step. It may hold 20 MiB, which the next round needs.
       const { again, code, exit } = await this.#once(round);
       if (exit !== undefined) return exit;
       const pause = this.#pause(again, code);

@@ -34,7 +34,7 @@ async function startOf(t: TestContext, hiddenFiles: string): Promise<string[]> {
   return codes;
 }
 
-test("logs at the start that no files are searched for, where the cluster does not allow it", async (t) => {
+test("logs at the start that it does not search for files if the cluster does not allow it", async (t) => {
   for (const [hiddenFiles, count] of [
     ["Skip", 1],
     ["Look", 0],

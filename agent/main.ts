@@ -118,8 +118,8 @@ async function serve(config: Config): Promise<number> {
     },
     report: (step) => {
       const taken = probe.taken();
-      // Also if the kubelet must see the agent unready first, because it cannot while the port is
-      // taken.
+      // This is also true if the kubelet must first see the agent NotReady, because it cannot while
+      // another process has the port.
       const asks = step.ready || step.code === codes.unseen;
       status.report(
         asks && taken !== undefined ? wait(codes.portTaken, step.again, taken) : step,
@@ -128,7 +128,7 @@ async function serve(config: Config): Promise<number> {
     },
     act: async (step) => {
       if (step.action === "end") word.mark(step.word, observer.observed);
-      // The first change on this node. The look was made without the lock, so it must be repeated.
+      // The first change on this node. This round ran without the lock, so it must be repeated.
       if (changesNode(step) && !lock.held) return void (await lock.acquire(true));
       const outcome = await act(step, { config, systemd, history, delivery, lock });
       if (step.action === "give up") word.mark("failed", observer.observed);
@@ -143,7 +143,7 @@ async function serve(config: Config): Promise<number> {
   return code;
 }
 
-/** Whether the step changes the node, which requires the lock. */
+/** Whether the step changes the node. Such a step requires the lock. */
 function changesNode({ action }: Step): boolean {
   return action !== "wait" && action !== "nothing" && action !== "end";
 }

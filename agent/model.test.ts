@@ -63,7 +63,7 @@ function play(
   }
 }
 
-test("H20: a withdrawal leaves the node as it was before us, with a running kubelet, whatever happened before", () => {
+test("H20: restores the node's state from before us in a withdrawal, with a running kubelet, whatever happened before", () => {
   fc.assert(
     fc.property(history, ends, (happened, { restart, state }) => {
       const node = new FakeNode();

@@ -213,7 +213,7 @@ test("writes a deleted journal again, with what the node had before us", { skip 
   assert.equal(node.file, theirs);
 });
 
-test("removes a withdrawn credential again that another program restores", { skip }, async (t) => {
+test("removes a withdrawn credential again when another program restores it", { skip }, async (t) => {
   const place = new Place(t);
   const { node } = place;
   await place.rests();
@@ -232,7 +232,7 @@ test("removes a withdrawn credential again that another program restores", { ski
 });
 
 test(
-  "removes a credential that another program restores after a withdrawal and a new change",
+  "removes a credential again when another program restores it after a withdrawal and a new change",
   { skip },
   async (t) => {
     const place = new Place(t);
@@ -343,7 +343,7 @@ const change = (place: Place, revision: number, asked: Parameters<NodeDirectory[
 };
 
 test(
-  "keeps the node's own entry that a withdrawal restored, also where ours was the same once",
+  "keeps the node's own entry that a withdrawal restored, even if ours was once the same",
   { skip },
   async (t) => {
     const place = new Place(t);
@@ -370,7 +370,7 @@ test(
 );
 
 test(
-  "keeps what the owner writes by hand after a withdrawal, also with an entry that was ours",
+  "keeps an owner's manual edit after a withdrawal, even with an entry that was ours",
   { skip },
   async (t) => {
     const place = new Place(t);
@@ -388,7 +388,7 @@ test(
 );
 
 test(
-  "takes a copy out again that is older than the last change before the withdrawal",
+  "removes our entries from a restored copy that is older than the last change before the withdrawal",
   { skip },
   async (t) => {
     const place = new Place(t);
@@ -405,7 +405,7 @@ test(
 );
 
 test(
-  "keeps the node's own entry in an old copy that comes back, also where ours was the same later",
+  "keeps the node's own entry in a restored old copy, even if ours was the same later",
   { skip },
   async (t) => {
     const place = new Place(t);
@@ -428,7 +428,7 @@ test(
 );
 
 test(
-  "restores the node's own entry that ours equalled more changes ago than are remembered",
+  "restores the node's own entry even if ours equalled it before all remembered changes",
   { skip },
   async (t) => {
     const place = new Place(t);
@@ -445,7 +445,7 @@ test(
 );
 
 test(
-  "leaves nothing behind after any step, when it takes a copy out that came back",
+  "leaves nothing behind after any step of removing entries from a restored copy",
   { skip },
   async (t) => {
     for (const before of [undefined, JSON.stringify({ auths: { "b.io": own } })]) {
@@ -470,7 +470,7 @@ test(
 );
 
 test(
-  "takes a withdrawn credential out that came back right before the next change",
+  "removes a withdrawn credential that was restored right before the next change",
   { skip },
   async (t) => {
     const place = new Place(t);

@@ -53,7 +53,7 @@ export class Observer {
     this.#past = readPast(inputs.config.podDirectory);
   }
 
-  /** The observations of the last look. */
+  /** The observations of the last round. */
   get observed(): Observed {
     return this.#observed;
   }
@@ -81,7 +81,7 @@ export class Observer {
     const grant = await this.#readings.grant();
     const alone = await acquire();
     const read: JournalReading = alone ? await this.#readings.journal() : { kind: "none" };
-    // We do not know what another agent has done since.
+    // Another agent may have changed the node since.
     if (!alone || read.kind === "newer") this.#journal = undefined;
     const journal = read.kind === "none" ? (this.#journal ?? read) : read;
     const vanished = journal !== read;
@@ -156,7 +156,10 @@ export class Observer {
     return restart === "Never" || (await this.#inputs.healthz());
   }
 
-  /** Keeps what was read only while there is nothing to do, because a change needs the memory. */
+  /**
+   * Keeps the content of files only while there is nothing to do, because a change needs the
+   * memory.
+   */
   #remember(facts: Facts, step: Step): Step {
     const { grant, journal } = facts;
     const known = journal.kind === "journal" ? journal.journal : undefined;
@@ -187,7 +190,10 @@ export class Observer {
     this.#past = savePast(this.#inputs.config.podDirectory, { ...this.#past, copies });
   }
 
-  /** What the withdrawal has given back is the node's own, even if ours once had the same value. */
+  /**
+   * The entries that the withdrawal has restored are the node's own, even if ours once had the same
+   * values.
+   */
   #keepPast({ file }: Facts): void {
     const { owned } = this.#journal?.journal ?? {};
     if (owned === undefined || !isFound(file)) return;

@@ -39,7 +39,7 @@ function restartSlowly(node: FakeNode, probationSeconds: number): void {
 }
 
 for (const probationSeconds of [5, 180, 600])
-  test(`an agent that restarts as slowly as it may is in time, with a probation of ${probationSeconds} s`, () => {
+  test(`is in time for an agent that restarts as slowly as allowed, with a probation of ${probationSeconds} s`, () => {
     for (const isLast of ["up", "failed"] as const) {
       const node = granted(probationSeconds);
       const from = node.clock;

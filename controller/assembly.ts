@@ -104,7 +104,7 @@ export type Reconciler = RemovalContext &
   Readonly<{
     /** The source of this run's policy, requests and agents. */
     policyReading: PolicyReading;
-    /** The same cluster without informers. */
+    /** The same cluster, but without informers. */
     live: Cluster;
     original: (OriginalPlace & Readonly<{ name: string }>) | undefined;
     extras: Extras;

@@ -204,7 +204,7 @@ test("uses the API server's clock, however much ours differs", async (t) => {
 
 const policy = { rollout: { probation: "1s" } };
 
-test("ends with one line before it stands for the Lease when the API server refuses the policy", async (t) => {
+test("ends with one line, before it tries to get the Lease, if the API server refuses the policy", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "gps-policy-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const api = new EmptyCluster(false);
@@ -217,7 +217,7 @@ test("ends with one line before it stands for the Lease when the API server refu
   assert.deepEqual([api.tried, api.holders.size], [[policy], 0]);
 });
 
-test("waits for the CRD before it stands for the Lease, because the defaults are not the policy", async (t) => {
+test("waits for the CRD before it tries to get the Lease, because the defaults are not the policy", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "gps-policy-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const api = new EmptyCluster(false);

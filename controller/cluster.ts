@@ -78,7 +78,7 @@ export type ServedCluster = Readonly<{
 export function openCluster({ config, log, metrics, end, leave }: Options): ServedCluster {
   const asked = (method: string, status: number) =>
     metrics.requests.inc({ method, status: String(status) });
-  // The clock of the served cluster, because its times are compared.
+  // The clock of the served cluster, because we compare times of that cluster.
   const clock = new ServerClock();
   const now = () => clock.now();
   const seconds = () => performance.now() / 1000;
@@ -147,7 +147,8 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
         log.warn({ error: message }, "the API server cannot be used; it will be retried");
       const starting = async () => {
         const image = await retryUntilAnswered(() => imageOf(config, home), { failed });
-        // Before it stands for the Lease: the controller that works now keeps its own policy.
+        // This happens before the controller tries to get the Lease, so that a running controller
+        // keeps its own policy.
         await retryUntilAnswered(() => tryPolicy(served, declares), { failed, awaitsCrd: true });
         return image;
       };

@@ -66,7 +66,7 @@ test("declares the policy once, and again after a change by others", async () =>
   assert.deepEqual(fake.sent, [policy, policy]);
 });
 
-test("without a policy, releases what an earlier one declared, and writes nothing else", async () => {
+test("releases without a policy the fields that an earlier policy declared, and writes nothing else", async () => {
   const people = object({ managementState: "Paused" }, { [plugin]: state, "kubectl-edit": {} });
   const fake = new Fake();
   assert.equal((await fake.declarer({})(people)).object, people);
@@ -118,7 +118,7 @@ for (const [what, wanted, theirs, found] of [
     assert.deepEqual([problems, fake.sent.length], [lines, found.length === 0 ? 1 : 0]);
   });
 
-test("leaves other tools' names out of the report if they may not be shown", () => {
+test("leaves out other tools' names in the report if they may not be shown", () => {
   const [line] = conflicts(policy, object({}, { "\u001b[31m": state }));
   assert.match(line ?? "", /and by "another tool"$/);
 });

@@ -1,8 +1,8 @@
 /**
  * The installer's policy (`--policy`), declared in GlobalPullSecret's spec by server-side apply.
- * Only the holder of the Lease declares it, so the policy is that of the controller which follows
- * it: an old pod that starts again during an upgrade does not overwrite the new policy, and a pod
- * that stays after a rollback brings back its own.
+ * Only the holder of the Lease declares it, so the policy always belongs to the controller that
+ * follows it. An old pod that starts again during an upgrade does not overwrite the new policy, and
+ * a pod that stays after a rollback restores its own policy.
  */
 import type { V1ManagedFieldsEntry } from "@kubernetes/client-node";
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
@@ -19,7 +19,10 @@ const managementState = ["spec", "managementState"] as const;
 /** Seconds until a declaration that the API server refused is sent again. */
 const pauseSeconds = 30;
 
-/** Our declaration may not change what these declare: the plugin's state is judged by `isHeld`. */
+/**
+ * Our declaration may not change the fields that these managers declare, except the plugin's state,
+ * which `isHeld` judges.
+ */
 const ours = [policyManager, pluginManager];
 
 /** The object as it is after the declaration. */
@@ -36,7 +39,7 @@ function isHeld({ metadata, spec }: GlobalPullSecret): boolean {
   return state !== "Managed" && isDeclaredBy(pluginManager, metadata, managementState);
 }
 
-/** The part of the policy to declare: without the state that the plugin holds. */
+/** The part of the policy to declare. It leaves out the state while the plugin holds it. */
 export function wantedFor(
   policy: GlobalPullSecretSpec,
   live: GlobalPullSecret,
@@ -46,7 +49,7 @@ export function wantedFor(
   return others;
 }
 
-/** One sentence for each field of the policy that another tool declares, such as Git. */
+/** One sentence for each field of the policy that another tool, such as Git, declares. */
 export function conflicts(
   wanted: GlobalPullSecretSpec,
   { metadata }: GlobalPullSecret,
@@ -61,7 +64,9 @@ export function conflicts(
   });
 }
 
-/** The body of an apply. Without fields it releases those that an earlier one declared. */
+/**
+ * The body of an apply. An apply without fields releases the fields that an earlier apply declared.
+ */
 const bodyOf = (spec: GlobalPullSecretSpec, metadata: object): object => ({
   apiVersion: "globalpullsecret.io/v1alpha1",
   kind: "GlobalPullSecret",
@@ -70,9 +75,9 @@ const bodyOf = (spec: GlobalPullSecretSpec, metadata: object): object => ({
 });
 
 /**
- * Asks the API server whether it would take the policy, and writes nothing. Rejects with one line
- * about the policy if it would not, and with the ApiError if that is not known. A 404 means that
- * the CRD is missing.
+ * Asks the API server whether it would accept the policy, and writes nothing. Rejects with one line
+ * about the policy if the API server refuses it, and with the ApiError if the answer is unknown. A
+ * 404 means that the CRD is missing.
  */
 export async function tryPolicy(cluster: Cluster, policy: GlobalPullSecretSpec): Promise<void> {
   if (Object.keys(policy).length === 0) return;
@@ -92,7 +97,7 @@ function refusalOf({ detail, message }: ApiError): string {
   return `--policy: the API server refuses it: ${why}; correct it (with Helm: the value policy)`;
 }
 
-/** Creates the object with the policy, unless there is one. */
+/** Creates the object with the policy, unless the object exists. */
 export const createDeclared = (
   cluster: Cluster,
   policy: GlobalPullSecretSpec,
@@ -103,8 +108,8 @@ export const createDeclared = (
   });
 
 /**
- * Returns a function that declares the policy in the object as it is read. One request follows each
- * change by others, and none follows our own.
+ * Returns a function that declares the policy in the given object. One request follows each change
+ * by others, and none follows our own.
  */
 export function policyDeclarer(
   cluster: Cluster,
@@ -151,7 +156,7 @@ const entriesOf = ({ metadata }: GlobalPullSecret): readonly V1ManagedFieldsEntr
 
 const isPolicys = ({ manager }: V1ManagedFieldsEntry): boolean => manager === policyManager;
 
-/** Changes with the spec and with its owners, not with the status. */
+/** This text changes when the spec or its owners change, but not when the status changes. */
 function stampOf(object: GlobalPullSecret): string {
   const { uid, generation } = object.metadata;
   const owners = entriesOf(object).map(({ manager, operation, fieldsV1 }) => [

@@ -79,5 +79,5 @@ const table: readonly (readonly [
   ["no runtime", "r.example/gps:1", `r.example/gps@${digest}`, "", "r.example/gps:1"],
 ];
 for (const [sentence, written, imageID, runtime, expected] of table)
-  test(`${sentence}: agents run ${expected === written ? "what is written" : "the digest"}`, () =>
+  test(`${sentence}: agents run ${expected === written ? "the image as written" : "the digest"}`, () =>
     assert.equal(byDigest(written, imageID, runtime), expected));

@@ -51,7 +51,7 @@ test("runs the controller's own image by digest, with its pull secrets", async (
   assert.deepEqual(await asked(running, "me"), expected);
 });
 
-test("waits for a digest that is not reported yet", async () => {
+test("waits until the digest is reported", async () => {
   const starting = clusterWith(pod(""), pod(""), pod(`r.example/gps@${digest}`));
   assert.equal((await asked(starting, "me")).image, `r.example/gps@${digest}`);
 });

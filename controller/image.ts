@@ -7,17 +7,18 @@ import type { AgentImage } from "./objects/agent.ts";
 import type { ControllerConfig } from "./policy/config.ts";
 import { repositoryOf } from "#pullsecret/registry/image.ts";
 
-/** Seconds to wait for an answer. A busy server is reported soon, and the caller asks again. */
+/** Seconds to wait for an answer. We report a busy server soon, and the caller asks again. */
 const answer = { seconds: 5 };
 
 /**
- * The agents' image and its pull secrets. With `--agent-image`, both come from flags. No pod is
- * read, so the right to do so is not needed. Without it, the image is that of the controller's own
- * pod (POD_NAME): one image with two entry points, so an upgrade of the Deployment also upgrades
- * the agents. It is written by digest if the runtime reports a digest that every node can pull. The
- * pull secrets are the pod's own, unless flags name others, because the agents run in the same
- * namespace. Agents of a guest run in another cluster, which does not have these pull secrets. For
- * a guest the image stays as written, because a digest needs the right to read nodes.
+ * The agents' image and its pull secrets. With `--agent-image`, both come from flags. The
+ * controller then reads no pod, and does not need the right to do so. Without this flag, the image
+ * is that of the controller's own pod (POD_NAME): one image with two entry points, so an upgrade of
+ * the Deployment also upgrades the agents. It is written by digest if the runtime reports a digest
+ * that every node can pull. The pull secrets are the pod's own, unless flags name others, because
+ * the agents run in the same namespace. Agents of a guest run in another cluster, which does not
+ * have these pull secrets. For a guest the image stays as written, because a digest needs the right
+ * to read nodes.
  */
 export async function imageOf(config: ControllerConfig, cluster: Cluster): Promise<AgentImage> {
   const given = config.installed.agent.pod.imagePullSecrets;
@@ -85,8 +86,8 @@ async function runtimeOf(cluster: Cluster, node: string): Promise<string> {
  * able to pull the digest (docs/inside/decisions/image-digest.md):
  *
  * - It is already written by digest.
- * - The runtime reports the image's own id, which no registry knows, or a digest of another
- *   repository, as for images that were loaded by hand.
+ * - The runtime reports the image's own id, which registries do not know, or a digest of another
+ *   repository. This happens for images that were loaded by hand.
  * - The runtime is not containerd. Only containerd is known to report the digest that was pulled,
  *   which covers all platforms. CRI-O may report the digest of one platform.
  */

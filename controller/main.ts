@@ -9,7 +9,10 @@ import { createMetrics } from "./status/metrics.ts";
 import { openLog } from "#program/log.ts";
 import { serve } from "#program/server.ts";
 
-/** The container's termination message. Outside a pod there is no such file, and none is made. */
+/**
+ * The container's termination message. Outside a pod this file does not exist, and we do not create
+ * it.
+ */
 function lastWords(text: string): void {
   process.stderr.write(`${text}\n`);
   try {

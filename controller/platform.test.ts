@@ -16,7 +16,7 @@ function setUp() {
   return { state, ask };
 }
 
-test("detects an operator that owns the nodes' pull secrets within five minutes, and its end within half a minute", async () => {
+test("detects an operator that owns the nodes' pull secrets within five minutes, and its removal within half a minute", async () => {
   const { state, ask } = setUp();
   assert.equal(await ask(), undefined);
   state.groups.push("machineconfiguration.openshift.io");

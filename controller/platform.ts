@@ -18,8 +18,8 @@ const pauseSeconds = { found: 30, absent: 300 };
 
 /**
  * An API group of the other operator's platform, or undefined. Discovery only requires
- * authentication. If even that is denied, the answer is undefined. Rejects until the API server has
- * answered once.
+ * authentication. If discovery is denied as well, the result is undefined. Rejects until the API
+ * server has answered once.
  */
 export function platformClock(
   cluster: Cluster,

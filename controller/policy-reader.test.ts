@@ -159,7 +159,7 @@ test("warns when the object cannot be created although the CRD exists, and retri
   assert.equal(fake.made, 2);
 });
 
-test("waits at most a minute for a deleted or refused object when the clock is set back by a year", async () => {
+test("waits at most a minute for a deleted or refused object even if the clock is set back by a year", async () => {
   const year = 365 * 24 * 3600;
   const fake = new Fake();
   fake.seconds = 50 * year;

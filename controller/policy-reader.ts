@@ -1,7 +1,7 @@
 /**
  * Reads the one GlobalPullSecret for each run, and creates it if it is missing. Of its spec the
- * controller writes only the fields of the installer's `--policy`, so users who declare the others
- * find them as they declared them, even without the fields that they removed.
+ * controller writes only the fields of the installer's `--policy`, so users who declare the other
+ * fields see exactly what they declared, including removals of fields.
  */
 import type { Logger } from "pino";
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
@@ -43,15 +43,15 @@ type Options = Readonly<{
 }>;
 
 /**
- * Seconds before reading again an object that can be neither read nor created. Its watch may show
- * it earlier.
+ * Seconds before reading again an object that can be neither read nor created. The object's watch
+ * may show a change earlier.
  */
 const pauseSeconds = 30;
 
 /**
  * Seconds during which a deleted object may be created again (`kubectl replace --force`, another
  * CRD). Applying the defaults in between could restart kubelets. Also, if a user deletes everything
- * and a withdrawn object goes first, the credential must not come back in between.
+ * and a withdrawn object is deleted first, the credential must not return in between.
  */
 const missingSeconds = 30;
 
@@ -70,7 +70,7 @@ export function policyReader({ cluster, installed, declares, log, now }: Options
 
   async function declared(): Promise<DeclaredObject> {
     const time = now().getTime();
-    // If the clock was set back, a pause of half a minute must not become one of a year.
+    // If the clock was set back by a year, a pause of half a minute must not last a year.
     pausedUntil = Math.min(pausedUntil, time + pauseSeconds * 1000);
     if (time < pausedUntil) return "absent";
     again = undefined;
@@ -120,7 +120,7 @@ export function policyReader({ cluster, installed, declares, log, now }: Options
       if (error.status === 409) return "absent";
       pausedUntil = now().getTime() + pauseSeconds * 1000;
       if (error.status === 404) return "absent";
-      // The CRD exists, but the object was refused. No watch shows when that ends.
+      // The CRD exists, but the object was refused. No watch shows when the refusal ends.
       again = { seconds: pauseSeconds };
       log.warn({ error: error.message }, "GlobalPullSecret cluster could not be created");
       return "absent";
@@ -140,7 +140,7 @@ export function policyReader({ cluster, installed, declares, log, now }: Options
         again: sooner(again, given?.again),
       };
     },
-    /** Called when the watch has shown something. */
+    /** Called after each event of the watch. */
     hint() {
       pausedUntil = 0;
     },

@@ -378,7 +378,7 @@ for (const [what, lost] of [
   ["the DaemonSet and the Secret", [owned.daemonSet, owned.global]],
   ["all but the state", Object.values(owned).filter((path) => path !== owned.state)],
 ] as const)
-  test(`H21: when someone deleted ${what}, a withdrawal still waits for the nodes`, async () => {
+  test(`H21: still waits for the nodes in a withdrawal when someone deleted ${what}`, async () => {
     const on = await deployed(0);
     for (const path of lost) on.objects.delete(path);
     on.withdraw();
@@ -407,7 +407,7 @@ test("rotates the original during the grace period, and restores what someone de
   assert.equal(on.objects.has(owned.serviceAccount), true);
 });
 
-test("brings nothing back when a Secret is created again but broken while it is being withdrawn", async () => {
+test("restores nothing when a broken Secret is created during its withdrawal", async () => {
   const on = await deployed(0);
   on.withdraw();
   await on.look();
@@ -462,7 +462,7 @@ test("changes nothing when an extra is created again within the grace period", a
   assert.equal(on.state().absentSince.size, 0);
 });
 
-test("removes an extra at once that the policy no longer names, and forgets it", async () => {
+test("removes an extra at once when the policy no longer names it, and forgets it", async () => {
   const on = await withExtras(30);
   on.sources("high=2");
   await on.converge();
@@ -486,7 +486,7 @@ test("keeps the product while an extra supplies entries, without additional-pull
   assert.equal(on.objects.has(owned.global), false);
 });
 
-test("deploys an extra alone, but lets one that was never valid neither deploy nor delay a withdrawal", async () => {
+test("deploys for an extra alone, but an extra that was never valid neither deploys anything nor delays a withdrawal", async () => {
   const alone = start(30);
   alone.sources("low=1");
   alone.extra("low", of("low.example", "low:1"));
@@ -559,7 +559,7 @@ test("holds a change of the Secret during a pause, but completes a withdrawal th
   assert.equal(on.objects.has(owned.global), false);
 });
 
-test("records Withdrawn before the nodes are asked, because the next leader may be unable to read it", async () => {
+test("records Withdrawn before it grants the release, because the next leader may be unable to read the spec", async () => {
   const on = await deployed(3600);
   on.manage("Withdrawn");
   await on.look();

@@ -80,13 +80,13 @@ async function run(whole: Reconciler): Promise<Again | undefined> {
       ...samePriorities(policy.sources),
       ...judged.warnings,
     ],
-    // A withdrawal that a pause holds is still to come, even if it was due long ago.
+    // A withdrawal that a pause holds has not begun, even if it was due long ago.
     withdrawsAt: held ? absence?.begins : beginsOf(absence),
   };
   try {
     return sooner(await serve(reconciler, snapshot, verdict, absences), later);
   } finally {
-    // The nodes come first. An Event before the change would delay all of them.
+    // The nodes come first. If Events came before the change, they would delay all nodes.
     await report.verdict(verdict, snapshot);
   }
 }

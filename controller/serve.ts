@@ -41,8 +41,8 @@ export async function serve(
 }
 
 /**
- * True during a pause if nothing was in force, or if it has been withdrawn. Then nothing is
- * created.
+ * True during a pause if no content was in force, or if the content has been withdrawn. Then
+ * nothing is created.
  */
 function isHeldByPause({ policy }: Reconciler, { global, state }: Snapshot): boolean {
   if (policy.managementState !== "Paused") return false;

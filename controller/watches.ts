@@ -8,8 +8,8 @@ import { follow } from "#kube/watch/watch.ts";
 import { statusManager } from "./status/status-writer.ts";
 
 /**
- * Milliseconds. A CRD that is installed later is noticed within half a minute. Its absence is
- * logged once a minute.
+ * Milliseconds. If the CRD is installed later, the controller notices it within half a minute. Its
+ * absence is logged once a minute.
  */
 const [longestPause, warnEvery] = [30_000, 60_000];
 
@@ -43,8 +43,8 @@ export function watchOver(
 
 /**
  * Follows GlobalPullSecret. Only changes by others start a run, not our own writes of its status.
- * After a failure every list starts a run, because an object that has come back looks the same as a
- * missing CRD: no object.
+ * After a failure, every list starts a run, because a missing object and a missing CRD look the
+ * same.
  */
 export function watchPolicy(
   { live, target, informer }: Followable,

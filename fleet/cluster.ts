@@ -17,8 +17,8 @@ import { Contest } from "#kube/contested-client.ts";
 const longestPause = 30_000;
 
 /**
- * Shortest pause, in milliseconds, before a refused write is repeated. A refusal does not end
- * sooner.
+ * Shortest pause, in milliseconds, before a refused write is repeated. A refusal lasts at least as
+ * long.
  */
 const shortestRetry = 5000;
 
@@ -47,7 +47,7 @@ export class FleetCluster {
   #refusal: { of: Wanted; why: string; own: boolean; times: number; next: number } | undefined;
   #writing = false;
   readonly #contest = newContest();
-  /** Whether to take over a Secret with this owner's mark, or with none. */
+  /** Whether to take over a Secret that has this owner's mark, or no mark. */
   mayAdopt: (mark: string | undefined) => boolean = () => false;
 
   constructor({ connect, ...options }: Options) {
@@ -82,8 +82,8 @@ export class FleetCluster {
   }
 
   /**
-   * Milliseconds after which to check again even if nothing happens: to repeat a write that was
-   * refused or had no answer, or to end a warning. All pauses use a monotonic clock.
+   * Milliseconds after which to check again even if nothing happens. The next check repeats a write
+   * that was refused or had no answer, or ends a warning. All pauses use a monotonic clock.
    */
   again(): readonly number[] {
     const now = performance.now();
@@ -97,7 +97,7 @@ export class FleetCluster {
     return this.#connection.excess === undefined ? undefined : sentence("excess");
   }
 
-  /** Compares the cluster with this content, or with none. */
+  /** Compares the cluster with this content. Without content, it compares with an empty cluster. */
   there(content: Wanted, owner: string): There {
     const { transport } = this.#options;
     const objects = this.#objects();
@@ -151,8 +151,8 @@ export class FleetCluster {
   }
 
   /**
-   * Why this content, or its removal, was refused, whether for the cluster's own reasons, and in
-   * how many milliseconds to try again.
+   * Why the cluster refused this content or its removal, whether for its own reasons, and in how
+   * many milliseconds to try again.
    */
   refusal(wanted: Wanted): Readonly<{ why: string; own: boolean; wait: number }> | undefined {
     const one = this.#refusal;
@@ -307,8 +307,8 @@ class Mutated extends Error {}
 
 /**
  * How often one content, or its removal, may be written to a cluster. Five repairs in a row are
- * normal. A cluster that always needs more than one a minute keeps undoing them. As a canary it
- * would block all others, and writes would follow each other without a pause.
+ * normal. If a cluster always needs more than one repair a minute, something there keeps undoing
+ * them. As a canary, such a cluster would block all others, and we would write without a pause.
  */
 const writes = { perSecond: 1 / 60, atOnce: 5 };
 

@@ -31,7 +31,7 @@ export type Run = Readonly<{
 export class FleetClusters {
   readonly #options: Options;
   readonly #all = new Map<string, FleetCluster>();
-  /** The fields of the spec that all transports were made from. */
+  /** The fields of the spec from which all transports were made. */
   #made = "";
   #version = "v1beta2";
 
@@ -103,8 +103,8 @@ export class FleetClusters {
     const there = cluster?.there(content, owner) ?? { is: "unknown" as const };
     const known = object.status?.clusters?.find((one) => one.name === name);
     const former = formerOf(run, known);
-    // Until a cluster has answered, its last status counts. Otherwise a halt would end with the
-    // process.
+    // Until a cluster has answered, its last status counts. Otherwise a restart of this process
+    // would end a halt.
     if (there.is === "unknown" && known !== undefined)
       return { rolloutState: lastKnownState(former), ...statusFields(known) };
     if (there.is === "other" && content === undefined)
@@ -227,7 +227,10 @@ const refusals: ReadonlySet<string> = new Set([
 
 const codeIn = (reason = ""): string => reason.slice(0, codeOf("refused").length);
 
-/** A refusal that the previous controller received. It counts, and is tried once more. */
+/**
+ * A refusal that the previous controller received. The refusal counts, and we try the content once
+ * more.
+ */
 function remembered(former: ClusterFacts["former"]): ClusterFacts["refusal"] {
   const code = codeIn(former?.reason);
   if (former?.state !== "Failed" || !refusals.has(code)) return undefined;

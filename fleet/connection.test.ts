@@ -104,7 +104,7 @@ const deleted: (typeof revoked)[number] = [
   /^GPS436: why$/,
 ];
 for (const [what, read, isReported] of [...revoked, deleted])
-  test(`one that ${what} ends the connection, and restored it opens another`, async (t) => {
+  test(`ends the connection if a kubeconfig ${what}, and opens another after it is restored`, async (t) => {
     const { connection, is, pass } = await connectionOf(t);
     const { read: before } = is;
     is.read = read;

@@ -1,5 +1,5 @@
 /**
- * The connection to one cluster. It connects, follows objects and reconnects by itself, so a
+ * The connection to one cluster. The connection opens, follows objects and reopens by itself, so a
  * cluster that is down does not delay the others.
  */
 import { ApiError } from "#kube/client/api-error.ts";
@@ -52,8 +52,8 @@ type Open = Readonly<{
 }>;
 
 /**
- * The known state: nothing yet, why the cluster is unreachable, or the objects as seen, the needed
- * ones first.
+ * The known state: nothing yet, the reason why the cluster is unreachable, or the objects that were
+ * read, with the required objects first.
  */
 export type KnownObjects = "unknown" | Readonly<{ away: string }> | readonly Seen[];
 
@@ -111,13 +111,13 @@ export class Connection {
 
   /**
    * True while the result of a write is unknown. It is read again. If there is no watch, the list
-   * that begins the next watch shows it. Until then no second write is sent.
+   * that begins the next watch shows it. Until then we send no second write.
    */
   get doubted(): boolean {
     return this.#open?.all.some(({ informer }) => informer.doubted) === true;
   }
 
-  /** Milliseconds for which the warning about too much data still stays, if there is one. */
+  /** Remaining milliseconds of the warning about too much data, if there is one. */
   get excess(): number | undefined {
     const wait = this.#exceeded + excessMilliseconds - performance.now();
     return wait > 0 ? wait : undefined;
@@ -244,7 +244,7 @@ export class Connection {
     });
   }
 
-  /** A watch that ended normally restarts at once. Until then its last objects are kept. */
+  /** A watch that ended normally restarts at once. Until the restart, we keep its last objects. */
   #show(one: FollowedObject): void {
     const { shown } = one.informer;
     // The watch may not have shown our own write yet.
@@ -254,7 +254,7 @@ export class Connection {
     this.#options.hint();
   }
 
-  /** Handles the end of a watch. If the object is not needed, only a refusal counts. */
+  /** Handles the end of a watch. If the object is optional, only a refusal counts. */
   #failed(one: FollowedObject, error: unknown): void {
     if (!one.needed) {
       const { seen } = one;
@@ -290,7 +290,7 @@ export function certificatesIn(authority: string): string {
 export const answerOf = (error: unknown): string =>
   error instanceof ApiError ? error.bare : "its answer is not that of an API server";
 
-/** Why a cluster cannot be reached. A refused account is lasting. */
+/** Why a cluster cannot be reached. If the account is refused, an administrator must act. */
 export const unreachableBecause = (error: unknown): string => {
   const denied = error instanceof ApiError && [401, 403].includes(error.status);
   return sentence(denied ? "denied" : "unreachable", answerOf(error));
@@ -318,9 +318,9 @@ const largestAnswer = 2 * 1024 * 1024;
 
 /**
  * How much the watch of one object may send. The status of a GlobalPullSecret changes once a second
- * while its nodes change, with 100 KiB for hundreds of nodes. A Secret rarely changes. At most 10 s
- * worth, or two of the largest objects, may arrive at once. Reading a MiB takes at most 80 ms of a
- * processor, so a cluster that sends as much as it may costs 2 % of one.
+ * while its nodes change, with 100 KiB for hundreds of nodes. A Secret rarely changes. At most the
+ * data of 10 s, or two of the largest objects, may arrive at once. Reading a MiB takes at most 80
+ * ms of processor time, so a cluster that sends the maximum uses 2 % of a processor.
  */
 const bounds = {
   events: { perSecond: 2, atOnce: 20 },
@@ -336,9 +336,10 @@ const connectTo = (access: Access): Cluster =>
   });
 
 /**
- * Milliseconds between two reads of a kubeconfig whose connection works, plus or minus 20 %. For so
- * long a kubeconfig stays in use after it was replaced or deleted, or its right was removed. A
- * watch would need the right to list Secrets. A thousand clusters cause three reads a second.
+ * Milliseconds between two reads of a kubeconfig whose connection works, plus or minus 20 %. A
+ * kubeconfig stays in use for at most this long after someone replaced or deleted it, or removed
+ * the right to read it. A watch would need the right to list Secrets. A thousand clusters cause
+ * three reads a second.
  */
 const readMilliseconds = 300_000;
 

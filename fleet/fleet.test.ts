@@ -50,7 +50,7 @@ for (const [count, served, stalled] of [
   [1000, 1000, "Progressing"],
   [1001, 1000, "TooManyClusters"],
 ] as const)
-  test(`of ${count} selected clusters ${served} are served, and the object is ${stalled}`, async () => {
+  test(`serves ${served} of ${count} selected clusters, and reports the object as ${stalled}`, async () => {
     const { fleet, written } = fleetWith(count);
     await fleet.run(object, [object]);
     fleet.close();

@@ -87,7 +87,8 @@ export class Fleet {
       this.#clusters.useVersion(await servedVersion(home, "addons.cluster.x-k8s.io"));
     this.#clusters.keep(members.served, going, object.spec, mayAdopt);
     const { left, givenUp } = this.#withdraw(run, members);
-    // The Events are awaited, because the status that names these clusters goes with the object.
+    // We wait until the Events are written, because the status that names these clusters disappears
+    // with the object.
     await Promise.all(givenUp.map((one) => this.#reportGivenUp(object, one)));
     if (deleted && left.length === 0) {
       await writeFinalizer(home, object, false);
@@ -208,8 +209,8 @@ export class Fleet {
       const judged = due.get(name);
       const { rolloutState, reason } = judged ?? {};
       const givenUp = one.overdue && judged !== undefined && isGivenUp(judged);
-      // A cluster that refused is written to only after its pause, and may have lost the Secret
-      // meanwhile.
+      // We write to a cluster that refused only after its pause. Meanwhile it may have lost the
+      // Secret.
       const isNext = rolloutState === "failed" || change.includes(name);
       const gone =
         rolloutState &&
@@ -272,7 +273,9 @@ export class Fleet {
   }
 }
 
-/** A deletion ends a pause. It is the later request, and would otherwise never complete. */
+/**
+ * A deletion ends a pause. The deletion is the later request, and would otherwise never complete.
+ */
 const isPaused = ({ metadata, spec }: FleetSecret): boolean =>
   spec.managementState === "Paused" && metadata.deletionTimestamp === undefined;
 
@@ -292,7 +295,7 @@ const isRefusal = (one: RolloutState): boolean => ["failed", "retry", "retrying"
 const statusEntry = ({ name, state, reason }: Found) =>
   reason === undefined ? { name, state } : { name, state, reason };
 
-/** Seconds until the first of these times that is still to come. */
+/** Seconds until the first of these times that is in the future. */
 function soonest(moments: readonly (number | undefined)[], now: number): Again | undefined {
   const ahead = moments.filter((one) => one !== undefined).filter((one) => one > now);
   return ahead.length === 0 ? undefined : { seconds: (Math.min(...ahead) - now) / 1000 };

@@ -21,7 +21,7 @@ type Options = Readonly<{
   log: Logger;
   registry: Registry;
   namespace: string;
-  /** Namespaces whose ClusterProfiles are followed and whose joined clusters are kept. */
+  /** Namespaces in which we follow ClusterProfiles and keep joined clusters up to date. */
   clusterNamespaces: readonly string[];
 }>;
 

@@ -32,7 +32,7 @@ const changes: readonly (readonly [what: string, change: object])[] = [
   ["matches nothing", { matchConstraints: { resourceRules: [] } }],
 ];
 for (const [what, change] of changes)
-  test(`notices a policy that ${what} is another`, () => {
+  test(`notices a changed policy: ${what}`, () => {
     assert.ok(policy);
     assert.ok(!covers({ ...defaulted(policy), ...change }, policy));
   });

@@ -38,7 +38,10 @@ export function keepJoinedClusters({ home, log, namespaces }: Options) {
     return { seconds: secondsBetweenRounds };
   }
 
-  /** Empty if the inventory does not exist or may not be read. Then no clusters are joined here. */
+  /**
+   * Empty if the inventory does not exist or may not be read. In that case no clusters are joined
+   * here.
+   */
   async function profilesIn(namespace: string): Promise<ClusterProfile[]> {
     const found: ClusterProfile[] = [];
     try {

@@ -66,7 +66,7 @@ for (const [found, age, joined, healthy, guarded] of cases)
     assert.deepEqual(words, [joined, healthy, guarded]);
   });
 
-test("keeps a cluster joined that becomes unreachable, with its version and times", () => {
+test("keeps an unreachable cluster joined, with its version and times", () => {
   const before = { ...profile, status: statusOf(profile, answers, "fresh", now) };
   const later = statusOf(before, away, "fresh", new Date("2026-11-24T09:00:00Z"));
   const [joined, healthy] = later.conditions ?? [];
@@ -123,7 +123,7 @@ for (const [now, age] of ages)
   test(`reports a token of November as ${age} at ${now}`, () =>
     assert.equal(ageOf(month, Date.parse(now)), age));
 
-test("leaves a token alone whose times are unknown", () => {
+test("does not renew a token if its times are unknown", () => {
   assert.equal(ageOf(undefined, 0), "unknown");
   assert.equal(ageOf({}, 0), "unknown");
   assert.equal(ageOf(secret("yesterday", "2026-12-01T00:00:00Z"), 0), "unknown");

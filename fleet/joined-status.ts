@@ -133,8 +133,9 @@ function guarded(profile: ClusterProfile, found: FoundCluster): NewCondition {
 }
 
 /**
- * The command for an administrator. It does not name the Secrets, because joining again keeps those
- * of the Roles. Without --server, the address would be the context's, which the host may not reach.
+ * The command for an administrator. It does not name the Secrets, because a repeated join keeps the
+ * Secrets that the Roles name. Without --server, the address would be the context's, which the host
+ * may not reach.
  */
 function joinCommand({ metadata: { name, annotations = {} } }: ClusterProfile): string {
   const { [serverAnnotation]: server, [serverNameAnnotation]: serverName } = annotations;

@@ -42,8 +42,8 @@ export class JoinedCluster {
       if (typeof version !== "string" || !/^v[-+.0-9A-Za-z]{1,63}$/.test(version))
         return { kind: "away", why: "/version was not answered like an API server does" };
       const ready = await isReady(cluster);
-      // Without etcd the API server cannot return policies. This must not make the cluster
-      // unreachable.
+      // Without etcd the API server cannot return policies. This failure must not mark the cluster
+      // as unreachable.
       const guarded = ready ? await this.#isGuarded(cluster) : undefined;
       return { kind: "answers", version, ready, guarded };
     } catch (error) {

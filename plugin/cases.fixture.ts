@@ -15,7 +15,7 @@ import { readBounded, writePrivate } from "./terminal/io.ts";
 /** As `-o json` prints it. */
 const shown = (value: object) => `${JSON.stringify(value, undefined, 2)}\n`;
 
-/** The working directory of every call; removed when the tests have ended. */
+/** The working directory of every call. It is removed after the tests. */
 export const folder = mkdtempSync(join(tmpdir(), "cli-"));
 after(() => rmSync(folder, { recursive: true }));
 
@@ -25,7 +25,7 @@ export function file(name: string, text: string): string {
   return name;
 }
 
-/** The compiled sources are kept between the runs: each costs a quarter of the time. */
+/** Node.js keeps the compiled sources between the runs, so each run takes a quarter of the time. */
 export const options = {
   cwd: folder,
   get env() {
@@ -42,7 +42,7 @@ export async function run(command: readonly string[], input = ""): Promise<Resul
   let [out, err] = ["", ""];
   child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (err += text));
-  // The command need not read what it is given.
+  // The command may end without reading its input.
   child.stdin.on("error", () => {}).end(input);
   return await new Promise((resolve, reject) => {
     child.on("error", reject);
@@ -50,7 +50,10 @@ export async function run(command: readonly string[], input = ""): Promise<Resul
   });
 }
 
-/** `script` of util-linux gives a program a terminal; why a test has to be skipped without it. */
+/**
+ * `script` of util-linux gives a program a terminal. Without `script`, this is the reason to skip a
+ * test.
+ */
 const noTerminal =
   !spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux") &&
   "there is no script(1) of util-linux, which makes a terminal";
@@ -70,7 +73,7 @@ async function onTerminal(command: readonly string[], keys: string): Promise<Res
   return { code, out: stripVTControlCharacters(out).replaceAll("\r", ""), err: "" };
 }
 
-/** A kubeconfig whose API server is not there. */
+/** A kubeconfig whose API server does not exist. */
 const nowhere = file(
   "nowhere.kubeconfig",
   JSON.stringify({
@@ -81,7 +84,7 @@ const nowhere = file(
   }),
 );
 
-/** Tests that `command` takes what a person presses at a question for a no. */
+/** Tests that `command` treats each of these keys as a no to its question. */
 export function testRefusals(command: readonly string[], where: string): void {
   for (const [what, keys] of [
     ["n", "n\r"],
@@ -106,8 +109,8 @@ export function testRefusals(command: readonly string[], where: string): void {
 }
 
 /**
- * Runs the words as `run` does, without a process, which would cost half a second of processor
- * time.
+ * Runs the words as `run` does, but in this process. A new process would cost half a second of
+ * processor time.
  */
 export async function runHere(words: readonly string[], input = ""): Promise<Result> {
   const before = process.cwd();
@@ -172,10 +175,10 @@ const browser = file(
 );
 const patterns = file("patterns.json", '{"auths":{"*.a.io":{"auth":"dTpw"}}}');
 const entry = '{"auths":{"a.io":{"auth":"dTpw"}}}';
-/** As long as the sources may be together; of two parts, the second makes them too long. */
+/** As long as all sources together may be. Two such parts are too long together. */
 const padded = file("padded.json", entry.padEnd(capacity));
 const tooLong = file("long.json", entry.padEnd(capacity + 1));
-/** Not too long itself; user and password as `auth` are. */
+/** Not too long as it is, but too long once user and password are written as `auth`. */
 const grown = file(
   "grown.json",
   `{"auths":{"a.io":{"username":"u","password":"${"p".repeat(capacity * 0.8)}"}}}`,
@@ -199,8 +202,8 @@ const conflictLine =
   'GPS164 additional: auths["a.io"]: differs from the credential in the original; no action needed if intended: the additional\'s is used\n';
 
 /**
- * argv (and input), exit code, standard output, standard error; a pattern where only a part
- * matters.
+ * argv (and input), exit code, standard output, standard error. A pattern stands for a text of
+ * which only a part matters.
  */
 const cases: readonly (readonly [
   argv: string,
@@ -546,7 +549,7 @@ const cases: readonly (readonly [
   ["", 2, "", /^Usage: kubectl pull-secret/],
 ];
 
-/** One test for each call of `command`; `where` ends the tests' names. */
+/** One test for each call of `command`. `where` is the end of each test's name. */
 export function testCases(command: readonly string[], where: string, by = run): void {
   for (const [argv, code, out, err, input] of cases) {
     test(`H24: \`${argv}\` exits with ${code}${where}`, async () => {

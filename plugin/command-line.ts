@@ -1,4 +1,4 @@
-/** The command line as a function of its arguments, without the process around it. */
+/** The command line as a function of its arguments, independent of the process. */
 import { asksForHelp } from "#contract/arguments.ts";
 import { nearest } from "#contract/flags.ts";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -12,8 +12,8 @@ import { Misuse, Refused, type Io } from "./terminal/io.ts";
 import { usageOf } from "./usage.ts";
 
 /**
- * Runs the command that the words name, prints what is wrong, and returns the exit code. Throws
- * only on a bug of ours.
+ * Runs the command that the words name, prints its errors, and returns the exit code. Throws only
+ * if our code has a bug.
  */
 export async function runCommandLine(argv: readonly string[], io: Io): Promise<number> {
   try {
@@ -62,7 +62,7 @@ async function run(argv: readonly string[], io: Io): Promise<number> {
   return 0;
 }
 
-/** Ends a line about a command that is not there. */
+/** The end of the error about an unknown command. */
 const lists = "--help lists all";
 
 /** The second words of a group's commands. */

@@ -105,7 +105,7 @@ function reached(file: string, seen = new Set<string>()): Set<string> {
   return seen;
 }
 
-test("every command that deletes something in a cluster asks first, and has --yes", async () => {
+test("asks before every command that deletes something in a cluster, and has --yes for it", async () => {
   const files = globSync("plugin/commands/*/*.ts", { exclude: ["**/*.test.ts"] });
   const found: string[] = [];
   for (const file of files) {

@@ -1,7 +1,7 @@
 /**
  * For tests: a fake API server behind kube's interface, and a command run against it without a
- * process. It keeps objects by path and judges nothing: what a real one makes of a request is
- * asked in test/plugin/cluster.test.ts.
+ * process. It keeps objects by path and does not validate them. test/plugin/cluster.test.ts tests
+ * the answers of a real API server.
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -15,7 +15,7 @@ import { runCommandLine } from "./command-line.ts";
 import { Misuse, type Io, type Terminal } from "./terminal/io.ts";
 import { errTo } from "./terminal/writing.ts";
 
-/** An object whose changes watches tell. */
+/** An object whose changes the watches report. */
 type Watched = GlobalPullSecret | FleetSecret;
 
 const pathOf = ({ kind, metadata: { namespace = "", name } }: Watched): string =>
@@ -27,14 +27,14 @@ export class FakeCluster implements Cluster {
   readonly identity = "fake";
   /** Path → object. */
   readonly objects = new Map<string, object>();
-  /** Path → HTTP status that reading it gives, instead of the object. */
+  /** Path → the HTTP status that a read gets instead of the object. */
   readonly refusals = new Map<string, number>();
-  /** No collection with a query is served: there is no definition of ours. */
+  /** It serves no collection with a query, because our CRD is not installed. */
   missing = false;
-  /** What the first watch tells, one after the other. */
+  /** The objects that the first watch reports, one after the other. */
   readonly later: Watched[] = [];
   readonly writes: Write[] = [];
-  /** Called before a write is made: what somebody else does first. Throwing refuses the write. */
+  /** Called before each write, to let another client act first. Throwing refuses the write. */
   before: (write: Write) => void = () => {};
   readonly #watches = new Set<(line: string) => void>();
   #version = 100;
@@ -97,7 +97,7 @@ export class FakeCluster implements Cluster {
     this.#watches.delete(line);
   }
 
-  /** A change of the object, which every watch tells. */
+  /** Changes the object. Every watch reports the change. */
   change(object: Watched): void {
     this.#version += 1;
     const metadata = { ...object.metadata, resourceVersion: String(this.#version) };
@@ -121,17 +121,17 @@ type Setting = Readonly<{
   cluster?: FakeCluster;
   input?: string | Uint8Array;
   terminal?: Terminal;
-  /** Told every line as it is printed. */
+  /** Called with every line as it is printed. */
   heard?: (line: string) => void;
   signal?: AbortSignal;
   confirm?: (question: string) => Promise<boolean>;
-  /** Used in place of what is faked. */
+  /** Replaces parts of the fake. */
   io?: Partial<Io>;
 }>;
 
 export type Ran = Readonly<{ code: number; out: string; err: string }>;
 
-/** Runs a command; a word each in `argv`, but its name is the first. */
+/** Runs a command. `argv` has one word each, except that its first item is the command's name. */
 export async function call(argv: readonly string[], setting: Setting = {}): Promise<Ran> {
   const { cluster = new FakeCluster(), input = "", terminal, heard, signal, confirm } = setting;
   let [out, err] = ["", ""];
@@ -170,7 +170,7 @@ const noFile = (path: string) => Promise.reject(new Misuse(`${path}: no such fil
 
 export const additionalPath = `${collections.secrets}/additional-pull-secret`;
 
-/** A pull secret with one entry a pair, registry → user:password. */
+/** A pull secret with one entry for each pair, registry → user:password. */
 export function pullSecret(
   entries: Readonly<Record<string, string>>,
   metadata: object = {},

@@ -14,7 +14,7 @@ const program = fileURLToPath(new URL("main.ts", import.meta.url));
 testCases([], "", runHere);
 testRefusals([process.execPath, program], "");
 
-test("H24: a process ends with the command's code, and prints only what was asked for on standard output", async () => {
+test("H24: ends the process with the command's code, and prints only the requested output on standard output", async () => {
   const call = (line: string, input: string) =>
     run([process.execPath, program, ...line.split(" ")], input);
   const explained = await call("explain b.io/x --file - -o json", "junk");
@@ -25,7 +25,7 @@ test("H24: a process ends with the command's code, and prints only what was aske
   assert.match(refused.err, /^GPS103 -: .*\nexplained in docs\/reference\/errors\.md#gps103\n$/);
 });
 
-test("no command prints a password, in any form", async () => {
+test("prints no password in any command, in any form", async () => {
   const [password, user] = ["pl4nted-s3cret", "u"];
   const encoded = Buffer.from(`${user}:${password}`).toString("base64");
   const planted = file(
@@ -83,7 +83,7 @@ test("writes credentials to a file that only its owner may read, whatever was th
   assert.equal(readFileSync(merged, "utf8"), '{"auths":{"a.io":{"auth":"dTpw"}}}\n');
 });
 
-test("a reader that has seen enough is no error", async () => {
+test("does not fail when the reader of its output stops early", async () => {
   const large = file(
     "large.json",
     JSON.stringify({ auths: { "a.io": { username: "u", password: "p".repeat(300_000) } } }),
@@ -106,7 +106,7 @@ test("reports that standard output cannot be written", { skip: noFull }, async (
   assert.deepEqual([code, err], [2, "standard output cannot be written (ENOSPC)\n"]);
 });
 
-test("ends with one line, without what was read, on an error that nobody expects", async () => {
+test("ends with one line that quotes no input after an unexpected error", async () => {
   const broken = "JSON.stringify = (value) => { throw new RangeError(`pa55 ${value}`); };";
   const hook = ["--require", `./${file("broken.cjs", broken)}`];
   const argv = [process.execPath, ...hook, program, "explain", "a.io/x", "-f", "-", "-o", "json"];

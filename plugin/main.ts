@@ -1,4 +1,4 @@
-/** `kubectl pull-secret`: the pull secret's front door, for a cluster and for files. */
+/** `kubectl pull-secret`: the command line for pull secrets in a cluster and in files. */
 import { requireClusterSupport } from "./terminal/node.ts";
 import { fstatSync } from "node:fs";
 import { runCommandLine } from "./command-line.ts";
@@ -9,13 +9,16 @@ import { terminalOf } from "./terminal/paint.ts";
 import { unexpectedLine } from "./terminal/unexpected.ts";
 import { errTo } from "./terminal/writing.ts";
 
-/** Loads what reaches a cluster. Commands on files alone do without. */
+/** Loads what reaches a cluster. Commands on files do not need it. */
 async function cluster(): Promise<typeof import("./cluster/reach.ts")> {
   requireClusterSupport();
   return await import("./cluster/reach.ts");
 }
 
-/** Loaded by whoever writes or reads YAML, which files alone do not need. */
+/**
+ * Loaded only by a command that reads or writes YAML, because commands on JSON files do not need
+ * it.
+ */
 const yaml = (): Promise<typeof import("#kube/yaml.ts")> => import("#kube/yaml.ts");
 
 /** A service or a test may have closed it. */

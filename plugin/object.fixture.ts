@@ -1,4 +1,4 @@
-/** For tests: GlobalPullSecrets as the controller tells them. */
+/** For tests: GlobalPullSecrets as the controller writes them. */
 import type { ConditionType } from "#api/reasons.ts";
 import type {
   GlobalPullSecret,
@@ -25,7 +25,7 @@ function condition(
   return { type, status, reason, message, lastTransitionTime: since };
 }
 
-/** Ready, Reconciling and Stalled as one standing makes them. */
+/** Ready, Reconciling and Stalled in one state of the rollout. */
 export function standing(
   next: "nobody" | "controller" | "person",
   reason: string,
@@ -47,7 +47,7 @@ export const inForce = standing(
 export const rolling = standing("controller", "RollingOut", "60 of 100 nodes have revision 8");
 export const halted = standing("person", "Halted", "revision 8 failed on n7");
 
-/** Of a status that speaks of the spec as it is. */
+/** For a status that describes the current spec. */
 export function object({ spec, status, generation = 3, metadata }: Told): GlobalPullSecret {
   return {
     apiVersion: "globalpullsecret.io/v1alpha1",
@@ -70,7 +70,7 @@ export function source(resourceVersion: string, servedResourceVersion = resource
   } as const;
 }
 
-/** A hundred nodes, of which three need a person or are away. */
+/** A hundred nodes. Three of them need a person or are away. */
 export const whole: GlobalPullSecret = object({
   status: {
     revision: {

@@ -2,8 +2,8 @@
 import { exampleOf, groups, type Command } from "./terminal/command.ts";
 
 /**
- * The commands by their groups, a line each; with `first`, those whose name begins with this word.
- * Undefined if there is no such command.
+ * The commands by group, one line each. With `first`: only the commands whose name begins with this
+ * word. Undefined if there is no such command.
  */
 export function usageOf(
   commands: Readonly<Record<string, Command>>,

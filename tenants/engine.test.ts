@@ -75,7 +75,7 @@ test("deletes a copy in the foreground on the tenant's side, so that its Secret 
   assert.equal(object("one"), undefined);
 });
 
-test("puts no finalizer on a copy on the management side", async () => {
+test("adds no finalizer to a copy on the management side", async () => {
   const { here, object, create } = pairOf();
   await create("one");
   await new Engine(managementSide(here, "default"), quiet, { looked() {} }).run();
@@ -207,7 +207,7 @@ for (const [status, reason] of [
   [409, "Conflict"],
   [500, "InternalError"],
 ] as const)
-  test(`counts an overdue object whose finalizer cannot be removed (${status}) once it could, and serves the others`, async (t) => {
+  test(`counts an overdue object whose finalizer could not be removed (${status}) only after it is removed, and serves the others`, async (t) => {
     const { home, management, object, told, copy, create, pass, leave } = await leaving(t);
     const uid = copy()?.metadata.name ?? assert.fail("there is no copy");
     management.refuses = ({ path }) =>
@@ -268,7 +268,7 @@ test("does not collect a copy of another cluster, or of another program, in the 
     assert.ok(management.object(`${syncSecretsIn("tenant-a")}/${name}`), name);
 });
 
-test("reports once that an object with a copy's marks is not copied, and does not fight for it", async () => {
+test("reports once that it does not copy an object with a copy's marks, and does not overwrite its status", async () => {
   const { home, management, here, there, object } = pairOf();
   const marks = { "origin-name": "x", "origin-namespace": "y" };
   const annotations = Object.fromEntries(

@@ -1,7 +1,8 @@
 /**
  * Reconciles the objects of one side; both sides use it. A run lists only metadata. It reads an
- * object, and takes one step, if the resourceVersion of the object or of what is made from it has
- * changed since it was last in sync. No content is kept between two runs.
+ * object, and takes one step, if the resourceVersion of the object or of its result (the copy or
+ * the Secret made from it) has changed since both were last in sync. No content is kept between two
+ * runs.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { Logger } from "pino";
@@ -38,12 +39,12 @@ const leastTrial = 60_000;
 /** Finalizers of the garbage collector, which it removes itself. */
 const collectors: ReadonlySet<string> = new Set(["foregroundDeletion", "orphan"]);
 
-/** The memory of an object between runs: versions, and no content. */
+/** What we remember about an object between runs: versions, but no content. */
 type Known = {
-  /** Versions of the object and of what is made from it when they were last in sync. */
+  /** The versions of the object and of its result when they were last in sync. */
   seen: string;
   failed: Readonly<{ at: string; times: number; next: number }> | undefined;
-  /** By generation: a change by the user is written at once. */
+  /** The generation counts, so that a change by the user is written at once. */
   contest: Contest<number>;
   /** When this process noticed the deletion, by performance.now(). */
   leaving: number | undefined;
@@ -56,7 +57,7 @@ export class Engine {
   readonly #log: Logger;
   readonly #metrics: Metrics;
   readonly #known = new Map<string, Known>();
-  /** UID of something made without its object → since when, by performance.now(). */
+  /** UID of a result whose object is missing → since when, by performance.now(). */
   readonly #orphans = new Map<string | undefined, number>();
 
   constructor(side: Side, log: Logger, metrics: Metrics) {
@@ -83,9 +84,9 @@ export class Engine {
   }
 
   /**
-   * Deletes what an object left behind that ended without confirmation, but only after the deadline
-   * has passed once more. After a backup was restored in either cluster, objects come back one by
-   * one, and a Secret in use must not be deleted before its object is back.
+   * Deletes the results of objects that were deleted without confirmation, but only after the
+   * deadline has passed once more. After a backup was restored in either cluster, objects come back
+   * one by one, and a Secret in use must not be deleted before its object is back.
    */
   async #collect(
     there: readonly V1ObjectMeta[],
@@ -171,8 +172,8 @@ export class Engine {
   }
 
   /**
-   * Reports once that a copy is not copied further. In a management cluster its own program writes
-   * another status, which is right there and stays.
+   * Reports once that a copy is not copied further. In a management cluster, the program of the
+   * management side writes another status. That status is correct, and stays.
    */
   async #refuseCopy(metadata: V1ObjectMeta, known: Known): Promise<void> {
     const { namespace, name, generation } = metadata;
@@ -216,10 +217,10 @@ export class Engine {
     return { seconds: 0 };
   }
 
-  /** Deletes what was made, and removes the finalizer only after that is gone. */
+  /** Deletes the result, and removes the finalizer only after the result is gone. */
   async #leave(object: SyncSecret): Promise<Again | undefined> {
     const { from, to, finalizer, isOurs, noun, propagation } = this.#side;
-    // Without a finalizer the garbage collector deletes what was made.
+    // Without a finalizer, the garbage collector deletes the result.
     if (finalizer === undefined) return await this.#release(object);
     if (object.metadata.finalizers?.includes(finalizer) !== true) return undefined;
     const path = this.#pathOf(object);
@@ -322,7 +323,7 @@ export class Engine {
     return written;
   }
 
-  /** Reports a failure in status, if possible. It is in the log already. */
+  /** Reports a failure in status, if possible. The failure is in the log already. */
   async #reportOf(metadata: V1ObjectMeta, found: Found): Promise<void> {
     try {
       const object = await readObject(this.#side.from, metadata);
@@ -385,8 +386,8 @@ function kept({ status }: SyncSecret): Pick<Found, "secretName" | "resourceVersi
 type Writing = "create" | "update" | "recreate";
 
 /**
- * Takes the step. Throws Elsewhere where it is refused, and where the reply is not as wanted:
- * admission there changes it, and would do so at every further write.
+ * Takes the step. Throws Elsewhere if the write is refused, or if the reply differs from our
+ * object. In the second case admission changes it, and would change it again at every write.
  */
 async function make(
   { to, made, noun, propagation }: Side,

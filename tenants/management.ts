@@ -1,4 +1,4 @@
-/** The management side: makes a Secret of each SyncSecret in the tenants' namespaces. */
+/** The management side: creates a Secret from each SyncSecret in the tenants' namespaces. */
 import type { Logger } from "pino";
 import { readFlags, type ParsedFlags } from "#contract/flags.ts";
 import { usage as usageOf, type TableValues } from "#contract/table.ts";

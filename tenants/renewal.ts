@@ -1,7 +1,7 @@
 /**
  * Renews the token of the tenant's account in the management cluster at half of its time, without a
- * person. The kubeconfig is a file of a mounted Secret: this program writes the Secret, and the
- * kubelet updates the file.
+ * person. The kubeconfig is a file of a mounted Secret. This program writes the Secret, and the
+ * kubelet then updates the file.
  */
 import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
@@ -31,7 +31,7 @@ type Options = Readonly<{
   log: Logger;
   /** Called with the time at which the token ends, in seconds; 0 if unknown. */
   ends: (seconds: number) => void;
-  /** Called with why the token is about to end; undefined if it is not. */
+  /** Called with the reason why the token is about to end, or with undefined if it is not. */
   warn: (message: string | undefined) => void;
 }>;
 
@@ -61,7 +61,7 @@ export function createRenewal(options: Options) {
     const age = ageOfToken(issued, expires, now);
     ends(age === "unknown" ? 0 : expires / 1000);
     const why = read.ok && age === "due" ? await renewed(read.access, bytes) : undefined;
-    // The last quarter: renewal has failed for that long by then.
+    // The last quarter of the token's time. Renewal has then failed for a long time.
     const late = age === "expired" || (age === "due" && now >= expires - (expires - issued) / 4);
     if (age !== "due") other = undefined;
     const told = late
@@ -71,14 +71,14 @@ export function createRenewal(options: Options) {
     return { seconds: lookSeconds };
   }
 
-  /** Why it was not renewed; undefined if it was. */
+  /** Why the token was not renewed; undefined if it was renewed. */
   async function renewed(access: Access, bytes: Uint8Array): Promise<string | undefined> {
     try {
       const secret = await home.get<V1Secret>(path);
       const kept = secret?.data?.[kubeconfigKey];
       if (secret === undefined || kept === undefined) return `no Secret ${managementSecret}`;
-      // It was renewed already, and the file follows within two minutes; or the file belongs to
-      // another Secret, which we must not write.
+      // Either the token was renewed already, and the file follows within two minutes, or the file
+      // belongs to another Secret, which we must not write.
       if (!Buffer.from(kept, "base64").equals(bytes))
         return `the file is not Secret ${managementSecret}`;
       if (contest.lostUntil(kept, performance.now()) !== undefined) {

@@ -20,7 +20,7 @@ const objectOf = (namespace: string, more: Partial<SyncSecret> = {}): SyncSecret
 const content = { type: "Opaque", data: { a: "eA==" } } as const;
 const managedBy = { "app.kubernetes.io/managed-by": "global-pull-secret-sync" };
 
-test("reads SyncSecrets of every namespace on the tenant's side, and writes those of one", () => {
+test("reads SyncSecrets of every namespace on the tenant's side, and writes only those of one namespace", () => {
   assert.equal(tenant.objects, allSyncSecrets);
   assert.match(tenant.objects, /\/syncsecrets$/);
   assert.equal(tenant.made, syncSecretsIn("tenant-a"));
@@ -50,7 +50,7 @@ test("makes a Secret with the same data on the management side, named by the UID
   ]);
 });
 
-test("makes an immutable Secret only from an immutable object", () => {
+test("creates an immutable Secret only from an immutable object", () => {
   for (const immutable of [true, false])
     assert.equal(
       management.wanted(objectOf("tenant-a", { immutable }), content).immutable,

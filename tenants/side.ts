@@ -1,4 +1,4 @@
-/** A side as a value: where its objects are, where the results go, and how they are made. */
+/** A side as a value: where its objects are, where it writes the results, and how it makes them. */
 import type { V1ObjectMeta, V1Namespace } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -18,16 +18,16 @@ export type Side = Readonly<{
   from: Cluster;
   objects: string;
   /**
-   * The cluster in which something is made from each of them, and the path of that collection. Its
-   * name there is the SyncSecret's UID.
+   * The cluster in which a result is made from each SyncSecret, and the path of the results'
+   * collection. The result's name is the SyncSecret's UID.
    */
   to: Cluster;
   made: string;
   /** The kind of object that is made, for the log: `copy` or `Secret`. */
   noun: string;
-  /** Finalizer that keeps a deleted object until what was made from it is gone. */
+  /** Finalizer that keeps a deleted object until its result is gone. */
   finalizer?: string;
-  /** Whether the dependents of what was made are deleted before it or after it. */
+  /** Whether the dependents of the result are deleted before it or after it. */
   propagation: "Foreground" | "Background";
   wanted: (object: SyncSecret, content: SyncContent) => Wanted;
   /** True if the live object was made from the object with that UID, whatever was edited on it. */
@@ -39,8 +39,8 @@ export type Side = Readonly<{
   /** Called before each run. */
   prepare?: () => Promise<void>;
   /**
-   * True for something that this side made from an object of its own cluster. Without that object
-   * it is left behind, and is deleted.
+   * True for a result that this side made from an object of its own cluster. If that object is
+   * missing, the result is left behind, and is deleted.
    */
   isOwn?: (made: V1ObjectMeta) => boolean;
   /**
@@ -91,7 +91,7 @@ function foundBy({ status, reason }: ApiError): Found {
     : { reason: "Refused", message: sentence("refused", why) };
 }
 
-/** An hour. Only a foreign finalizer on a copy takes that long. */
+/** An hour. Only a foreign finalizer on a copy can delay a deletion for so long. */
 const deadline = 3600;
 
 export const managementSide = (
@@ -122,7 +122,7 @@ type Options = Readonly<{
   management: Cluster;
   /** The tenant's namespace there. */
   namespace: string;
-  /** Seconds until a deleted object goes without confirmation from there. */
+  /** Seconds until a deleted object is removed without confirmation from the other cluster. */
   deadline?: number;
   warning?: () => string | undefined;
   leftBehind?: Side["leftBehind"];

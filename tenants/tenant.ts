@@ -49,7 +49,9 @@ const parseTenantConfig = (argv: readonly string[]): ParsedFlags<TenantConfig> =
 const tenantUsage = (): string =>
   `Brings the SyncSecrets of this cluster to a namespace of the management cluster.\n${usageOf(flags)}`;
 
-/** Seconds for an answer of the management cluster: one that hangs must not stop all others. */
+/**
+ * Seconds for an answer of the management cluster. A request that hangs must not stop all others.
+ */
 const patience = { manager: syncManager, seconds: 10 };
 
 runProgram({
@@ -63,7 +65,7 @@ runProgram({
       flag: "--management-kubeconfig",
       log,
       connected: (access) => connect(kubeConfigOf(access), () => {}, patience),
-      // Versions seen in one cluster mean nothing in another, so the process starts again.
+      // The versions of one cluster mean nothing in another cluster, so the process starts again.
       moved: () => process.exit(1),
     });
     const namespace = config["management-namespace"];

@@ -99,7 +99,7 @@ const admissions = [
   ["tenant", relabel, 10],
 ] as const;
 for (const [side, admit, most] of admissions)
-  test(`${side}: writes again in growing pauses what admission changes (${admit.name}), reports it, and recovers when the policy is gone`, async (t) => {
+  test(`${side}: repeats a write that admission changes (${admit.name}) in growing pauses, reports it, and recovers when the policy is gone`, async (t) => {
     const { others, writes, ready, run, pass } = engineOf(t, side);
     others.admit = admit;
     await pass(60);

@@ -40,7 +40,7 @@ test("every link between the pages leads to a file, and to a heading of it", () 
   }
 });
 
-test("README.md leads to every page, but the inside ones, in two clicks", () => {
+test("README.md leads to every page except the inside pages in two clicks", () => {
   const linked = (file: string): string[] =>
     Array.from(readFileSync(file, "utf8").matchAll(/\]\(([^)#:]+\.md)/g), ([, target = ""]) =>
       join(dirname(file), target),

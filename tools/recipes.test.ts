@@ -83,7 +83,7 @@ test("shows a policy to keep in Git that the CRD and the controller accept", () 
   assert.ok(policy.ok, JSON.stringify(policy));
 });
 
-test("the quick start builds, saves, loads and installs one image, and otherwise does as README.md does", () => {
+test("the quick start builds, saves, loads and installs one image, and otherwise follows README.md", () => {
   const lines = linesOf(readFileSync("docs/use/quick-start.md", "utf8"));
   const { appVersion } = load(textOf("chart/Chart.yaml")) as { appVersion: string };
   const repository = /image\.repository=(\S+)$/m.exec(lines.join("\n"))?.[1] ?? "";
@@ -119,7 +119,7 @@ for (const [what, shown, printed, missing] of [
     assert.equal(missingLine(shown, printed), missing);
   });
 
-test("the quick start shows the output of each step, but of those that print nothing of ours", () => {
+test("the quick start shows the output of each step, except of steps that print no output of ours", () => {
   const blocks = pageOf("use/quick-start.md").blocksBelow("# Quick start on kind");
   const silent = blocks.filter(({ printed }) => printed === undefined);
   assert.deepEqual(
@@ -128,7 +128,7 @@ test("the quick start shows the output of each step, but of those that print not
   );
 });
 
-test("troubleshooting asks for the Lease and the Deployment that there are", () => {
+test("troubleshooting uses the real names of the Lease and the Deployment", () => {
   const text = readFileSync("docs/use/troubleshoot.md", "utf8");
   const lease = leaseIn("kube-system").split("/").at(-1) ?? "";
   assert.ok(text.includes(`kubectl get lease -n kube-system ${lease}\n`), lease);
@@ -138,7 +138,7 @@ test("troubleshooting asks for the Lease and the Deployment that there are", () 
 
 const symptoms = readFileSync("docs/use/troubleshoot.md", "utf8");
 
-test("troubleshooting shows what explain prints of a pod that has no credential", async () => {
+test("troubleshooting shows the output of explain for a pod without a credential", async () => {
   const heading = "## A pod is in ImagePullBackOff or ErrImagePull";
   const blocks = pageOf("use/troubleshoot.md").blocksBelow(heading);
   const block = blocks.find(({ body }) => body.includes(" explain pod/"));
@@ -163,7 +163,7 @@ test("troubleshooting shows what explain prints of a pod that has no credential"
   assert.equal(missingLine(block.printed, out), undefined, out);
 });
 
-test("troubleshooting has every reason of Stalled, beside the code that status prints with it", () => {
+test("troubleshooting lists every reason of Stalled, with the code that status prints", () => {
   const rows = symptoms.split("\n").filter((line) => /^\| `(?:Stalled|Paused)/.test(line));
   const reasons = rows.map((row) => row.split(" | ")[1] ?? "");
   assert.deepEqual(reasons.toSorted(), Object.keys(stalledReasons).toSorted());

@@ -197,7 +197,7 @@ test("keeps an unfit node without a grant Ready and reports its reason, also whi
 /** After the file is written. 305 s later, the folder is removed, too. */
 const alone = ["record GPS200 → applied", "record GPS254 → applied", "wait GPS254"];
 
-test("never refuses a withdrawal: confirms it on an empty node unless its folder is elsewhere, and waits on others", () => {
+test("never refuses a withdrawal: confirms it on an empty node unless our folder is in another directory, and waits on other nodes", () => {
   const release = { mounted: { ...withdrawn, digest: "seven's" } };
   const left = { ...idle, revision: 6, digest: "six's", content: "six" };
   for (const [what, change] of rows) {
@@ -240,7 +240,7 @@ test("empties the directory of another kubelet, but confirms no withdrawal there
   }
 });
 
-test("takes nothing in the directory of another kubelet, even if its config.json matches", () => {
+test("takes no content in the directory of another kubelet, even if its config.json matches", () => {
   const elsewhere = "pods/u does not exist";
   check([
     ["in force by an older agent", { elsewhere, journal: idle }, "wait GPS261"],

@@ -1,7 +1,7 @@
 /**
- * How config.json is changed. Pure: whether the node is fit for it and the content may be tried,
- * what the journal records before the write, and what a kubelet still gets while the file cannot be
- * written.
+ * How config.json is changed. Pure. It decides whether the node is fit for the change and the
+ * content may be tried, what the journal records before the write, and what a kubelet still gets
+ * while the file cannot be written.
  */
 import {
   unitRecord,
@@ -36,8 +36,8 @@ import {
 import { auto } from "#contract/values.ts";
 
 /**
- * The step towards writing config.json: a request for facts, the reason to wait, or `apply`. A file
- * that cannot be parsed gets 2 s, because another program may still be writing it.
+ * The step towards writing config.json: a request for facts, the reason to wait, or `apply`. We
+ * wait 2 s if a file cannot be parsed, because another program may still be writing it.
  */
 export function change(
   facts: Facts,
@@ -58,7 +58,7 @@ export function change(
   const isOnItsOwn = withdraws && cannotRestart(facts, journal, planned);
   const rereads = isOnItsOwn || isLeftToKubelet(facts, journal, planned, repairs, hasStarted);
   const matters = planned.matters && !rereads;
-  // Withdrawn credentials leave the node even if it is unfit.
+  // Withdrawn credentials are removed from a node even if it is unfit.
   const unfit =
     withdraws || (drift && !matters)
       ? undefined
@@ -91,15 +91,15 @@ export function change(
     phase: "applying",
     matters: !isOnItsOwn && ((journal.phase === "applying" && journal.matters) || matters),
     ...(owed !== undefined && !isOnItsOwn && { owed }),
-    // Attempts count per content, and a running process is not a failed attempt.
+    // Attempts are counted for each content, and a running process is not a failed attempt.
     ...(!same && { tried: 0, called: false }),
     ...(same && denied !== undefined && { denied }),
     ...(hasStarted && matters && { tried: Math.max(0, journal.tried - 1), called: false }),
     ...(undo !== undefined && { undo }),
     ...(left !== undefined && { left }),
     ...(granted !== undefined && { grant: granted }),
-    // A kubelet that has yet to reread the file must still do so. The time starts again if there is
-    // more to read.
+    // If the kubelet has not reread the file yet, it must still do so. The time starts again if
+    // there is more to read.
     ...(renamed !== undefined && !matters && !rereads && { renamed }),
     ...(rereads && { rereads: "" }),
     ...(!rereads && !matters && journal.rereads !== undefined && { rereads: journal.rereads }),
@@ -122,12 +122,12 @@ export function change(
 
 /**
  * Whether a withdrawal leaves the kubelet to reread the file by itself, because it cannot be
- * restarted. If a change under way may have stopped the kubelet, it is still owed its restart.
+ * restarted. If a change under way may have stopped the kubelet, the restart is still due.
  */
 function cannotRestart(facts: Facts, journal: Journal, { matters }: Plan): boolean {
   if (facts.config.restart !== "Always") return false;
   const owes = matters || journal.matters || journal.owed !== undefined;
-  // The kubelet of another directory may read the file.
+  // A kubelet with another directory may read the file.
   if (isIdle(journal)) return owes && (!canRestart(facts) || facts.elsewhere !== undefined);
   return owes && isOutOfReach(facts) && facts.healthy === true;
 }
@@ -146,8 +146,8 @@ function startJournal(facts: Facts, { before }: Plan): Journal {
 }
 
 /**
- * Why a change under way cannot be written again: the restart that it owes could not be requested.
- * A stopped kubelet is not a reason.
+ * Why a change under way cannot be written again: the restart that is due for it could not be
+ * requested. A stopped kubelet is not a reason.
  */
 function unitMissingFor(facts: Facts, journal: Journal, matters: boolean): Step | undefined {
   const owes = matters || journal.matters || journal.owed !== undefined;
@@ -172,9 +172,9 @@ function isRepairing({ phase, undo, matters, owed }: Journal): boolean {
 }
 
 /**
- * Whether the kubelet rereads the file without a restart. It does after a drift. A new grant causes
- * a restart, and so does a change under way, but only three times an hour: another program that
- * keeps removing our entries must not make us restart the kubelet for ever.
+ * Whether the kubelet rereads the file without a restart. After a drift it does. A new grant or a
+ * change under way causes a restart, but at most three times an hour, so that another program that
+ * keeps removing our entries cannot make us restart the kubelet for ever.
  */
 function isLeftToKubelet(
   facts: Facts,
@@ -189,9 +189,9 @@ function isLeftToKubelet(
 }
 
 /**
- * The target of a rollback. Nothing for a repaired drift, because its content is already proved.
- * Nothing for a withdrawal either: a rollback would restore the credentials, and a missing entry
- * does not stop a kubelet from starting.
+ * The target of a rollback. A repaired drift has no target, because its content is already proved.
+ * A withdrawal has no target either, because a rollback would restore the credentials, and a
+ * missing entry does not stop a kubelet from starting.
  */
 function undoOf(
   journal: Journal,
@@ -210,9 +210,9 @@ function undoOf(
  * before the first record on a node, so that unfit nodes are known early, and before each change.
  * `planned`: the change, if it is known.
  *
- * A restart would reveal each of these reasons too late. If healthz is off or on another port, the
- * kubelet would be restarted until it answers, which it never does. A dead unit on a node that runs
- * our container is not the kubelet's unit, or an administrator stopped it, and a restart would
+ * A restart would reveal each of these reasons too late. If healthz is off or on another port, we
+ * would restart the kubelet again and again, because it never answers. A dead unit on a node that
+ * runs our container is not the kubelet's unit, or an administrator stopped it, and a restart would
  * start it.
  */
 export function preflight(facts: Facts, planned?: Plan): Answer | undefined {
@@ -225,15 +225,17 @@ export function preflight(facts: Facts, planned?: Plan): Answer | undefined {
   return kubeletUnfit(facts) ?? hidesFile(facts, planned);
 }
 
-/** The same for a node without a grant, which also needs what the delivery requires. */
+/**
+ * The same check for a node without a grant, which must also meet the requirements of the delivery.
+ */
 export function preflightUngranted(facts: Facts): Answer | undefined {
   return preflight(facts) ?? deliveryUnfit(facts);
 }
 
 function kubeletUnfit(facts: Facts): Step | undefined {
   const { unit, config } = facts;
-  // With --restart Never, systemd is not asked. A unit that was asked for must run, whatever the
-  // policy.
+  // With --restart Never, systemd is not asked. If we asked systemd about the unit, the unit must
+  // run, whatever the policy.
   if (unit === undefined || !("notAsked" in unit)) {
     const missing = unitMissing(facts);
     if (missing !== undefined) return refuse(missing.code, missing.again, missing.detail);
@@ -272,7 +274,7 @@ function hidesFile({ file, hides, journal, lost }: Facts, planned?: Plan): Step 
   return refuse(hides.kind === "file" ? codes.hidesFile : codes.hidesUnknown, resync, hides.what);
 }
 
-/** config.json cannot be read or replaced. The kubelet still gets a restart that it is owed. */
+/** config.json cannot be read or replaced. The kubelet still gets a restart that is due. */
 export function unreadable(facts: Facts, journal: Journal | undefined, file: Unreadable): Answer {
   const why = whyUnreadable(file);
   if (journal === undefined || journal.phase === "applied")
@@ -281,18 +283,19 @@ export function unreadable(facts: Facts, journal: Journal | undefined, file: Unr
   return step === undefined ? why : { ...step, ready: false };
 }
 
-/** The next step of an owed restart; undefined if none is owed. */
+/** The next step of a restart that is due; undefined if none is due. */
 function owedRestart(facts: Facts, journal: Journal): Answer | undefined {
   if (journal.phase !== "applying") return byTable(facts, journal);
-  // With `owed`, the file was being written again between two attempts: the kubelet may be down.
+  // If `owed` is set, the file was being written again between two attempts, so the kubelet may be
+  // down.
   if (journal.owed === undefined) return undefined;
   return byTable(facts, { ...journal, phase: "restarting" });
 }
 
 /**
  * The next step while config.json must not be written: `otherwise`, unless the kubelet is down and
- * owed a restart. Then it is restarted with the present file, because a blocked write must not keep
- * the kubelet down.
+ * a restart is due. In that case the kubelet is restarted with the current file, because a blocked
+ * write must not keep it down.
  */
 export function startMeanwhile(
   facts: Facts,
@@ -313,7 +316,7 @@ function whyUnreadable(file: Unreadable): Step {
     : wait(codes.unsafe, soon, file.why);
 }
 
-/** The previous file cannot be restored now. Revives the kubelet with the present file. */
+/** The previous file cannot be restored now. Starts the kubelet with the current file. */
 function reviveMeanwhile(facts: Facts, journal: Journal, otherwise: Step): Answer {
   if (facts.config.restart === "Never") return otherwise;
   const step = byTable(facts, { ...journal, phase: "reviving" });
@@ -321,7 +324,7 @@ function reviveMeanwhile(facts: Facts, journal: Journal, otherwise: Step): Answe
   return { ...step, journal: { ...step.journal, phase: "restoring" }, unasked: journal };
 }
 
-/** Restores the previous file. While that is impossible, revives the kubelet. */
+/** Restores the previous file. While that is impossible, it starts the kubelet again. */
 export function restoring(facts: Facts, journal: Journal, found: Facts["file"]): Answer {
   if (!isFound(found)) return reviveMeanwhile(facts, journal, whyUnreadable(found));
   const planned = found.planRestore(journal);

@@ -164,7 +164,7 @@ test("identifies a revision by number and digest: the same number with other con
   ]);
 });
 
-test("keeps ownership of a dropped entry until it has left the file, so that a killed agent cannot leave it there", () => {
+test("keeps ownership of a dropped entry until it is removed from the file, so that a killed agent cannot leave it there", () => {
   const entries = new Map([["b.io", { value: { auth: "dTpi" }, original: false }]]);
   const next = { ...mounted, content: "b", desired: { entries, rest: new Map() } };
   const begun = decide(facts({ mounted: next, journal: { ...idle, revision: 6 } }));
@@ -194,7 +194,7 @@ test("recognizes entries of a deleted folder in the file, and removes them on wi
   assert.equal(end.file, absent, steps.join(", "));
 });
 
-test("does not report a withdrawal after a lost journal, unless nothing in the file could be ours", () => {
+test("reports no withdrawal after a lost journal if any entry in the file could be ours", () => {
   const unverified = {
     ...idle,
     content: "none",
@@ -266,7 +266,7 @@ function holding(auths: object, mode = 0o600): FoundFile {
   return foundOf({ kind: "file", identity: "2", bytes, mode, document, digest: "2" });
 }
 
-test("writes config.json only if systemd can be asked", () => {
+test("writes config.json only if systemd answers", () => {
   check([
     ["all is well", { file: absent }, "apply GPS226 → applying"],
     ["systemd does not answer", { file: absent, unit: unanswered }, "wait GPS210"],
@@ -407,7 +407,7 @@ test("reports a refusal as long as the node is untouched", () => {
   assert.equal(refused({ ...missing, journal: { ...restarting, phase: "applying" } }), false);
 });
 
-test("restarts no kubelet for a drift, and at most three times an hour under a grant, whoever removes our entry", () => {
+test("restarts no kubelet for a drift, and at most three times an hour under a grant, whichever program removes our entry", () => {
   const owes = (journal: Journal, calls: number[]): string => {
     const step = decide(facts({ journal: { ...journal, calls }, unit: renewed, file: foreign() }));
     assert.ok(step.action === "apply");
@@ -449,7 +449,7 @@ test("is never Ready without the file, the proof and the answer", () => {
   assert.ok(seen > 0);
 });
 
-test("can undo a change, but not a withdrawal, because its undo contains the withdrawn credentials", () => {
+test("can undo a change, but not a withdrawal, because the old bytes contain the withdrawn credentials", () => {
   const undoOf = (change: FactsChange) => {
     const step = decide(facts(change));
     return step.action === "apply" ? step.journal.undo : assert.fail(step.action);
@@ -459,7 +459,7 @@ test("can undo a change, but not a withdrawal, because its undo contains the wit
   assert.equal(undoOf(taken), undefined);
 });
 
-test("has no undo for a withdrawal in the middle of a change, even if another program repaired the file", () => {
+test("keeps no undo for a withdrawal in the middle of a change, even if another program repaired the file", () => {
   for (const journal of [{ ...restarting, phase: "applying" } as const, restarting, settling]) {
     assert.ok(journal.undo, "the change under way has one");
     const change = { journal, mounted: withdrawn, file: absent, unit: crashed };

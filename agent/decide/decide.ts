@@ -3,8 +3,8 @@
  * for more facts. Each rule requests only what it needs.
  *
  * The rules form a chain: each rule decides, or leaves the case to the next one. First come
- * restarts that a kubelet is owed, then the file, then the document. Writing config.json is decided
- * in change.ts. Everything after the write is a table in restart.ts.
+ * restarts that are due, then the file, then the document. Writing config.json is decided in
+ * change.ts. Everything after the write is a table in restart.ts.
  */
 import {
   change,
@@ -80,7 +80,7 @@ function chain(facts: Facts): Answer {
     facts.journal.kind === "journal" ? withUnit(facts.journal.journal, facts.unit) : undefined;
   if (facts.vanished && journal !== undefined) return record(codes.journalVanished, journal);
   if (!isIdle(journal) && facts.unit === undefined) return ask("kubelet");
-  // Older agents rolled the journal back only at the end of the revival.
+  // Older agents rolled the journal back only after the kubelet had run again.
   if (journal?.phase === "reviving") return byTable(facts, undone(facts, journal));
   // A rollback needs no document. With the largest files there would not be enough memory for one.
   if (journal?.phase === "restoring") return restoring(facts, journal, file);
@@ -108,8 +108,8 @@ function chain(facts: Facts): Answer {
 }
 
 /**
- * A withdrawal on a node that has nothing of ours. The state of its file and kubelet is irrelevant.
- * Removes what an interrupted withdrawal left behind.
+ * A withdrawal on a node that has none of our entries. The state of its file and kubelet is
+ * irrelevant. Removes what an interrupted withdrawal left behind.
  */
 function untouched(facts: Facts, document: Document): Answer {
   const { leftovers, file } = facts;
@@ -142,11 +142,11 @@ function emptying(facts: Facts, document: Document): Answer | undefined {
 
 /**
  * Removes an old copy of ours that another program restored after the withdrawal; undefined if
- * there is none. This cannot be undone, so no byte of what was withdrawn is kept.
+ * there is none. This step has no undo, so no withdrawn byte is kept.
  */
 function takeOut(facts: Facts, document: Document): Step | undefined {
   const { file, former, writeIn, lost } = facts;
-  // An unreadable journal that was set aside would be removed with the folder.
+  // An unreadable journal that was set aside would be deleted together with the folder.
   if (former.length === 0 || lost || !isFound(file)) return undefined;
   const journal = { ...firstJournal({ absent: true }), owned: { ...nothingOwned, former } };
   const plan = file.plan(journal, { ...document, intent: "release" }, false);
@@ -156,7 +156,9 @@ function takeOut(facts: Facts, document: Document): Step | undefined {
   return clean;
 }
 
-/** Also removes what was ours before a withdrawal, if an old copy of that was restored. */
+/**
+ * Also removes entries that were ours before a withdrawal, if another program restored an old copy.
+ */
 function planFor(
   { former, lost }: Facts,
   journal: Journal | undefined,
@@ -201,8 +203,8 @@ function withNewerJournal(
 }
 
 /**
- * The document of our revision is not mounted. The agent begins nothing new, but makes a restart
- * that is owed.
+ * The document of our revision is not mounted. The agent begins nothing new, but does a restart
+ * that is due.
  */
 function withoutDocument(
   facts: Facts,
@@ -218,14 +220,14 @@ function withoutDocument(
   }
   if (journal?.phase === "applied" && belongsTo(journal, facts.grant) && holds)
     return byTable(facts, journal);
-  // The release was confirmed, and newer content is mounted: same as a node with older content in
-  // force.
+  // The release was confirmed, and newer content is mounted. This is the same case as a node with
+  // older content in force.
   if (isUntouched(facts) && !facts.leftovers && isOutdated(facts, mounted))
     return awaitGrant(facts);
   return startMeanwhile(facts, journal, whyNoDocument(facts, mounted));
 }
 
-/** Whether the grant was proved and everything mounted is newer. */
+/** Whether the grant was proved, and all mounted content is newer. */
 function isOutdated({ grant, proved }: Facts, mounted: Mounted): boolean {
   const isOlder = mounted.kind === "other" && mounted.revision > grantedRevision(grant);
   return isOlder && proved === grantedKey(grant);
@@ -248,8 +250,8 @@ function rejectGrant({ grant, refused }: Facts, journal: Journal | undefined): S
   if (given === undefined) return undefined;
   if (journal !== undefined && given.revision < journal.revision)
     return waitWithWord("behind", codes.behind, `the node has ${journal.revision}`);
-  // The reason for the refusal may be gone, and the content may have been in force before. Then
-  // keep it.
+  // The reason for a refusal may be gone by now, and the content may have been in force before.
+  // Then keep it.
   const isKept = journal !== undefined && belongsTo(journal, grant);
   return refused === grantedKey(grant) && !isKept
     ? waitWithWord("unfit", codes.refusedGrant)
@@ -257,8 +259,8 @@ function rejectGrant({ grant, refused }: Facts, journal: Journal | undefined): S
 }
 
 /**
- * The node has no content and takes none without a grant. A grant is handled as on a node without a
- * journal.
+ * The node has no content, and takes no content without a grant. With a grant, it acts like a node
+ * without a journal.
  */
 function withoutContent(facts: Facts): Answer {
   if (grantedRevision(facts.grant) === 0) return awaitGrant(facts);
@@ -302,7 +304,7 @@ function withoutUndo({ undo: _undo, ...journal }: Journal): Journal {
   return journal;
 }
 
-/** A restart is owed, systemd cannot be reached, and the kubelet answers. */
+/** A restart is due, systemd cannot be reached, and the kubelet answers. */
 function isUnrestartable(facts: Facts, journal: Journal): boolean {
   const owes = journal.matters || journal.owed !== undefined;
   const isOwed = owes && !isIdle(journal) && facts.config.restart === "Always";
@@ -322,7 +324,8 @@ function withoutJournal(facts: Facts, found: FoundFile, document: Document, plan
     return refuse(codes.elsewhere, resync, facts.elsewhere);
   const first = { ...firstJournal(planned.before), ...named(planned, document) };
   if (!facts.lost) return record(codes.toBeWritten, first);
-  // The lost journal may have owed a restart, and may have recorded more than we can see.
+  // In the lost journal a restart may have been due, and the journal may have recorded more than we
+  // can see.
   const doubt = "absent" in planned.before ? {} : { unverified: true };
   return (
     preflight(facts) ??
@@ -338,7 +341,10 @@ function withoutJournal(facts: Facts, found: FoundFile, document: Document, plan
 
 const leave: Step = atOnce({ action: "leave", code: codes.withdrawn });
 
-/** Withdrawn as far as the agent can tell. This must not be reported as withdrawn. */
+/**
+ * As far as the agent knows, everything is withdrawn. But it must not report this as a completed
+ * withdrawal.
+ */
 const unverified = wait(codes.withdrawnInDoubt, soon);
 
 /**
@@ -362,8 +368,8 @@ function withReadiness(facts: Facts, answer: Answer): Answer {
 }
 
 /**
- * Whether a change under way is finished first: its file is in place, and the kubelet may be down
- * because of it. Without restarts, newer content may replace it.
+ * Whether a change under way must be finished first, because its file is in place and the kubelet
+ * may be down. Without restarts, newer content may replace it.
  */
 function finishesFirst({ config, grant }: Facts, journal: Journal, file: FoundFile): boolean {
   if (isIdle(journal) || config.restart === "Never" || isAwaitingReread(journal)) return false;
@@ -406,7 +412,7 @@ function wasGranted({ grant, undo }: Journal): boolean {
 type Undo = NonNullable<Journal["undo"]>;
 
 /**
- * Whether a grant was revoked before its file was in place, and no restart is owed. Only the exact
+ * Whether a grant was revoked before its file was in place, and no restart is due. Only the exact
  * file from before the change proves this, because the new file may lack entries that the journal
  * still lists.
  */
@@ -434,7 +440,7 @@ function abandon(journal: Journal, undo: Undo): Step {
   return record(codes.inForce, { ...confirmed(journal), revision, digest, content, owned });
 }
 
-/** The served content failed on a node that had no content. It is tried again later. */
+/** The served content failed on a node that had no content. The agent tries it again later. */
 function failedWithoutGrant({ revision, content, quarantine }: Journal): boolean {
   return revision === 0 && content === "" && quarantine !== undefined && !quarantine.grant;
 }

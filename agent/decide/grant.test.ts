@@ -66,7 +66,7 @@ test("replaces awaited content by newer content if no kubelet is restarted", () 
   assert.equal(step.action, "apply");
 });
 
-test("leaves the node as it was when the grant is revoked before the file is in place", () => {
+test("leaves the node unchanged when the grant is revoked before the file is in place", () => {
   const applying: Journal = { ...restarting, phase: "applying" };
   delete applying.owed;
   const { steps, end } = follow({ grant: back, mounted: nothing, journal: applying, file: absent });
@@ -74,7 +74,7 @@ test("leaves the node as it was when the grant is revoked before the file is in 
   assert.equal(end.file, absent);
 });
 
-test("takes what is granted by revision and digest, and waits for a lagging Secret", () => {
+test("takes the granted content by revision and digest, and waits for a lagging Secret", () => {
   check([
     ["granted and mounted", { grant: seven, file: absent }, "apply GPS226 → applying"],
     ["in force", { grant: seven, journal: idle }, "nothing GPS200 ready"],
@@ -159,7 +159,7 @@ test("reports a failure after the change has ended and while the node has nothin
     assert.equal(failedKey(nothing), undefined);
 });
 
-test("keeps a refused grant alive once the journal has it in force: the file is repaired, or drifts", () => {
+test("keeps a refused grant valid once the journal has it in force, and then repairs the file", () => {
   const at: FactsChange = { grant: seven, refused: key, journal: idle };
   check([
     ["well again", at, "nothing GPS200 ready"],
@@ -191,7 +191,7 @@ test("lets a new pod finish the change of the previous pod, keep its result and 
     }
 });
 
-test("abandons a change whose file is not in place when its grant is gone, and keeps what the node had", () => {
+test("abandons a change whose file is not in place when its grant is gone, and keeps the node's previous content", () => {
   for (const mountedNow of [nothing, { ...eight, served: true as const }])
     for (const grant of ["none", back] as const)
       for (const journal of [older("applying"), { ...older("applying"), grant: key }]) {
@@ -372,7 +372,7 @@ test("takes served content without a journal, or records that it takes nothing w
   check([["served later", { ...end, mounted: served }, "nothing GPS201 ready"]]);
 });
 
-test("tries content again later that failed without a grant on an empty node", () => {
+test("retries content later if it failed without a grant on an empty node", () => {
   const at = { ...unasked, file: absent, journal: rolledBackUnasked } as const;
   check([
     ["soon", at, "wait GPS219"],
@@ -381,7 +381,7 @@ test("tries content again later that failed without a grant on an empty node", (
   ]);
 });
 
-test("offers a grant on an empty journal only the present file to go back to", () => {
+test("can roll back a grant with an empty journal only to the current file", () => {
   const stale = firstJournal({ bytes: Buffer.from("stale"), mode: 0o644 });
   const step = decide(facts({ grant: seven, journal: stale, file: absent }));
   assert.ok(step.action === "apply");
@@ -393,7 +393,7 @@ test("offers a grant on an empty journal only the present file to go back to", (
   ]);
 });
 
-test("changes nothing on a node with its content when the volume is torn for a moment", () => {
+test("changes nothing on a node that has its content when the volume is inconsistent for a moment", () => {
   const torn = { grant: "unread", mounted: { kind: "incomplete", why: "ENOENT" } } as const;
   check([
     ["in force", { ...torn, journal: idle }, "nothing GPS200 ready"],

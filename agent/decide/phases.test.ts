@@ -174,7 +174,7 @@ function entries<K extends string, V>(of: Readonly<Record<K, V>>): readonly (rea
 
 const never = { restart: "Never" } as const;
 
-test("rolls back and takes a withdrawal when restarts are switched off while the old file is being restored", () => {
+test("completes a rollback and accepts a withdrawal when restarts are switched off while the old file is being restored", () => {
   const restoring: FactsChange = {
     journal: { ...tried(3, 0), phase: "restoring" },
     unit: notAsked,
@@ -246,7 +246,7 @@ test("removes later withdrawn entries when restarts are switched off while the k
   assert.equal(gone.end.file.kind, "absent");
 });
 
-test("waits for a kubelet that may not be restarted, or trusts another process of it at once", () => {
+test("waits for a kubelet that may not be restarted, or accepts a new process of it at once", () => {
   const config = { restart: "Never" } as const;
   const step = decide(facts({ config, journal: { ...restarting, phase: "applying" } }));
   assert.ok(step.action === "record" && step.code === "GPS254");
@@ -298,7 +298,7 @@ test("revives a kubelet that does not survive a withdrawal without restoring the
   );
 });
 
-test("cannot roll back a withdrawal that replaces a change to the state before that change", () => {
+test("cannot roll back to the state before a change that a withdrawal has replaced", () => {
   const asked = {
     mounted: { ...withdrawn, revision: 8, digest: "eight's" },
     config: { ...never, revision: 8, digest: "eight's" },
@@ -387,7 +387,7 @@ test("continues a revival on a full disk, with attempts spaced from memory, and 
   );
 });
 
-test("fails a start or stop that has not ended after three and a half minutes", () => {
+test("counts a start or stop as failed if it has not ended after three and a half minutes", () => {
   const starting = { ...crashed, sub: "start" };
   for (const hanging of [
     starting,
@@ -406,7 +406,7 @@ test("fails a start or stop that has not ended after three and a half minutes", 
   }
 });
 
-test("lets a probation survive two replaced processes, and counts a third one as a failed attempt", () => {
+test("continues a probation after two replaced processes, and counts a third one as a failed attempt", () => {
   let journal: Journal = settling;
   const seen: string[] = [];
   for (const invocation of ["second", "third", "fourth"]) {
@@ -418,7 +418,7 @@ test("lets a probation survive two replaced processes, and counts a third one as
   assert.deepEqual(seen, ["GPS215 settling", "GPS215 settling", "GPS214 restarting"]);
 });
 
-test("neither starts nor restarts a kubelet for a drift, and is Ready once it must have reread the file", () => {
+test("neither starts nor restarts a kubelet for a drift, and is Ready once the kubelet must have reread the file", () => {
   const drifted = { file: absent, journal: idle };
   for (const change of [
     {},

@@ -142,7 +142,7 @@ test("does not wait for a change without new credentials, and does not restart a
   assert.equal(drifted.journal.renamed, undefined);
 });
 
-test("waits for the restart that was owed when restarts were switched off as for a new file", () => {
+test("treats a restart that was due when restarts were switched off like a new file, and waits", () => {
   assert.deepEqual(follow({ config, unit: notAsked, journal: restarting }).steps, [
     "record GPS254 → restarting",
     "wait GPS254",

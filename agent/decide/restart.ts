@@ -103,8 +103,8 @@ export const table: PhaseTable = {
 };
 
 /**
- * Applies the rule of the cell. A change made in another mode is left to the kubelet, whatever
- * systemd reports: a restart needs its own grant.
+ * Applies the rule of the cell. If a change was made in another mode, the kubelet rereads the file
+ * by itself, whatever systemd reports, because a restart needs its own grant.
  */
 export function byTable(facts: Facts, journal: Journal): Answer {
   if (isAwaitingReread(journal) && granted(facts.grant) === undefined)
@@ -140,8 +140,8 @@ export function idleAs(facts: Facts, journal: Journal, code: Code): Answer {
 }
 
 /**
- * Ready while the kubelet answers. If no restart is owed, we do not start a stopped kubelet: an
- * administrator may have stopped it.
+ * Ready while the kubelet answers. If no restart is due, we do not start a stopped kubelet, because
+ * an administrator may have stopped it.
  */
 function inForce(facts: Facts, code: Code): Answer {
   if (facts.healthy === undefined) return ask("healthz");
@@ -160,8 +160,8 @@ function confirm(_facts: Facts, journal: Journal): Step {
 }
 
 /**
- * Applies the rule if a restart is owed: the file changes the kubelet's credentials, or a restart
- * was owed before.
+ * Applies the rule if a restart is due, because the file changes the kubelet's credentials, or
+ * because a restart was due before.
  */
 function ifOwed<Unit extends readonly unknown[]>(
   rule: (facts: Facts, journal: Journal, ...unit: Unit) => Answer,
@@ -173,9 +173,9 @@ function ifOwed<Unit extends readonly unknown[]>(
 }
 
 /**
- * The file is in place. From now on, a process with another InvocationID was started after it. If
- * the restart can be requested at once, it needs no separate record, which saves a look and two
- * syncs.
+ * The file is in place. From now on, a process with another InvocationID must have been started
+ * after that. If the restart can be requested at once, it needs no separate record, which saves a
+ * look and two syncs.
  */
 function afterWrite(facts: Facts, journal: Journal, unit: Unit): Answer {
   const owed = journal.matters || journal.owed === undefined ? unit.invocation : journal.owed;
@@ -189,7 +189,7 @@ function afterWriteWithoutRestart(facts: Facts, journal: Journal): Step {
   const owes = journal.matters || journal.owed !== undefined || journal.renamed !== undefined;
   if (!owes) return record(codes.inForce, confirmed(journal));
   const { owed: _owed, ...rest } = journal;
-  // Known if systemd answered: a process with another InvocationID has read the file.
+  // Known only if systemd answered. A process with another InvocationID has read the file.
   const owed = unitOf(facts)?.invocation;
   return awaitReread(facts, { ...rest, phase: "restarting", ...(owed !== undefined && { owed }) });
 }
@@ -523,7 +523,7 @@ export function undone(facts: Facts, journal: Journal): Journal {
 /** Records that the kubelet runs again after a rollback. */
 function revived(facts: Facts, journal: Journal): Step {
   const { quarantine } = journal;
-  // Without a quarantine there was no rollback, but a repaired drift or a withdrawal.
+  // If there is no quarantine, this was not a rollback, but a repaired drift or a withdrawal.
   if (quarantine === undefined || quarantine.told) return record(codes.inForce, confirmed(journal));
   return record(codes.rolledBack, {
     ...confirmed(journal),

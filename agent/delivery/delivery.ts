@@ -7,11 +7,11 @@ import type { File, Former, Journal, Owned } from "../journal/journal.ts";
 import type { Document } from "./mount.ts";
 
 export type Delivery = Readonly<{
-  /** Paths below the kubelet's directory. A change of one of them causes a look. */
+  /** Paths below the kubelet's directory. A change of one of them starts a round of the agent. */
   names: readonly string[];
   /**
-   * Reads the files. Never throws: a file that cannot be read, or cannot be replaced by one of its
-   * kind, is refused with the reason.
+   * Reads the files. Never throws. If a file cannot be read, or cannot be replaced by a file of the
+   * same kind, it is refused with the reason.
    */
   read: (kubeletDirectory: string) => NodeFile;
   /**
@@ -26,27 +26,28 @@ export type NodeFile =
   | Readonly<{ kind: "refused"; why: string }>
   | Readonly<{ kind: "changing" }>;
 
-/** The files as found, and what can be done to them. All methods are pure. */
+/** The files as found, and the plans for them. All methods are pure. */
 export type FoundFile = Readonly<{
   /** `absent`: there is no file. */
   kind: "absent" | "file";
-  /** Changes with any change by another program. */
+  /** This text changes with any change by another program. */
   identity: FileIdentity;
   /** Distinguishes these bytes from others; empty if there is no file. */
   digest: string;
-  /** Why the kubelet ignores the file as it is; absent if it reads the file. */
+  /** Why the kubelet ignores the current file; absent if the kubelet reads it. */
   invalid?: string | undefined;
-  /** Whether the kubelet skips the file and uses another one, which ours would hide. */
+  /** Whether the kubelet skips this file and uses another file, which our file would hide. */
   passedOver: boolean;
   /**
-   * Why the kubelet cannot use what we write. Then the node is not touched, except by a withdrawal.
+   * Why the kubelet cannot use the files that we write. In this case only a withdrawal touches the
+   * node.
    */
   unfit?: string | undefined;
-  /** Worth reporting about a node on which everything is in order. */
+  /** A note about a node on which everything is in order. */
   note?: string | undefined;
-  /** Our entries are beside config.json, which most documents do not change. */
+  /** Our entries are in a file beside config.json, and most documents do not change config.json. */
   beside?: true;
-  /** The present file, for a rollback to it. */
+  /** The current file, to which a rollback can return. */
   now: File;
   /**
    * Plans to apply the document, or to release the node if that is its intent. `lost`: an
@@ -62,8 +63,8 @@ export type FoundFile = Readonly<{
   /** Whether everything that we wrote last is still in place. Needs no Secret. */
   holds: (owned: Owned) => boolean;
   /**
-   * What to recognize in an old copy that is restored after a withdrawal: everything that was ours,
-   * except what the withdrawal has given back.
+   * The values to recognize in an old copy that is restored after a withdrawal: everything that was
+   * ours, except the entries that the withdrawal has restored.
    */
   withdrawn: (owned: Owned) => Former;
   /** Entries of other programs that the kubelet tries before ours, for the node's report. */
@@ -96,21 +97,22 @@ export type Rewrite = Readonly<{
 export type Plan = Rewrite &
   Readonly<{
     /**
-     * The cost of the change. true: the kubelet will find other credentials, and must be restarted
-     * or left to reread them. false: the kubelet has nothing to reread, or asks by itself.
+     * The cost of the change. true: the kubelet will find other credentials, so it must be
+     * restarted or must reread the file. false: the kubelet has nothing to reread, or runs the
+     * provider anyway.
      */
     matters: boolean;
-    /** The ownership once the file is in place. */
+    /** The ownership after the file is in place. */
     owned: Owned;
-    /** Entries that may be ours until then. */
+    /** Entries that may be ours until the file is in place. */
     meanwhile: Owned;
     /** The file before us, which the journal keeps. */
     before: File;
-    /** Why the file must not be written: we could not read it back. */
+    /** Why the file must not be written. After such a write, we could not read the file. */
     excess?: string | undefined;
     /** The mode in which config.json is left. */
     left?: Journal["left"];
-    /** Why the kubelet would not use it. */
+    /** Why the kubelet would not use the file. */
     unfit?: string | undefined;
   }>;
 

@@ -92,7 +92,7 @@ test("treats an unknown source, or shape of sources, as one whose entries can be
   }
 });
 
-test("has another digest for the same document of another revision, and another content only for another document or a release", () => {
+test("has another digest for the same document in another revision, but other content only for another document or a release", () => {
   const [one, salted, released] = [{}, { salt: "t".repeat(32) }, { intent: "release" }].map(of);
   assert.ok(one?.kind === "document" && salted?.kind === "document");
   assert.ok(released?.kind === "document");

@@ -24,7 +24,7 @@ export type Mounted =
       desired: Desired;
       /** The action for the document. A release leaves the node as if we had never been there. */
       intent: Intent;
-      /** A node without a journal may take it without a grant. */
+      /** A node without a journal may take this content without a grant. */
       served?: true;
     }>
   /** None of the mounted contents matches. `revision` is that of the newest one. */
@@ -49,7 +49,7 @@ export type Desired = Readonly<{
 /** The API server's limit for a Secret. */
 export const mostBytes = 1024 * 1024;
 
-/** The files of one content, under their keys in lib/contract/names.ts. */
+/** The files of one content. Their names are the keys in lib/contract/names.ts. */
 export type ContentFiles = Readonly<Record<keyof typeof servedKeys, Buffer>>;
 
 /** A valid revision; undefined for any other text. */

@@ -93,8 +93,8 @@ function grantAt(directory: string): Grant | "none" {
 }
 
 /**
- * Reads one state of the volume, from one directory whose files never change. Reads up to twice
- * again if the kubelet removes that directory meanwhile.
+ * Reads one state of the volume, from one directory whose files never change. If the kubelet
+ * removes that directory meanwhile, it reads again, up to two times.
  */
 function readConsistently<T>(
   directory: string,
@@ -112,8 +112,8 @@ function readConsistently<T>(
 }
 
 /**
- * A name for the present state of the mount, which changes with it; `undefined` without the
- * kubelet's `..data` link, because then files may change under the same name.
+ * A name for the current state of the mount. The name changes with the state. It is `undefined`
+ * without the kubelet's `..data` link, because files may then change under the same name.
  */
 export function mountOf(directory: string): string | undefined {
   try {
@@ -144,7 +144,8 @@ function readBounded(file: string, most: number): Buffer {
       if (read === 0) break;
       length += read;
     }
-    // Not copied: a look at the largest Secret determines the agent's peak memory.
+    // The bytes are not copied, because reading the largest Secret determines the agent's peak
+    // memory.
     return buffer.subarray(0, length);
   } finally {
     closeSync(descriptor);

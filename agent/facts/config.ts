@@ -63,7 +63,7 @@ const flags = {
     standard: "Look",
     what: "Look refuses to hide another credential file; Skip checks only .dockercfg beside config.json; Ignore checks nothing",
   },
-  // At most an hour: with more, a rollout to a few nodes would take days.
+  // At most an hour. With a longer time, a rollout to a few nodes would take days.
   probation: {
     read: within(0, 3600),
     standard: "5s",

@@ -1,6 +1,6 @@
 /**
- * All facts for a decision. Facts that are `undefined` at the start of a look are collected only if
- * the decision requests them.
+ * All facts for a decision. Facts that are `undefined` at the start of a round are collected only
+ * if the decision requests them.
  */
 import type { Config } from "./config.ts";
 import type { Former, JournalReading } from "../journal/journal.ts";
@@ -12,8 +12,8 @@ import type { Unit } from "../systemd/unit.ts";
 
 /**
  * `notAsked`: --restart Never does not ask systemd. `unknown`: systemd could not be asked.
- * `outdated`: systemd lacks a property that we need. `absent`: there is no systemd. `unfound`:
- * none, or several, of the known units may be the kubelet's.
+ * `outdated`: systemd lacks a property that we need. `absent`: there is no systemd. `unfound`: none
+ * of the known units, or several of them, may be the kubelet's.
  */
 export type UnitFact =
   | Unit
@@ -41,7 +41,7 @@ export type Facts = Readonly<{
   grant: GrantReading;
   /** Key of the grant that this pod has refused. */
   refused: string | undefined;
-  /** Key of the grant that this pod was Ready with. */
+  /** Key of the grant with which this pod was Ready. */
   proved: string | undefined;
   /** Wall clock, in milliseconds. It may jump, so it is only compared with times in the journal. */
   now: number;
@@ -53,7 +53,8 @@ export type Facts = Readonly<{
   journal: JournalReading;
   /**
    * Values that were ours before a withdrawal that this pod completed. Empty unless config.json is
-   * byte for byte as it was while ours were in force. One equal entry may be the owner's own.
+   * byte for byte the same as while our entries were in force. A single equal entry may be the
+   * owner's own.
    */
   former: Former;
   /** The journal is missing on the disk. This is the copy that this process read last. */
@@ -66,7 +67,9 @@ export type Facts = Readonly<{
   leftovers: boolean;
   file: NodeFile;
   unit: UnitFact | undefined;
-  /** healthz answers. Also true if nothing is restarted, because then it is not asked. */
+  /**
+   * healthz answers. Also true if nothing is restarted, because we do not ask healthz in that case.
+   */
   healthy: boolean | undefined;
   /**
    * The credential file that a new config.json would hide from the kubelet. Requested before our
@@ -83,7 +86,7 @@ export type Facts = Readonly<{
     running: number;
     /** The same, and healthz answers. */
     healthy: number;
-    /** healthz did not answer any time that systemd was asked. */
+    /** healthz never answered when we asked systemd. */
     silent: number;
     /** One start or stop of the unit, or one job for it, is under way. */
     busy: number;
@@ -102,7 +105,7 @@ export type Facts = Readonly<{
   unwritable: boolean;
 }>;
 
-/** The facts at the start of a look. */
+/** The facts at the start of a round. */
 export const unasked = {
   mounted: undefined,
   unit: undefined,

@@ -5,7 +5,7 @@ import type { GrantReading } from "../delivery/volume.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Facts } from "./facts.ts";
 
-/** The agent's last look, for reports. */
+/** The result of the agent's last round, for reports. */
 export type Observed = Readonly<{
   grant: GrantReading;
   /** The revision in the journal; 0 if there is none. */
@@ -21,7 +21,7 @@ type Named = Readonly<{ revision: number; digest?: string | undefined }>;
 /**
  * Whether a document or journal belongs to this grant, by revision and digest. The revision alone
  * is not enough: after etcd is restored, or the product is installed again, the same number may
- * come back with other content. A journal without a digest does not count.
+ * return with other content. A journal without a digest does not count.
  */
 export function belongsTo(one: Named, grant: GrantReading): boolean {
   if (typeof grant === "string") return false;
@@ -52,8 +52,9 @@ export function failedKey(journal: Journal | undefined): string | undefined {
 }
 
 /**
- * Key of the grant that a word of this pod is about: the pod's own grant. A pod without a grant
- * reports the one that failed: an earlier pod began that change and was deleted before its end.
+ * Key of the grant that a word of this pod is about. This is the pod's own grant. A pod without a
+ * grant reports the failed grant of an earlier pod, which began the change and was deleted before
+ * its end.
  */
 export function reportedKey({
   grant,
@@ -73,8 +74,8 @@ export function documentToApply({
 }
 
 /**
- * Whether the journal records only that the node takes nothing without a grant. The file recorded
- * with it is not used, because other programs may have changed the file since.
+ * Whether the journal contains only this record: the node takes content only with a grant. The file
+ * recorded with it is not used, because other programs may have changed the file since.
  */
 export function isEmpty(journal: Journal | undefined): boolean {
   return (

@@ -92,8 +92,8 @@ export function isRunning({ active, mainPid }: Unit): boolean {
 }
 
 /**
- * Whether a start, stop or job is under way. The wait for an automatic restart does not count,
- * because it can be cut short.
+ * Whether a start, stop or job is under way. Waiting for an automatic restart does not count,
+ * because a requested start ends that wait.
  */
 function isBusy(unit: Unit): boolean {
   if (isRestartedBySystemd(unit)) return false;
@@ -117,7 +117,8 @@ export function unitMissing({ unit }: Facts): Step | undefined {
 }
 
 /**
- * The unit that a flag names, else the one in the journal. It is owed a restart even if it is down.
+ * The unit that a flag names, otherwise the unit in the journal. Its restart is due even if the
+ * unit is down.
  */
 export function namedUnit(flag: string, reading: JournalReading): string | undefined {
   if (flag !== auto) return flag;
@@ -125,14 +126,15 @@ export function namedUnit(flag: string, reading: JournalReading): string | undef
   return reading.kind === "newer" ? reading.unit : undefined;
 }
 
-/** The unit of a change that begins now, for the journal. */
+/** The unit that the journal records at the beginning of a change. */
 export function unitRecord({ unit }: Pick<Facts, "unit">): Pick<Journal, "unit"> {
   return unit !== undefined && "name" in unit ? { unit: unit.name } : {};
 }
 
 /**
  * The journal of a change under way, continued with this unit. If a flag now names another unit,
- * observations of the old unit are dropped. A journal without a unit takes the one that was found.
+ * observations of the old unit are dropped. If a journal has no unit, the unit that was found is
+ * used.
  */
 export function withUnit(journal: Journal, unit: Facts["unit"]): Journal {
   if (

@@ -17,7 +17,7 @@ const atHome = { workingDirectory: "/", home: "/root" };
 const nothing = { kind: "nothing" };
 const file = (what: string) => ({ kind: "file", what });
 
-test("knows the kubelet's search order: working directory, home, root, then the legacy names", () => {
+test("searches in the kubelet's order: working directory, home, root, then the legacy names", () => {
   assert.deepEqual(searchPaths({ workingDirectory: "/opt", home: "/root" }), [
     "/opt/config.json",
     "/root/.docker/config.json",
@@ -63,7 +63,7 @@ test("stops at the first file that can be parsed, even if it has no entry", () =
   );
 });
 
-test("does not consider a file empty that was not or could not be read", () => {
+test("does not consider a file empty if it was not read or could not be read", () => {
   const link = { unknown: "it is a symbolic link" };
   assert.deepEqual(hidden(seen({ "/.docker/config.json": link }), "none", plain), {
     kind: "unknown",
@@ -81,7 +81,7 @@ test("does not consider a file empty that was not or could not be read", () => {
   );
 });
 
-test("takes the working directory and home that systemd gives the unit", () => {
+test("uses the working directory and home that systemd gives the unit", () => {
   const said = { workingDirectory: "", user: "", environment: [], manager: [] };
   assert.deepEqual(surroundings(said), plain);
   assert.deepEqual(surroundings({ ...said, user: "root" }), atHome);

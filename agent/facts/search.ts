@@ -18,7 +18,7 @@ export type FileContent = "none" | "empty" | "entries" | Readonly<{ unknown: str
 export type SearchResult =
   /** By path on the node. */
   | Readonly<{ kind: "seen"; files: Readonly<Record<string, FileContent>> }>
-  /** Our journal exists. Whatever config.json hides now, it already hid before. */
+  /** Our journal exists. config.json hid the same files before. */
   | Readonly<{ kind: "ours" }>
   | Readonly<{ kind: "unseen"; why: string }>;
 
@@ -74,16 +74,16 @@ export function hidden(
   return { kind: "nothing" };
 }
 
-/** The same of one file alone; undefined if it would hide nothing there. */
+/** The same for a single file; undefined if config.json would not hide it. */
 export function hiddenAt(path: string, content: FileContent): Hides | undefined {
   if (typeof content === "object") return { kind: "unknown", what: `${path}: ${content.unknown}` };
   return content === "entries" ? { kind: "file", what: path } : undefined;
 }
 
 /**
- * The kubelet's surroundings as reported by systemd. HOME comes from the unit, else from its user,
- * else from the manager. EnvironmentFile= is not read, because no known kubelet gets its HOME from
- * there.
+ * The kubelet's surroundings as reported by systemd. HOME comes from the unit, otherwise from its
+ * user, otherwise from the manager. EnvironmentFile= is not read, because no known kubelet gets its
+ * HOME from there.
  */
 export function surroundings(
   said: Readonly<{

@@ -1,4 +1,4 @@
-/** The answers of a decision, and the text of its code. */
+/** The results of a decision, and the text of its code. */
 import type { WordKind } from "#contract/word.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { FoundFile, Plan, Rewrite } from "../delivery/delivery.ts";
@@ -11,7 +11,7 @@ type StepReason = Readonly<{
   detail?: string | undefined;
   ready: boolean;
   /**
-   * Milliseconds until the next look. `back off`: 1 s, doubled up to 30 s while the code stays the
+   * Milliseconds until the next round. `back off`: 1 s, doubled up to 30 s while the code stays the
    * same.
    */
   again: number | "back off";
@@ -20,8 +20,8 @@ type StepReason = Readonly<{
 export type Step = StepReason &
   /**
    * `refused`: the node is unfit and untouched, and other nodes need not wait for it. Without a
-   * grant, the pod is Ready all the same. `word`: what the termination message reports about the
-   * grant, once.
+   * grant, the pod is nevertheless Ready. `word`: what the termination message reports, once, about
+   * the grant.
    */
   (
     | Readonly<{ action: "wait" | "nothing"; refused?: true; word?: WordKind }>
@@ -51,8 +51,8 @@ export type Step = StepReason &
         evenUnrecorded: boolean;
       }>
     /**
-     * Calls only RestartUnit: the kubelet of a newer agent is down, and we must not write its
-     * journal.
+     * Calls only RestartUnit. The kubelet of a newer agent is down, and we must not write that
+     * agent's journal.
      */
     | Readonly<{ action: "revive"; unit: string }>
     /** Writes only the journal: a step is complete. */
@@ -106,7 +106,7 @@ export function waitWithWord(word: WordKind, code: Code, detail?: string): Step 
   return { action: "wait", code, detail, ready: false, again: resync, word };
 }
 
-/** A step that changes something. The next look follows at once. */
+/** A step that changes something. The next round follows at once. */
 export function atOnce<Change extends object>(change: Change): Change & { ready: false; again: 0 } {
   return { ...change, ready: false, again: 0 };
 }

@@ -24,7 +24,7 @@ test("finds the nearest mount over a path, and none for a partial name", () => {
   ]);
 });
 
-test("refuses a config.json that is a mount of its own, as with kind's extraMounts", (t) => {
+test("refuses a config.json that is a separate mount, as with kind's extraMounts", (t) => {
   const spaces = ["--user", "--map-root-user", "--mount"];
   if (spawnSync("unshare", [...spaces, "true"]).status !== 0)
     return t.skip("needs namespaces of its own: unshare is missing or refused");

@@ -60,8 +60,8 @@ export type Regular =
 
 /**
  * Returns the bytes of a regular file of at most `most` bytes. Does not block on a FIFO, and does
- * not read a device. A link as the last step is followed, or refused with ELOOP. Throws the error
- * of the file system.
+ * not read a device. A symbolic link at the end of the path is followed, or refused with ELOOP.
+ * Throws the error of the file system.
  */
 export function readRegular(file: string, most: number, links: "follow" | "refuse"): Regular {
   const link = links === "refuse" ? constants.O_NOFOLLOW : 0;
@@ -96,7 +96,7 @@ export function mountsIn(text: string): Mount[] {
     }));
 }
 
-/** The mount that contains a path. Of two mounts at the same place, the later one. */
+/** The mount that contains a path. If two mounts have the same place, the later one counts. */
 export function mountOver(mounts: readonly Mount[], path: string): Mount | undefined {
   const over = mounts.filter(({ point }) =>
     `${path}/`.startsWith(point === "/" ? "/" : `${point}/`),

@@ -1,14 +1,15 @@
 /**
- * Hints that something may have changed. A hint contains no data. It causes a look, and so does a
- * probe of the kubelet after a file has changed. Only directories are watched, because a watch on a
- * file stops working after two quick renames.
+ * Hints that something may have changed. A hint contains no data. It starts a round of the agent. A
+ * probe by the kubelet also starts one if a file has changed. Only directories are watched, because
+ * a watch on a file stops working after two quick renames.
  */
 import { describe } from "./errno.ts";
 
 /**
  * Calls `hint` when a name in one of the directories appears, disappears or changes, until the
- * process ends. If a directory cannot be watched, it calls `deaf` with the reason, and only the
- * looks at each probe remain. `relevant` filters by path, because the kubelet's directory is large.
+ * process ends. If a directory cannot be watched, it calls `deaf` with the reason, and the agent
+ * then notices changes only at each probe. `relevant` filters by path, because the kubelet's
+ * directory is large.
  */
 export async function watchDirectories(
   directories: readonly string[],
@@ -24,7 +25,7 @@ export async function watchDirectories(
     ignored: (path) => !directories.includes(path) && !relevant(path),
   });
   watcher.on("all", hint);
-  // For changes before the watch was ready.
+  // Reports changes from before the watch was ready.
   watcher.on("ready", hint);
   // Such as EMFILE or ENOSPC: the limits of inotify, which all programs of root on the node share.
   watcher.on("error", (error) => deaf(describe(error)));

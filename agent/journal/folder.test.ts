@@ -22,7 +22,7 @@ function place(t: TestContext) {
   return { root, folder };
 }
 
-test("refuses a folder that is a symbolic link, and makes and removes its own, mode 0700", async (t) => {
+test("refuses a folder that is a symbolic link, and creates and removes its own folder with mode 0700", async (t) => {
   const { root, folder } = place(t);
   const ours = join(root, "ours");
   await makeFolder(ours);
@@ -52,7 +52,7 @@ test("refuses a folder that is a symbolic link, and makes and removes its own, m
   await assert.rejects(makeFolder(join(folder, "file")), /is not a directory/);
 });
 
-test("keeps a directory that others made in our folder or in a file's place, and goes on", async (t) => {
+test("keeps a directory that others created in our folder or in place of a file, and continues", async (t) => {
   const { folder } = place(t);
   mkdirSync(join(folder, "backup"));
   for (const name of ["config.json.staged", "journal.json.staged.old"])
@@ -73,7 +73,7 @@ test("keeps a directory that others made in our folder or in a file's place, and
   assert.ok(!hasLeftovers(folder), "nothing is left to be done");
 });
 
-test("has something to remove in a folder without a journal if it is empty, or has a file other than a lock", (t) => {
+test("finds something to remove in a folder without a journal if the folder is empty or has a file other than a lock", (t) => {
   const { root, folder } = place(t);
   assert.deepEqual([hasLeftovers(join(root, "none")), hasLeftovers(folder)], [false, true]);
   writeFileSync(join(folder, "lock-1"), "");

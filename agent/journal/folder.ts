@@ -14,7 +14,7 @@ export const lockPrefix = "lock-";
 
 export const journalName = basename(nodeFiles.journal);
 
-/** Makes our folder, mode 0700, durably. If it contains a journal, it is durable already. */
+/** Creates our folder durably, with mode 0700. If it contains a journal, it is durable already. */
 export async function makeFolder(folder: string): Promise<void> {
   makeDirectory(folder);
   if (!lstatSync(folder).isDirectory()) throw new FileError(`${folder} is not a directory`);
@@ -31,8 +31,8 @@ export function makeDirectory(folder: string): void {
 
 /**
  * Removes our folder and every file that we may have left in it. The files that the journal names
- * go last, after the journal. Then it calls `releaseLock`, and another agent may start to work. A
- * directory that others made in the folder is not ours. It stays, and so does the folder.
+ * are removed last, after the journal. Then it calls `releaseLock`, and another agent may start to
+ * work. A directory that others made in the folder is not ours. It stays, and so does the folder.
  */
 export async function removeFolder(folder: string, releaseLock: () => void): Promise<void> {
   const isLock = (name: string) => name.startsWith(lockPrefix);
@@ -41,7 +41,7 @@ export async function removeFolder(folder: string, releaseLock: () => void): Pro
     (name) => !isLock(name) && name !== journalName && !name.startsWith(previousPrefix),
   );
   discard(join(folder, journalName));
-  // After a power loss, a journal must not come back without the files that it names.
+  // After a power loss, a journal must not exist without the files that it names.
   if (existsSync(folder)) await sync(folder);
   sweep(folder, (name) => !isLock(name));
   releaseLock();
@@ -49,7 +49,7 @@ export async function removeFolder(folder: string, releaseLock: () => void): Pro
   await sync(dirname(folder));
 }
 
-/** Removes what a killed agent left staged, because it contains credentials. */
+/** Removes the staged files of a killed agent, because they contain credentials. */
 export function sweep(
   folder: string,
   stale = (name: string) => /\.(staged|new$)/.test(name),

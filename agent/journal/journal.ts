@@ -15,9 +15,9 @@ export type JournalReading =
   | Readonly<{ kind: "corrupt"; why: string }>;
 
 /**
- * The version that we write, and the newest that we read. Version 1 contained the previous bytes.
- * Version 2 covered only config.json: its readers can continue from a journal that covers nothing
- * else.
+ * The version that we write, and the newest version that we can read. Version 1 contained the
+ * previous bytes. Version 2 covered only config.json: its readers can continue from a journal that
+ * covers nothing else.
  */
 export const version = 3;
 const configOnly = 2;
@@ -94,7 +94,8 @@ export function confirmed(journal: Journal): Journal {
     matters: false,
     tried: 0,
     called: false,
-    // The quarantine of another content outlives the change, because that content may come back.
+    // The quarantine of another content continues after the change, because that content may
+    // return.
     ...(quarantine !== undefined && quarantine.content !== journal.content && { quarantine }),
   };
 }
@@ -118,9 +119,9 @@ export function restartsWithin({ calls }: Journal, now: number, span: number): n
 }
 
 /**
- * Digests of values that were ours and are not any more. A program that restores an older copy of
- * the file, such as a login tool or a nightly backup, must not bring a withdrawn credential back
- * while the node has a journal.
+ * Digests of values that are not ours any more. While the node has a journal, a program that
+ * restores an older copy of the file, such as a login tool or a nightly backup, must not restore a
+ * withdrawn credential with it.
  */
 export type Former = NonNullable<Owned["former"]>;
 
@@ -154,9 +155,7 @@ export function formerOf({ entries, former }: Owned): Former {
   );
 }
 
-/**
- * Drops digests that are not ours after all, because another program had the same value before us.
- */
+/** Drops digests of values that another program had before us, because such a value is not ours. */
 export function withoutTheirs(
   former: Former,
   isTheirs: (key: string, digest: string) => boolean,

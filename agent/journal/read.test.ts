@@ -113,7 +113,7 @@ test("reads a newer journal and keeps its unknown fields if its writer allows it
   assert.deepEqual(read(stranger), { kind: "newer", why: "version 5", owes: false });
 });
 
-test("writes a journal about config.json alone for agents of version 2, too, and no other journal", () => {
+test("writes a journal only about config.json so that agents of version 2 can read it, but no other journal", () => {
   const vacant = { key: "a.io", wrote: [], displaced: [], vacant: true as const };
   const { owned } = journal;
   const more: readonly Owned[] = [
@@ -129,7 +129,7 @@ test("writes a journal about config.json alone for agents of version 2, too, and
   }
 });
 
-test("takes from a newer journal only that its kubelet may be down", () => {
+test("reads from a newer journal only that the kubelet may be down", () => {
   for (const [phase, owes] of [
     ["restarting", true],
     ["reviving", true],

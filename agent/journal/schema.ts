@@ -14,9 +14,12 @@ const named = z.object({ digest: z.string().check(z.regex(/^[\w-]{43}$/)), mode:
 /** A file in the journal: the digest of its bytes, or in version 1 the bytes themselves. */
 export const stored = z.union([absent, named, base64]);
 
-/** Written back into the file as it is. A damaged text would break every later look. */
+/**
+ * The agent writes this text back into the file unchanged. A damaged text would break every later
+ * round.
+ */
 const raw = z.string().check(z.refine(isJson));
-/** A number that is not a valid revision is damage: no grant could ever be above it. */
+/** A number that is not a valid revision means damage, because no grant could ever be above it. */
 const revision = z.number().check(z.refine(isRevision));
 const list = <T extends z.ZodMiniType>(one: T) => z.readonly(z.array(one));
 const own = z.object({
@@ -28,7 +31,7 @@ const own = z.object({
   /** The place is kept empty, because the credential provider serves this registry. */
   vacant: z.optional(z.literal(true)),
 });
-/** Digests of what we wrote for a registry and removed since, oldest first. */
+/** Digests of values that we wrote for a registry and have since removed, oldest first. */
 const former = z.object({ key: z.string(), wrote: list(z.string()) });
 const owned = z.object({
   entries: list(own),
@@ -48,8 +51,8 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
     /** The oldest version whose reader may continue from this record. */
     reads: z.number(),
     /**
-     * applying: config.json is being replaced · restarting: the file is in place, a restart is owed
-     * · settling: the new process is on probation · applied: nothing is owed · restoring: the
+     * applying: config.json is being replaced · restarting: the file is in place, and a restart is
+     * due · settling: the new process is on probation · applied: no restart is due · restoring: the
      * previous file is being restored · reviving: it is restored, and the kubelet is being
      * restarted with it. Nodes have journals with these words, so never change a word.
      */
@@ -63,7 +66,10 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
     /** The file before our first change. */
     before: file,
     owned,
-    /** Whether the kubelet would see other credentials than before. Only then a restart is owed. */
+    /**
+     * Whether the kubelet would see other credentials than before. Only in this case a restart is
+     * due.
+     */
     matters: z.boolean(),
     /**
      * The target of a rollback: the last state with which the kubelet was proved. Absent if there
@@ -79,8 +85,8 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
       }),
     ),
     /**
-     * The kubelet's unit when the change began. While it is down, no unit is active, and another
-     * one must not be picked.
+     * The kubelet's unit when the change began. While this unit is down, no unit is active, and the
+     * agent must not choose another one.
      */
     unit: z.optional(z.string()),
     /**
@@ -110,7 +116,7 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
     rereads: z.optional(z.string()),
     /** When the file to be reread was in place, by the clock of that boot. */
     renamed: z.optional(z.object({ boot: z.string(), monotonic: z.number() })),
-    /** Key of the grant that the change began for; absent if there was none. */
+    /** Key of the grant for which the change began; absent if there was none. */
     grant: z.optional(z.string()),
     /**
      * The mode in which we left config.json; absent if we left no file. `was`: the mode that let
@@ -118,8 +124,8 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
      */
     left: z.optional(z.object({ mode: z.number(), was: z.optional(z.number()) })),
     /**
-     * Made after an earlier journal was lost. The node may hold more of ours than this journal
-     * lists.
+     * This journal was created after an earlier one was lost. The node may have more of our entries
+     * than this journal lists.
      */
     unverified: z.optional(z.boolean()),
     /** Wall-clock times, in milliseconds, of the last 16 restarts that we requested. */

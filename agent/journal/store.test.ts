@@ -52,7 +52,7 @@ test("writes bytes again that no journal names yet, because a killed agent may h
   assert.deepEqual(await readStore(folder), { kind: "journal", journal: changing });
 });
 
-test("sweeps what a killed agent left, and keeps what an unreadable journal names", async (t) => {
+test("deletes leftovers of a killed agent, but keeps files that an unreadable journal names", async (t) => {
   const folder = place(t);
   await saveJournal(folder, changing);
   for (const name of [
@@ -102,7 +102,7 @@ test("reads back what it saved, for root alone", (t) => {
   assert.equal(statSync(join(directory, "former")).mode & 0o777, 0o600);
 });
 
-test("keeps the newest digests within half of the pod's directory", (t) => {
+test("keeps as many of the newest digests as fit into half of the pod's directory", (t) => {
   const directory = podDirectory(t);
   const long = { key: `é${"x".repeat(250)}.io`, wrote: [digest(0)] };
   const many = { key: "b.io", wrote: Array.from({ length: 4000 }, (_, nth) => digest(nth)) };

@@ -19,7 +19,10 @@ import { readRegular } from "../files/own-file.ts";
 /** An unreadable journal is kept under this name, with its files, until the folder is removed. */
 export const corruptName = `${journalName}.corrupt`;
 
-/** Three times a journal of version 1 with the largest Secret and the largest config.json. */
+/**
+ * Three times the size of a journal of version 1 with the largest Secret and the largest
+ * config.json.
+ */
 const mostBytes = 32 * 1024 * 1024;
 
 export async function readStore(folder: string): Promise<JournalReading> {
@@ -35,7 +38,7 @@ export async function readStore(folder: string): Promise<JournalReading> {
 /**
  * Resolves once the journal is durable. Files that it names are written first, and files that it no
  * longer names are removed last. A file that the present journal names is complete and is kept. Any
- * other file may be the rest of a killed agent.
+ * other file may be a leftover of a killed agent.
  */
 export async function saveJournal(folder: string, journal: Journal): Promise<void> {
   await makeFolder(folder);
@@ -66,7 +69,7 @@ export function setAside(folder: string): void {
   renameSync(join(folder, journalName), join(folder, corruptName));
 }
 
-/** Removes what a killed agent left, because it contains credentials. */
+/** Removes the leftovers of a killed agent, because they contain credentials. */
 export function sweepStore(folder: string): void {
   sweep(folder);
   sweepPrevious(folder);
@@ -98,8 +101,8 @@ function open(file: string): Buffer | undefined {
 }
 
 /**
- * What a withdrawal has removed, by digests. `copies`: config.json as it was while it contained all
- * of ours, oldest first. `former`: our entries.
+ * Digests of the values that a withdrawal has removed. `copies`: digests of config.json from the
+ * time when it contained all of our entries, oldest first. `former`: our entries.
  */
 export type Past = Readonly<{ copies: readonly string[]; former: Former }>;
 

@@ -52,7 +52,7 @@ async function kubeletSurroundings(
   try {
     return surroundings(await systemd.surroundings(unit.name));
   } catch {
-    // Then every file counts that a kubelet may search.
+    // In this case, every file counts that any kubelet may search.
     return undefined;
   }
 }
@@ -75,8 +75,8 @@ function readSearchResult(file: string): SearchResult {
 }
 
 /**
- * The largest known pull secrets have 100 KiB. The container does not have the memory to parse a
- * million values more.
+ * The largest known pull secrets have 100 KiB. The container does not have enough memory to parse a
+ * million more values.
  */
 const mostBytes = 256 * 1024;
 
@@ -88,7 +88,7 @@ export function contentOf(file: string, legacy: boolean): FileContent {
   try {
     const read = readRegular(file, mostBytes, "refuse");
     if ("large" in read) return { unknown: `it has ${read.large} bytes` };
-    // The kubelet cannot read anything else than a regular file either.
+    // The kubelet also reads only regular files.
     return "irregular" in read ? "none" : judge(read.bytes, legacy);
   } catch (error) {
     if (hasCode(error, "ENOENT") || hasCode(error, "ENOTDIR")) return "none";

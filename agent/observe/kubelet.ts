@@ -13,8 +13,8 @@ import { connect } from "node:net";
 type AskedUnit = Readonly<{ systemd: Systemd; config: Pick<Config, "unit" | "restart"> }>;
 
 /**
- * The unit whose restart is owed, or will be: the unit named by a flag, else the one of the change
- * under way, else the one that is found. Never throws.
+ * The unit whose restart is due, or will be: the unit that a flag names, otherwise the unit of the
+ * change under way, otherwise the unit that is found. Never throws.
  */
 export async function askUnit(
   { systemd, config }: AskedUnit,
@@ -45,7 +45,7 @@ export async function askUnit(
 /** Older agents did not record the unit in their journals and restarted this one by default. */
 const formerUnit = "kubelet.service";
 
-/** Longer than the kubelet's status line and headers. The rest is not read. */
+/** More bytes than the kubelet's status line and headers. The rest of the answer is not read. */
 const mostBytes = 1024;
 
 /** The addresses on which a kubelet listens by default; k3s with IPv6 first listens on ::1. */

@@ -94,7 +94,7 @@ export class Readings {
   }
 }
 
-/** `undefined` if it cannot be read. The attempt to read the file then reports why. */
+/** `undefined` if it cannot be read. The attempt to read the file then reports the reason. */
 function identityOf(...files: readonly string[]): string | undefined {
   try {
     return files.map(identify).join(" ");
@@ -135,12 +135,13 @@ export class Cached<T extends object> {
 
   /**
    * Returns a new or a cached result of `read`. The `identity` is taken before reading, so the next
-   * look notices a change in between. `undefined` means that the file has no identity, so nothing
+   * round notices a change in between. `undefined` means that the file has no identity, so nothing
    * is kept.
    */
   async read(identity: string | undefined, read: () => T | Promise<T>): Promise<T> {
     if (identity !== this.#identity) {
-      // Released before the next read, because there is no memory for both.
+      // The cached result is released before the next read, because there is not enough memory for
+      // both.
       this.#value = undefined;
       this.#identity = identity;
       this.#since = this.#clock();

@@ -19,7 +19,7 @@ test("times a value for as long as it stays the same", () => {
   assert.deepEqual(held, [0, 50, 0, 10, 0, 0]);
 });
 
-test("drops a value that the last look did not note", () => {
+test("drops a value that the last check did not note", () => {
   let now = 0;
   const stopwatch = new Stopwatch(() => now);
   const looks = [true, true, false, true].map((notes) => {

@@ -1,4 +1,4 @@
-/** Clocks that never jump, and the history of what this process has done. */
+/** Clocks that never jump, and the history of this process's actions. */
 import { readFileSync } from "node:fs";
 import type { BootTime } from "../facts/facts.ts";
 
@@ -27,7 +27,7 @@ export class Stopwatch {
     return now - since;
   }
 
-  /** Begins a new look, and drops values that the last look did not note. */
+  /** Begins a new round, and drops values that the last round did not note. */
   next(): void {
     for (const [name, seen] of this.#seen) {
       if (!seen.noted) this.#seen.delete(name);
@@ -36,7 +36,7 @@ export class Stopwatch {
   }
 }
 
-/** Milliseconds until a write that the system forbids is tried again. */
+/** Milliseconds until the next try of a write that the system forbids. */
 const blockedFor = 60_000;
 
 /**
@@ -88,7 +88,7 @@ export class History {
     return this.#clock() - this.#restarted;
   }
 
-  /** An old copy of ours was taken out after a withdrawal. */
+  /** After a withdrawal, entries of ours were removed from an old copy. */
   cleaned(): void {
     this.#cleaned = this.#clock();
   }

@@ -40,7 +40,7 @@ for (;;) {
 }`;
 
 test(
-  "never gives the lock to two of six processes that are killed at random, nor leaves it with a dead one",
+  "never gives the lock to two of six processes that are killed at random, nor leaves it to a dead process",
   { skip },
   async (t) => {
     const root = mkdtempSync(join(tmpdir(), "gps-lock-"));

@@ -63,7 +63,7 @@ test("never gives the lock to two of six agents that contend again and again", a
   assert.equal(most, 1);
 });
 
-test("considers a node without a folder free, and makes the folder only if needed", async (t) => {
+test("considers a node without a folder unlocked, and creates the folder only if needed", async (t) => {
   const folder = place(t);
   const lock = new Lock(folder);
   assert.deepEqual([await lock.acquire(), lock.held, existsSync(folder)], [true, false, false]);
@@ -84,7 +84,7 @@ test("reports a missing kubelet directory or a name that is taken, and creates n
   await assert.rejects(new Lock(folder).acquire(true), /not a directory/);
 });
 
-test("lets no remains of dead locks keep an agent out", async (t) => {
+test("is not blocked by leftovers of dead locks", async (t) => {
   const folder = place(t);
   mkdirSync(folder);
   const dead = spawn(process.execPath, [

@@ -1,8 +1,8 @@
 /**
- * The node's lock. Its holder is the only agent of the node. The lock is a socket in our own
- * folder, which only root can enter; any local process could take the probe's port. A connection
- * attempt shows whether the holder is alive, however it died. There is no timeout, so a frozen
- * agent keeps the lock.
+ * The node's lock. The lock's holder is the only agent that works on the node. The lock is a socket
+ * in our own folder, which only root can enter; any local process could take the probe's port. A
+ * connection attempt shows whether the holder is alive, however it died. There is no timeout, so a
+ * frozen agent keeps the lock.
  *
  * Each agent opens a listening socket under a name that is never used again, and only then looks
  * for other sockets. Of two agents, the later one always sees the socket of the other
@@ -56,7 +56,8 @@ export class Lock {
     if (!existsSync(this.#folder)) return true;
     if (!lstatSync(this.#folder).isDirectory())
       throw new FileError(`${this.#folder} is not a directory`);
-    // A waiting agent must not change the folder each second: the holder would look each time.
+    // A waiting agent must not change the folder each second, because the holder would start a
+    // round each time.
     if (await this.#hasOthers()) return false;
     await this.#listen();
     if (!(await this.#hasOthers())) return true;
@@ -64,7 +65,7 @@ export class Lock {
     return false;
   }
 
-  /** Releases the lock. Do nothing on the node afterwards. Never throws. */
+  /** Releases the lock. After this call, the agent must not change the node. Never throws. */
   release(): void {
     if (this.#socket === undefined) return;
     const { path, server } = this.#socket;

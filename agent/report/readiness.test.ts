@@ -35,7 +35,7 @@ test("answers for our template only", async () => {
   probe.close();
 });
 
-test("answers with the status of its code when it is not ready, and no two codes share one", async () => {
+test("answers with the status of its code when it is not ready, and uses a different status for each code", async () => {
   const port = await freePort();
   let now: Readiness = { ready: false, code: codes.restarting, line: "GPS213" };
   const probe = serveReadiness(
@@ -119,7 +119,7 @@ test("is ready for a new grant only after the kubelet has seen it unready", () =
   }
 });
 
-test("is not ready in the second of since, whatever was answered", () => {
+test("is not ready within the second of since, whatever was answered", () => {
   const { clock, proof, isReady } = place();
   clock.now = Date.parse(since) + 400;
   isReady();

@@ -1,7 +1,7 @@
 /**
  * Readiness on the node's loopback, for the kubelet's probe. Any local process can take the port
- * first, or answer in our place (SECURITY.md). So nothing that the agent does depends on it, and
- * what must not be forged is reported by the end of the container (word.ts).
+ * first, or answer in our place (SECURITY.md). So no action of the agent depends on it, and the
+ * container's end makes the reports that must not be forged (word.ts).
  *
  * A hand-written HTTP server with only what a probe needs: at one probe a second, node:http costs
  * twice the CPU, and a fifth of the start (docs/inside/decisions/agent-cost.md).
@@ -27,7 +27,8 @@ export type ReadinessPort = Readonly<{
 const longestBackOff = 10_000;
 
 /**
- * The longest request that is read, in bytes. The kubelet's has 200. Longer requests are cut off.
+ * The maximum number of bytes of a request that we read. The kubelet's has 200. Longer requests are
+ * cut off.
  */
 const mostBytes = 4096;
 /**
@@ -73,8 +74,8 @@ export function serveReadiness(
       // the answer arrives.
       const whole = request.includes("\r\n\r\n");
       if (!whole && request.length <= mostBytes) return;
-      // So few bytes are with the kernel once they are written. `end` would wait for the client, a
-      // sixth of a probe.
+      // The kernel accepts so few bytes at once. `end` would wait for the client, a sixth of a
+      // probe.
       if (whole) socket.write(answerTo(request));
       socket.destroy();
     });
@@ -151,7 +152,7 @@ export class ReadinessProof {
 
   /**
    * A client, usually the kubelet, got the answer that we are not ready. Returns whether this is
-   * new. Between the decision to restart a kubelet and the next look, the old kubelet may still
+   * new. Between the decision to restart a kubelet and the next round, the old kubelet may still
    * probe.
    */
   sawUnready(): boolean {

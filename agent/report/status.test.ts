@@ -59,7 +59,7 @@ test("logs a line a minute for what changes all the time", () => {
   assert.match(status.readiness.line, /mounted 9999.*\(revision 7\)$/);
 });
 
-test("leaves the present reason as the termination message, and none while ready", () => {
+test("writes the current reason as the termination message, and no message while ready", () => {
   const { status, words } = listen();
   for (const step of [wait("GPS210", 1000), wait("GPS210", 1000), ready, wait("GPS221", 1000)])
     status.report(step, seen);
@@ -196,7 +196,7 @@ test("logs each outage and each recovery, however many there were", () => {
   );
 });
 
-test("logs a restart, a rollback and giving up after thousands of different lines", () => {
+test("logs a restart, a rollback and giving up even after thousands of different lines", () => {
   const growing = Array.from(
     { length: 10_000 },
     (_, n) => [n, { code: "GPS206", detail: ` ${n}` }] as const,
@@ -233,7 +233,7 @@ test("logs a pair that flaps every second for a day at most once a minute, and i
   assert.match(lines.at(-1) ?? "", /GPS221$/);
 });
 
-test("logs a state that lasts a minute last, and at most 100 lines an hour, whatever the sequence", () => {
+test("logs as its last line a state that lasts a minute, and at most 100 lines an hour, whatever the sequence", () => {
   const step = fc.record({
     wait: fc.constantFrom(0, 1, 20, 250, 1000, 10_000, 30_000, 59_999, 60_000, 600_000, 5_000_000),
     action: fc.constantFrom<Step["action"][]>(

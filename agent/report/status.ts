@@ -40,8 +40,8 @@ export class Status {
     const line = formatLine(step.code, step.detail);
     const revision = revisionOf(observed);
     const signed = `${line} (revision ${revision})`;
-    // A record is over at once, and the next step sets the readiness, which must not flicker in
-    // between.
+    // Writing a record takes no time, and the next step sets the readiness, so the readiness must
+    // not change in between.
     if (step.again !== 0 || step.action !== "record")
       this.#readiness = { ready: step.ready, code: step.code, line: signed };
     if (this.#limiter.admits(step, line))
@@ -108,8 +108,8 @@ export type Log = (
 ) => void;
 
 /**
- * Logs one JSON line per event to standard output, synchronously: an asynchronous log loses lines
- * on SIGKILL. `help` is the address that explains the code in the line.
+ * Logs one JSON line per event to standard output. It writes synchronously, because an asynchronous
+ * log loses lines on SIGKILL. `help` is the address that explains the code in the line.
  */
 export function openLog(node: string): Log {
   const logger = pino(
@@ -120,7 +120,7 @@ export function openLog(node: string): Log {
 }
 
 const minute = 60_000;
-/** Actions, not states. Logged whenever the limit allows it, however often. */
+/** Actions, not states. These are logged whenever the limit allows it, however often they occur. */
 const actions: ReadonlySet<Step["action"]> = new Set(["restart", "leave", "give up", "end"]);
 /** These steps achieve something. After them, earlier states may be logged again. */
 const achievements: ReadonlySet<Step["action"]> = new Set([...actions, "record"]);
@@ -138,7 +138,7 @@ const remembered = 10 * minute;
  */
 export class LogLimiter {
   readonly #clock: () => number;
-  /** Saved milliseconds. A line costs a minute. */
+  /** Saved milliseconds. Each line uses up one minute of the limit. */
   #saved = burst * minute;
   #looked: number;
   /** State → when it was logged. At most two states per code. */

@@ -82,7 +82,7 @@ for (const [when, step, seen, expected] of due)
     assert.deepEqual(start().orEnd(step, seen), step, "after its own word");
   });
 
-test("reports a word again after any end but its own, and for a new since", (t) => {
+test("reports a word again after any container end except the word's own, and for a new since", (t) => {
   const { start } = place(t);
   start().mark("proved", asked);
   assert.equal(shown(start().orEnd(inForce, asked)), "nothing GPS200");
@@ -155,7 +155,7 @@ test("remembers a refused grant through every restart of the container", (t) => 
   assert.equal(start().refused, key);
 });
 
-test("schedules a look for the time when a refusal is due, if the next one would be later", (t) => {
+test("schedules a check for the time at which a refusal is due, if the next check would be later", (t) => {
   const { clock, start } = place(t);
   const word = start();
   assert.equal(word.orEnd(refusal, given).again, 10_000);
@@ -198,7 +198,7 @@ test("does not mark the failure of ungranted content, and reads no mark of versi
   );
 });
 
-test("tries a refusal once if no mark can be written, and a release again and again", (t) => {
+test("tries a refusal once if no mark can be written, but repeats a release", (t) => {
   const { clock } = place(t);
   const word = new Word("/nonexistent", () => clock.now);
   word.orEnd(refusal, given);

@@ -40,7 +40,7 @@ const exits: Readonly<Record<WordKind, number>> = {
 type Marks = {
   /** Key of the grant that this pod has refused. */
   refused: string | undefined;
-  /** Key of the grant that this pod was Ready with. */
+  /** Key of the grant with which this pod was Ready. */
   proved: string | undefined;
   /** The word that the last process reported. */
   said: string | undefined;
@@ -62,7 +62,7 @@ export class Word {
     try {
       this.#write({ ...this.#marks, said: undefined });
     } catch {
-      // Then the word is not reported again after a crash.
+      // With this, the word is not reported again after a crash.
     }
   }
 
@@ -71,7 +71,7 @@ export class Word {
     return this.#marks.refused;
   }
 
-  /** Key of the grant that this pod was Ready with, or whose release it has confirmed. */
+  /** Key of the grant with which this pod was Ready, or whose release it has confirmed. */
   get proved(): string | undefined {
     return this.#marks.proved;
   }
@@ -100,8 +100,8 @@ export class Word {
   /**
    * Marks the word as reported. Call it after the termination message is written, right before the
    * end. If the agent is killed earlier, there is no mark, and the next container reports the word.
-   * Throws if the mark cannot be written. A refusal is then not repeated, because its reason is
-   * worth more.
+   * Throws if the mark cannot be written. A refusal is then not repeated, because it is more
+   * important that the node keeps reporting the reason.
    */
   mark(kind: WordKind, observed: Observed): void {
     const key = reportedKey(observed);

@@ -24,7 +24,7 @@ export class SystemdError extends OwnError {
 /** There is no systemd on this node. */
 export class NoSystemd extends NoAnswer {}
 
-/** systemd, or a policy that it asks, refused a restart. */
+/** systemd, or a policy that systemd consults, refused a restart. */
 export class RestartRefused extends OwnError {}
 
 /** Temporary errors: the same request may succeed a moment later. */
@@ -56,9 +56,10 @@ export type Peer = Readonly<{
 
 export type Connection = Readonly<{
   /**
-   * Calls `use` once the connection is made. Everything together has `deadline` milliseconds.
-   * Throws NoAnswer if systemd cannot be reached, refuses us, dies or stays silent; then this
-   * connection is of no more use. Throws SystemdError if systemd answers with an error.
+   * Calls `use` after the connection is made. All of this together must end within `deadline`
+   * milliseconds. Throws NoAnswer if systemd cannot be reached, refuses us, dies or stays silent;
+   * then this connection cannot be used any more. Throws SystemdError if systemd answers with an
+   * error.
    */
   within<T>(deadline: number, use: (connection: Peer) => Promise<T>): Promise<T>;
   /** Whether the connection died or was stopped. */
@@ -76,8 +77,8 @@ type Internals = {
 };
 
 /**
- * How many ended jobs are kept, the newest. A connection makes at most one restart. Its end may be
- * read together with the reply, and other jobs may end at the same time.
+ * How many ended jobs are kept, the newest. A connection makes at most one restart. The end of its
+ * job may be read together with the reply, and other jobs may end at the same time.
  */
 const mostEnded = 32;
 
@@ -90,7 +91,7 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
     broken = true;
     reject(new NoAnswer(why));
   };
-  // If it loses a race below, it must not become an unhandled rejection.
+  // If this promise loses a race below, it must not become an unhandled rejection.
   failed.catch(() => {});
   stop.throwIfAborted();
   const onStop = () => fail("stopped");
@@ -167,8 +168,8 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
 /**
  * Ends the handshake together with its first line, as systemctl does. dbus-next sends BEGIN with
  * the first message behind it. Whatever systemd reads together with BEGIN stays in its buffer until
- * more arrives, and nothing arrives, because we wait for the answer. Written at once, both lines
- * are read together.
+ * more arrives, and nothing arrives, because we wait for the answer. If we write both lines at
+ * once, systemd reads them together.
  */
 function beginAtOnce(stream: Pick<NodeSocket, "write">): void {
   const write = stream.write.bind(stream);

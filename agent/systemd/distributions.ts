@@ -2,8 +2,8 @@
  * The units that run a kubelet, by distribution: which one is this node's, and whether it may be
  * restarted. Pure.
  *
- * Clusters of k3s and RKE2 have two of them, one for servers and one for workers. So one name for
- * all nodes is wrong on half of the nodes.
+ * Clusters of k3s and RKE2 have two of them, one for servers and one for workers. So a single name
+ * for all nodes would be wrong on half of them.
  */
 import type { UnitState } from "./unit.ts";
 
@@ -26,13 +26,13 @@ const kubelets: readonly Readonly<{ name: string; hasControlPlane: boolean }>[] 
 /** The units that `auto` asks for. */
 export const kubeletUnits: readonly string[] = kubelets.map(({ name }) => name);
 
-/** Whether it is the name of one of these units. */
+/** Whether a name is the name of one of these units. */
 export function isKubelet(name: unknown): name is string {
   return kubelets.some((one) => one.name === name);
 }
 
 /**
- * The only active unit, or what was found instead. A dead left-over kubelet.service does not
+ * The only active unit, or the reason why there is none. A dead left-over kubelet.service does not
  * compete with k3s.
  */
 export function activeUnit(
@@ -53,8 +53,8 @@ export function activeUnit(
 type Policy = "Always" | "Never";
 
 /**
- * Whether the kubelet of this unit is restarted, or left to reread its file. An unknown unit has no
- * control plane.
+ * Whether we restart the kubelet of this unit, or wait until it rereads its file. An unknown unit
+ * has no control plane.
  */
 export function policyFor(
   flags: Readonly<{ restart: Policy; restartControlPlane: Policy }>,

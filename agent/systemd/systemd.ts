@@ -40,10 +40,10 @@ export type Systemd = Readonly<{
 type Deadlines = Readonly<{ question: number; job: number }>;
 
 const defaults: Deadlines = {
-  // systemd answers in a millisecond. 10 s are for a thrashing node.
+  // systemd answers in a millisecond. The limit of 10 s is for a thrashing node.
   question: 10_000,
-  // TimeoutStopSec and TimeoutStartSec are 90 s each by default. 30 s are for ExecStartPre and a
-  // busy node.
+  // TimeoutStopSec and TimeoutStartSec are 90 s each by default. The other 30 s are for
+  // ExecStartPre and a busy node.
   job: 210_000,
 };
 

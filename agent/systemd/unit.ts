@@ -8,7 +8,7 @@ export type Unit = Readonly<{
   /** `active`, `inactive`, `failed`, `activating`, `deactivating`, `reloading`. */
   active: string;
   sub: string;
-  /** 32 hexadecimal digits, new at each start; empty if it never ran. */
+  /** 32 hexadecimal digits, new at each start; empty if the unit never ran. */
   invocation: string;
   /** A job that is queued or runs for the unit. */
   busy: boolean;
@@ -17,7 +17,7 @@ export type Unit = Readonly<{
   restarts: number;
   /** `success`, `exit-code`, `start-limit-hit` … */
   result: string;
-  /** Its configuration forbids a requested restart. */
+  /** The unit's configuration forbids a requested restart. */
   refuses: boolean;
   /** Milliseconds; 0 for infinity and for a limit that is off. */
   startLimit: number;
@@ -37,9 +37,9 @@ export const manager = {
 
 /**
  * Reads a unit's properties as they were at one moment: if the unit's state changes meanwhile,
- * reads all of them again. Requests each by name, all at once. systemd has 400 properties for a
- * service, reads control groups for many of them, and parsing them would be most of the work of a
- * look.
+ * reads all of them again. Requests each property by name, all at once. systemd has 400 properties
+ * for a service, reads control groups for many of them, and parsing them would be most of the work
+ * of a round.
  */
 export async function readUnit(systemd: Peer, name: string): Promise<Unit> {
   const get = propertiesOf(systemd, name);
@@ -94,7 +94,7 @@ export async function readUnit(systemd: Peer, name: string): Promise<Unit> {
   }
 }
 
-/** Reads a handful of units, all at once. */
+/** Reads several units at once. */
 export function readStates(systemd: Peer, names: readonly string[]): Promise<UnitState[]> {
   return Promise.all(
     names.map(async (name) => {

@@ -19,7 +19,7 @@ test("has the rows of one run, states their build, and keeps the text around the
   assert.ok(second.startsWith("Before.\n\n") && second.endsWith("\n\nAfter.\n"));
 });
 
-test("states the day in UTC, whatever the machine's zone", (t) => {
+test("states the day in UTC, whatever the machine's time zone", (t) => {
   const { TZ } = process.env;
   t.after(() => {
     if (TZ === undefined) delete process.env["TZ"];

@@ -15,7 +15,7 @@ test("takes the median of the rounds' ratios, not the ratio of medians: a slow r
   assert.deepEqual([result.value, result.baseline, result.rounds], [11, 10, 3]);
 });
 
-test("meets a goal up to and including its limit; claims nothing without a goal", () => {
+test("meets a goal up to and including its limit, and claims nothing without a goal", () => {
   assert.equal(isMet(compare({ ...about, atMost: 1.2 }, [[12, 10]])), true);
   assert.equal(isMet(compare({ ...about, atMost: 1.2 }, [[13, 10]])), false);
   assert.equal(isMet(compare(about, [[13, 10]])), undefined);

@@ -2,7 +2,7 @@
 import type { V1ResourceRequirements, V1Affinity } from "@kubernetes/client-node";
 import type { AgentPolicy, RolloutPolicy, DeliveryPolicy } from "#controller/policy/policy.ts";
 
-/** The agents' image, and the Secrets of kube-system that it is pulled with. */
+/** The agents' image, and the Secrets of kube-system with which the kubelet pulls it. */
 export type AgentImage = Readonly<{ image: string; imagePullSecrets: readonly string[] }>;
 
 export type Agent = Omit<AgentPolicy, "hiddenFiles"> &

@@ -12,8 +12,8 @@ import { restartOf } from "#controller/policy/policy.ts";
 import { resourcesOf, type Agent, providerFlags } from "./agent.ts";
 
 /**
- * Node's flags. They keep V8's heap small: a 1 MiB Secret needs 12 MiB of it, and 26 MiB with the
- * largest config.json beside it, rolled back. No flag changes how V8 compiles, such as
+ * Node's flags. They keep V8's heap small. A 1 MiB Secret needs 12 MiB of heap, and 26 MiB during a
+ * rollback with the largest config.json. No flag changes how V8 compiles, such as
  * --optimize-for-size, because Node's own code cache is refused then
  * (docs/inside/decisions/agent-cost.md). Node's permission model is a second barrier: the agent may
  * write the kubelet's file, our folder beside it and its termination message, start no process and
@@ -92,8 +92,8 @@ export function container(agent: Agent, digest: string): V1Container {
       // The path names the template. Otherwise a pod that waits for the port would become Ready
       // because of the previous pod's agent.
       httpGet: { host: "127.0.0.1", path: `/readyz?template=${digest}`, port: agent.probePort },
-      // A probe before the agent listens would fail. Its Event and status update would use up the
-      // moment in which the kubelet is restarted.
+      // A probe before the agent listens would fail. The Event and the status update of this
+      // failure would delay the restart of the kubelet.
       initialDelaySeconds: 1,
       periodSeconds: 1,
       failureThreshold: 1,
@@ -114,7 +114,8 @@ export function container(agent: Agent, digest: string): V1Container {
               name: "systemd",
               mountPath: names.mountPaths.systemd,
               readOnly: true,
-              // A socket needs no write, and units may have mounts of their own below.
+              // A connection to a socket needs no write access. Units may have their own mounts
+              // below this directory.
               recursiveReadOnly: "IfPossible",
             },
           ]

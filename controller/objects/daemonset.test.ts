@@ -127,7 +127,7 @@ test("leaves the replacement of pods to the controller: a new template stops no 
   assert.deepEqual(spec?.updateStrategy, { type: "OnDelete" });
 });
 
-test("gives the agent its probation, and lets Kubernetes outlast a false Ready in its last part", () => {
+test("gives the agent its probation, and makes Kubernetes wait longer than a false Ready can last", () => {
   assert.deepEqual(
     container?.args?.slice(container.args.indexOf("--unit")),
     (
@@ -189,7 +189,7 @@ test("mounts both slots of the Secret and the pod's grant as one volume, and no 
   );
 });
 
-test("passes unmounts on the node to the agent, whose copies would keep devices busy", () => {
+test("passes unmounts on the node to the agent, so that its copies of mounts do not keep devices busy", () => {
   const mount = container?.volumeMounts?.find(({ name }) => name === "kubelet");
   assert.equal(mount?.mountPropagation, "HostToContainer");
 });
@@ -215,7 +215,7 @@ test("lets agents write only in the kubelet's directory: a runtime's configurati
   );
 });
 
-test("gives agents that restart nothing no way to systemd: access as root is root on the node, and some nodes have none", () => {
+test("gives agents without restarts no access to systemd, because as root that equals root on the node, and some nodes have no systemd", () => {
   assert.deepEqual(hostPaths({}), ["/var/lib/kubelet", "/run/systemd", "/"]);
   assert.deepEqual(hostPaths({ delivery: { mode: "Reread" } }), ["/var/lib/kubelet", "/"]);
   const mounts = podOf({ delivery: { mode: "Reread" } })?.containers[0]?.volumeMounts?.map(
@@ -250,7 +250,7 @@ const providers = (["All", "Annotated"] as const).map(
   (scope) => ({ mode: "CredentialProvider", scope }) as const,
 );
 for (const delivery of providers)
-  test(`gives agents of mode CredentialProvider the scope ${delivery.scope}, and no way to systemd`, () => {
+  test(`gives agents of mode CredentialProvider the scope ${delivery.scope}, and no access to systemd`, () => {
     const { args = [] } = podOf({ delivery })?.containers[0] ?? {};
     const given = (flag: string) => args[args.indexOf(flag) + 1];
     assert.deepEqual(["--delivery", "--scope", "--restart"].map(given), [
@@ -304,7 +304,7 @@ test("gives only the first container the node's root directory, recursively read
   assert.deepEqual([mountsRoot(pod), mountsRoot(podOf({ hiddenFiles: "Skip" }))], [true, false]);
 });
 
-test("mounts systemd's directory read-only with all below it, where the runtime can do that", () => {
+test("mounts systemd's directory read-only with everything below it if the runtime supports that", () => {
   const mount = container?.volumeMounts?.find(({ name }) => name === "systemd");
   assert.deepEqual(mount, {
     name: "systemd",

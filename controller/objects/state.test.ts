@@ -132,7 +132,7 @@ test("applies a new state without force, with its own field manager", async () =
   assert.equal(asked[0].body?.type, "Opaque");
 });
 
-test("writes an existing state only in the version that was seen", async () => {
+test("writes an existing state only in the version that was read", async () => {
   const { asked, cluster } = scripted();
   await writeState(cluster, live(noState), { ...noState, rollout });
   assert.equal(asked[0]?.force, true);

@@ -1,6 +1,6 @@
 /**
- * global-pull-secret-state: what the controller must record and no other object shows. No node
- * mounts it. It is created before all other objects and deleted after them.
+ * global-pull-secret-state: the data that the controller must record because no other object shows
+ * it. No node mounts it. It is created before all other objects and deleted after them.
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -99,7 +99,7 @@ export function readState(secret: V1Secret | undefined): RememberedState {
 /**
  * Writes this state to the Secret, and returns the result. Sends nothing if nothing changed. A new
  * Secret is only created and never taken over from someone who created it at the same moment. An
- * existing one is changed only in the version that was seen.
+ * existing one is changed only in the version that was read.
  */
 export async function writeState(
   cluster: Cluster,

@@ -130,8 +130,8 @@ const fields = {
 
 /**
  * Flag → the message about it. These flags became fields of GlobalPullSecret in 0.2. If one is
- * still set, the controller stops. Obeying it would make a second policy beside the object;
- * ignoring it would lose a policy.
+ * still set, the controller stops. If the controller followed the flag, there would be two
+ * policies. If it ignored the flag, it would lose one.
  */
 export const moved: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(fields).map(([flag, field]) => [

@@ -1,7 +1,6 @@
 /**
- * The policy without a declared one: the defaults that manifests/crds writes into a spec, within
- * the installer's limits. It is in force if the object or its CRD does not exist.
- * Pure.
+ * The policy without a declared policy: the defaults from manifests/crds, within the installer's
+ * limits. It is in force if the object or its CRD does not exist. Pure.
  */
 import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import type { DeliveryMode, Limits, NodeCount } from "./policy.ts";
@@ -56,8 +55,9 @@ export function beyondLimits(limits: Limits, { delivery, rollout }: Asked): stri
 
 /**
  * True when a count exceeds its limit. A number and a percentage can only be compared with the
- * number of nodes, which changes. So each exceeds a limit of the other kind, and a shrinking
- * cluster never makes a policy invalid.
+ * number of nodes, which changes. So a number always exceeds a limit that is a percentage, and a
+ * percentage always exceeds a limit that is a number. A cluster that shrinks then never makes a
+ * policy invalid.
  */
 function exceeds(asked: NodeCount, limit: NodeCount): boolean {
   if (limit === "100%") return false;

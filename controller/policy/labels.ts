@@ -50,7 +50,7 @@ function keyAndValue(text: string): LabelPair | Wrong {
   return [name, text.slice(at + 1)];
 }
 
-/** One expression of a node affinity. It has `values` only if the operator takes some. */
+/** One expression of a node affinity. It has `values` only if the operator needs values. */
 type Requirement = Readonly<{
   key: string;
   operator: "In" | "NotIn" | "Exists" | "DoesNotExist";

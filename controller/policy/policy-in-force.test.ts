@@ -65,7 +65,7 @@ test("passes every field of spec to the policy, and only adds to the protection"
   });
 });
 
-test("F54: keeps sources and protection of an accepted spec when one of its registries is refused now", () => {
+test("F54: keeps sources and protection of an accepted spec when a newer version refuses one of its registries", () => {
   const sources = [{ name: "team-a", secretRef: { name: "team-a-pull" } }];
   const spec = { sources, protectedRegistries: ["quay.io", "*", "10.0.0.0/8"] };
   const read = readAccepted(installed, { policy: spec, sourcesFrom: "u" });
@@ -181,7 +181,7 @@ test("keeps the last accepted policy during a pause, and reports that another on
   );
 });
 
-test("obeys a withdrawal even if the rest of the spec is not allowed", () => {
+test("carries out a withdrawal even if the rest of the spec is not allowed", () => {
   const bounded = installedBy("--max-unavailable-limit", "20%");
   const spec = { managementState: "Withdrawn", rollout: { maxUnavailable: "90%" } } as const;
   const { policy, problems } = inForce(bounded, object(spec), undefined);

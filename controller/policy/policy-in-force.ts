@@ -30,7 +30,7 @@ export type Requests = Readonly<{
   reason: string;
 }>;
 
-/** The last accepted spec, and the uid of the object that named its sources. */
+/** The last accepted spec, and the uid of the object that listed its sources. */
 export type AcceptedSpec = Readonly<{
   spec: GlobalPullSecretSpec;
   sourcesFrom: string | undefined;
@@ -38,13 +38,13 @@ export type AcceptedSpec = Readonly<{
 
 export type InForce = Readonly<{
   policy: Policy;
-  /** The spec to record, for times when the declared one cannot be followed. */
+  /** The spec to record. It is used when the declared spec cannot be followed. */
   accepted: AcceptedSpec | undefined;
   /** Names of sources in force that only a deleted object named. */
   orphans: readonly string[];
   /** Why the declared spec is not in force. Empty if it is. */
   problems: readonly string[];
-  /** A pause holds a change that the spec asks for. */
+  /** A pause holds a change that the spec requests. */
   waits: boolean;
   requests: Requests;
 }>;
@@ -83,7 +83,7 @@ export function inForce(
       problems,
       waits: false,
     };
-  // managementState has no limit, so a pause or a withdrawal is always obeyed.
+  // managementState has no limit, so the controller always follows a pause or a withdrawal.
   return {
     ...common,
     policy: { ...kept, managementState },
@@ -115,8 +115,7 @@ export function readAccepted(
 
 /**
  * The part of the last spec that stays in force without an object. Deleting the CRD withdraws
- * nothing, and nothing that was withdrawn or paused comes back. Everything else returns to the
- * defaults.
+ * nothing, and ends neither a withdrawal nor a pause. Everything else returns to the defaults.
  */
 function outlasting({ sources, managementState }: GlobalPullSecretSpec): GlobalPullSecretSpec {
   return { ...(sources && { sources }), ...(managementState && { managementState }) };

@@ -1,7 +1,7 @@
 /**
- * Everything that an administrator decides, as one value for all decisions. The installer sets by
- * flags what an editor of the object must not be able to change. GlobalPullSecret's spec decides
- * the rest, within limits. Pure.
+ * Everything that an administrator decides, as one value for all decisions. With flags, the
+ * installer sets the values that an editor of the object must not be able to change.
+ * GlobalPullSecret's spec decides the rest, within limits. Pure.
  */
 import type { GlobalPullSecretSpec, DeliverySpec } from "#api/global-pull-secret.ts";
 import type { MergePolicy } from "#pullsecret/merge/merge.ts";
@@ -38,7 +38,10 @@ export type WithdrawalPolicy = Readonly<{
 export type PodPolicy = Readonly<{
   labels: Readonly<Record<string, string>>;
   annotations: Readonly<Record<string, string>>;
-  /** Secrets of kube-system to pull the image with. Empty: those of the controller's own pod. */
+  /**
+   * Secrets of kube-system to pull the image with. Empty: the pull secrets of the controller's own
+   * pod.
+   */
   imagePullSecrets: readonly string[];
   /** The nodes that get an agent. */
   nodes: Selector;
@@ -136,7 +139,7 @@ export type DeliveryPolicy = Readonly<
  */
 export const providerDefaults = { scope: "All" } as const;
 
-/** The delivery that this spec asks for. `standard` is used if it names no mode. */
+/** The delivery that this spec asks for. If the spec names no mode, `standard` is used. */
 export function deliveryOf(
   asked: DeliverySpec | undefined,
   standard: DeliveryMode,
@@ -146,7 +149,9 @@ export function deliveryOf(
   return { mode, ...providerDefaults, ...asked?.credentialProvider };
 }
 
-/** Whether agents restart kubelets. Agents that never do so get no access to systemd. */
+/**
+ * Whether agents restart kubelets. Agents that never restart a kubelet get no access to systemd.
+ */
 export function restartOf({ mode }: DeliveryPolicy): "Always" | "Never" {
   return mode === "Restart" ? "Always" : "Never";
 }

@@ -13,8 +13,8 @@ export const mostResources: Resources = { cpu: "1", memory: "1Gi", "ephemeral-st
 const names = Object.keys(mostResources);
 
 /**
- * The lowest memory limit. Node's own text takes 40 to 50 MiB of it; with 72Mi an agent sometimes
- * thrashes without end.
+ * The lowest memory limit. The code of Node.js takes 40 to 50 MiB of it. With 72Mi, an agent
+ * sometimes thrashes without end.
  */
 const leastMemory = "96Mi";
 

@@ -16,8 +16,8 @@ export type Translated =
 
 /**
  * The whole policy of this spec, with defaults for missing fields. The API server refuses most
- * mistakes, but not what only the installer forbids. With another CRD, or after an edit of the
- * recorded spec, the spec can be anything. So this function never throws.
+ * mistakes, but does not know the installer's limits. With another CRD, or after an edit of the
+ * recorded spec, the spec can have any content. So this function never throws.
  */
 export function policyOf(installed: Installed, spec: GlobalPullSecretSpec): Translated {
   try {
@@ -34,7 +34,7 @@ function translated(installed: Installed, spec: GlobalPullSecretSpec): Translate
   const read = <Value>(field: string, value: Value | Wrong): Value => {
     if (!(value instanceof Wrong)) return value;
     problems.push(`spec.${field}: ${value.message}`);
-    // Never used, because a problem means that there is no policy.
+    // This value is never used, because after a problem there is no policy.
     return undefined as Value;
   };
   const rollout = { ...standard.rollout, ...spec.rollout };

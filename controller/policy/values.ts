@@ -45,8 +45,8 @@ export function namespaceName(value: string): string | Wrong {
 }
 
 /**
- * Reads the name of a pull secret. It has no namespace, because pods take pull secrets from their
- * own.
+ * Reads the name of a pull secret. The name has no namespace, because pods use pull secrets of
+ * their own namespace.
  */
 export function pullSecretName(value: string): string | Wrong {
   return dnsName.test(value) ? value : new Wrong("is not a valid Secret name (example: regcred)");
@@ -68,7 +68,7 @@ export function policySpec(value: string): GlobalPullSecretSpec | Wrong {
     const read = JSON.parse(value) as unknown;
     if (typeof read === "object" && read !== null && !Array.isArray(read)) return read;
   } catch {
-    // The same sentence as for JSON of another kind.
+    // The same error as for JSON that is not an object.
   }
   return new Wrong("is not a JSON object; give the fields of spec");
 }

@@ -41,7 +41,7 @@ class Window {
     this.#nodes = new Set([...survey.taken].filter((node) => this.#counts(node)));
   }
 
-  /** Whether the node may be granted something. A withdrawal reuses the node's own place. */
+  /** Whether the node may get a grant. A withdrawal reuses the slot that the node has already. */
   hasRoom({ node }: PodFacts): boolean {
     if (!this.#counts(node) || this.#nodes.size < this.#most) return true;
     return this.#nodes.has(node) && this.#nodes.size === this.#most;
@@ -88,7 +88,7 @@ export function raiseSync(survey: Survey): void {
   }
 }
 
-/** Grants the newest content to as many nodes as there are places. */
+/** Grants the newest content to as many nodes as there are free slots. */
 export function fillWindow(survey: Survey): void {
   const window = new Window(survey);
   const lost = retriedNodes(survey.state);
@@ -139,7 +139,7 @@ function isCandidate(survey: Survey, one: SurveyedPod, lost: ReadonlySet<string>
       : held.revision === 0 && held.digest === String(secret.revision);
   if (!hasEnded || (survey.isRelease() && !hasRefused(pod, secret))) return true;
   if (state.lost.length > 0 && isRetried(survey, lost, one)) return true;
-  // Each try restarts the kubelet, so a node that keeps failing is tried less and less often.
+  // Each try restarts the kubelet, so we try a node that keeps failing less and less often.
   const { revision, count } = record.failures ?? { revision: 0, count: 1 };
   const pause = retrySeconds(revision === secret.revision ? count : 1);
   const left = pause - (survey.now.steady - record.readyAt);
@@ -148,8 +148,8 @@ function isCandidate(survey: Survey, one: SurveyedPod, lost: ReadonlySet<string>
 }
 
 /**
- * An agent that does not run takes no grant and would only keep a place. But if it is NotReady
- * because of its grant, a withdrawal replaces that grant at once.
+ * An agent that does not run cannot use a grant, and would only occupy a slot. But if it is
+ * NotReady because of its grant, a withdrawal replaces that grant at once.
  */
 function takesUnready(survey: Survey, { pod: { grant: held }, grantState }: SurveyedPod): boolean {
   if (!survey.isRelease() || held === undefined || held.revision === 0) return false;
@@ -173,7 +173,8 @@ function inOrder(
   const alone = survey.isAlone();
   const { publishedAt } = survey.secret;
   const { canary } = survey.state;
-  // One number, in which the first difference decides. Revisions stay below 2^40.
+  // Combines these criteria into one number, in which the first difference decides. Revisions stay
+  // below 2^40.
   const rank = (one: SurveyedPod): number => {
     const { node, lastExit, grant, created } = one.pod;
     const isTired = alone && lastExit !== undefined && survey.now.api - lastExit < restedSeconds;
@@ -199,8 +200,8 @@ function inOrder(
 function grant(survey: Survey, window: Window, { pod, record }: SurveyedPod): void {
   const { secret, now } = survey;
   const alone = survey.isAlone();
-  // The pod of a deleted Node remains for another minute. It cannot prove anything, and would count
-  // as a lost canary. It takes no place from another candidate.
+  // The pod of a deleted Node remains for another minute. Such a pod cannot prove anything, and
+  // would count as a lost canary. It does not take another candidate's slot.
   if (alone && survey.isGone(pod.node, pod.created) === true) return;
   window.take(pod);
   if (alone) {
@@ -279,7 +280,8 @@ function hasArrived(survey: Survey, node: string): boolean {
 function isReplaced(survey: Survey, { pod, grantState }: SurveyedPod): boolean {
   if (pod.isCurrent || pod.isDeleting || pod.unreachable !== undefined) return false;
   if (survey.written.has(pod.uid)) return false;
-  // A pod that is deleted while it holds a grant would keep its place, and its kubelet may be down.
+  // If a pod were deleted while it holds a grant, its slot would stay occupied, and its kubelet may
+  // be down.
   if (survey.taken.has(pod.node)) return false;
   // During a withdrawal, replace only pods that cannot take part: NotReady pods, or pods of a
   // version without grants.

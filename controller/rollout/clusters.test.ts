@@ -152,7 +152,7 @@ test("serves all other nodes when the canary never answers and one node may fail
   );
 });
 
-test("tries a node that keeps failing less and less often, and restarts its kubelet as rarely", () => {
+test("retries a node that keeps failing less and less often, and restarts its kubelet no more often than that", () => {
   const w = servedCluster({ seed: 1, nodes: 6, budget: 1 });
   const rankOf = ({ id }: Machine): number => (id * 37) % 100;
   const [first] = [...w.machines.values()].toSorted((a, b) => rankOf(a) - rankOf(b));

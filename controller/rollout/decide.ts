@@ -1,8 +1,8 @@
 /**
  * The rollout's decision, in the order of its steps. Pure: one snapshot in, actions out.
  *
- *     observe → failures → retry or halt → take back → publish → template → upgrade → grant →
- *     promote or complete
+ *     observe → failures → retry or halt → revoke → publish → template → upgrade → grant
+ *     → promote or complete
  *
  * A step that changes what the later steps depend on (a retry, a halt, the Secret, the template)
  * ends the decision. The next decision sees its effect. Publication and the end of a withdrawal are
@@ -112,14 +112,16 @@ function decideSteps(survey: Survey): NewerContent {
 }
 
 /**
- * Seconds for which the number of pods must differ from the desired number before Nodes are listed.
+ * For this many seconds the number of pods must differ from the desired number before we list
+ * Nodes.
  */
 const differsSeconds = 20;
-/** Seconds between two lists of Nodes: while something changes, and otherwise. */
+/** Seconds between two lists of Nodes: first while the number changes, then otherwise. */
 const listSeconds = { changing: 60, same: 600 } as const;
 
 /**
- * Decides whether to list all Nodes, to find Nodes without a pod. Returns what to remember of it.
+ * Decides whether to list all Nodes, to find Nodes without a pod. Returns the updated memory of
+ * these lists.
  */
 function listingOf(survey: Survey, { list, podless }: Memory): Memory["list"] {
   const { snapshot, now, byNode } = survey;
@@ -168,7 +170,9 @@ function newerContentOf(survey: Survey): NewerContent {
   return { cause, waitsFor: undefined, waits: 0 };
 }
 
-/** True even if only one of several sources leaves. A withdrawal never waits for an interval. */
+/**
+ * True even if only one of several sources is withdrawn. A withdrawal never waits for an interval.
+ */
 const isWithdrawal = ({ intent, withdraws }: Snapshot["wanted"]): boolean =>
   intent === "release" || withdraws.newest || withdraws.served;
 
@@ -179,9 +183,9 @@ const isBehind = (survey: Survey): boolean => survey.pods.some(({ pod }) => mayR
 
 /**
  * Whether this node's report is a reason to publish again. One publication exceeds every revision
- * that the node has, so a node that repeats its report is damaged or lies. It is excused, and
- * believed again after a pause that doubles each time. If etcd was restored once more, the earlier
- * publication is gone, and the node is believed at once.
+ * that the node has, so a node that repeats its report is damaged or lies. We excuse such a node,
+ * and accept its report again only after a pause that doubles each time. If etcd was restored once
+ * more, the earlier publication is gone, and we accept the report at once.
  */
 function mayRaise(survey: Survey, { node, terminationMessage: message }: PodFacts): boolean {
   const { secret, now } = survey;
@@ -258,7 +262,7 @@ function publication(snapshot: Snapshot, because: Cause): Publication {
 }
 
 /**
- * More revisions than a restored etcd can lack. A node that reports a higher one is damaged or
+ * More revisions than a restored etcd can have lost. A node that reports a higher one is damaged or
  * lies.
  */
 const mostLacking = 2 ** 20;
@@ -272,11 +276,13 @@ const ownRevision = ({ secret, state }: Snapshot): number =>
     ),
   );
 
-/** The highest revision to believe from a pod. Anyone on a node can write a higher one. */
+/** The highest revision that we accept from a pod. Anyone on a node can write a higher one. */
 const mostBelieved = (snapshot: Snapshot): number =>
   Math.min(ownRevision(snapshot) + mostLacking, mostRevision - 1);
 
-/** A revision above every believed one in the Secret, in grants and in termination messages. */
+/**
+ * A revision above every accepted revision in the Secret, in grants and in termination messages.
+ */
 function nextRevision(snapshot: Snapshot): number {
   const most = mostBelieved(snapshot);
   const ofPod = ({ grant, terminationMessage: message }: PodFacts): number =>
@@ -313,9 +319,10 @@ function hasConfirmed(survey: Survey, one: SurveyedPod): boolean {
 }
 
 /**
- * True for a minute while the agent runs and is not Ready. After its confirmation it may clean up
- * what another program has written back, and that must end before its pod is deleted. An agent that
- * stays so, for example because its port is taken, has nothing left to do.
+ * True for a minute while the agent runs and is not Ready. After its confirmation, the agent may
+ * still remove entries that another program has written back. It must finish this before its pod is
+ * deleted. An agent that stays NotReady for longer, for example because its port is taken, has
+ * nothing left to do.
  */
 function isAtWork(survey: Survey, { pod, record }: SurveyedPod): boolean {
   if (pod.ready.is || pod.isRunning !== true) return false;
@@ -330,7 +337,7 @@ function hasEveryNode(survey: Survey): boolean {
   const confirmed = new Set<string>();
   for (const one of survey.pods) {
     if (hasConfirmed(survey, one)) confirmed.add(one.pod.node);
-    // A Node is never younger than its pods, so an old pod settles this without reading its Node.
+    // A Node is never younger than its pods, so if the pod is old, we need not read its Node.
     else if (one.pod.created <= publishedAt) return false;
   }
   if (!all) {

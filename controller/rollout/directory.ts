@@ -1,7 +1,7 @@
 /**
- * The kubelet directory where the agents have written. They stay there although the installer names
- * another one: in that one they would find nothing to remove, and credentials would remain in the
- * old one for ever. Pure.
+ * The kubelet directory where the agents have written. The agents stay there even if the installer
+ * names another directory. In the other directory they would find nothing to remove, and
+ * credentials would remain in the old one for ever. Pure.
  */
 import { catalogue } from "#contract/agent-codes.ts";
 import { recall } from "#controller/objects/annotations.ts";
@@ -19,7 +19,7 @@ type KeptObjects = Pick<Objects, "daemonSet" | "global" | "state">;
  * The recorded directory, if the installer names another one; otherwise undefined. The record does
  * not depend on the revision, the mode or any other object, because content stays in force through
  * all their changes. If every agent reports that the recorded directory is not its kubelet's
- * (GPS261), nothing can be in force there any more, and the other one counts.
+ * (GPS261), nothing can be in force there any more, and the installer's directory is used.
  */
 export function keptDirectory(
   objects: KeptObjects,
@@ -38,14 +38,14 @@ type Seen = Readonly<{
   memory: Pick<Memory, "pods">;
   /** The pods that are about to be granted content. */
   granted: readonly AgentPod[];
-  /** Where the agents run, or are about to run. */
+  /** The directory in which the agents run, or will run. */
   wanted: string;
 }>;
 
 /**
- * The record to write before these grants. It begins with the first grant, because the file is in
- * place long before it is proved. It is forgotten if that grant is refused because the directory is
- * not the kubelet's, and nothing else was granted.
+ * The record to write before these grants. The record begins with the first grant, because the file
+ * is in place long before it is proved. The record is deleted if that grant is refused because the
+ * directory is not the kubelet's, and if nothing else was granted.
  */
 export function directoryRecord(objects: KeptObjects, seen: Seen): DirectoryRecord {
   const { directory, directoryOf } = readState(objects.state);
@@ -69,8 +69,8 @@ export function directoryRecord(objects: KeptObjects, seen: Seen): DirectoryReco
 }
 
 /**
- * The record of these grants. It may be forgotten only if it is about one grant, and nothing was
- * granted before.
+ * The record of these grants. The record may be deleted only if it is about one grant, and nothing
+ * was granted before.
  */
 function firstGrant(
   granted: readonly AgentPod[],

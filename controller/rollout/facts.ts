@@ -1,6 +1,6 @@
 /**
- * The data of a rollout's decision: what it sees (a snapshot of the objects, and the time), what it
- * remembers, and what it answers. Pure.
+ * The data of a rollout's decision: its input (a snapshot of the objects, and the time), its
+ * memory, and its result. Pure.
  *
  * There are two kinds of time, and they are never compared. API times (creation, publication,
  * exits) are seconds since 1970 by the API server's clock. They are compared with each other and
@@ -71,7 +71,7 @@ export type PodFacts = Readonly<{
 
 export type NodeFacts = Readonly<{ uid: string; created: number }>;
 
-/** The Nodes that were read. A name without facts was read and does not exist. */
+/** The Nodes that were read. If a name has no facts, its Node was read and does not exist. */
 export type NodesRead = Readonly<{
   byName: ReadonlyMap<string, NodeFacts | undefined>;
   /**
@@ -80,7 +80,7 @@ export type NodesRead = Readonly<{
   all: boolean;
 }>;
 
-/** global-pull-secret-state. It belongs to one revision, except `replaced` and `retry`. */
+/** global-pull-secret-state. The state belongs to one revision, except `replaced` and `retry`. */
 export type StateFacts = Readonly<{
   revision: number;
   /** A canary has proved the content with its termination message. */
@@ -229,16 +229,16 @@ export type PodRecord = Readonly<{
   isSettled: boolean;
   /** Neither its readiness nor its grant has changed since this process first saw it. */
   isUnchanged: boolean;
-  /** The grant takes a place. */
+  /** The grant occupies a slot. */
   holds: boolean;
   /** How often the annotation `sync` was raised for this grant. */
   syncs: number;
   /**
    * A grant that was sent for this version of the pod, while no watch event shows it yet. `held`:
-   * the pod already had a place.
+   * the pod already had a slot.
    */
   sent: Readonly<{ resourceVersion: string; at: number; held: boolean }> | undefined;
-  /** The outcome of the last grant that was taken back. */
+  /** The outcome of the last grant that was revoked. */
   over:
     | Readonly<
         { revision: number } & (
@@ -258,8 +258,8 @@ export type PodRecord = Readonly<{
 }>;
 
 /**
- * The place of a pod that was deleted while it held a grant. `created` is the pod's creation, an
- * API time.
+ * The slot of a pod that was deleted while it held a grant. `created` is the pod's creation, an API
+ * time.
  */
 export type Place = Readonly<{ created: number; at: number }>;
 
@@ -295,11 +295,11 @@ export const noMemory: Memory = {
 };
 
 /**
- * One write. The caller executes the writes in order. Each depends on the version that was seen: a
- * pod's uid and resourceVersion, or another object's resourceVersion. If a write of the Secret, the
- * state or the template fails, the caller executes none of the rest. A refused patch or deletion of
- * one pod stops nothing else. The caller passes each refusal to `afterRefusal`, and also each write
- * of a pod that it did not execute.
+ * One write. The caller executes the writes in order. Each write depends on the version that was
+ * read: a pod's uid and resourceVersion, or another object's resourceVersion. If a write of the
+ * Secret, the state or the template fails, the caller executes none of the rest. A refused patch or
+ * deletion of one pod stops nothing else. The caller passes each refusal to `afterRefusal`, and
+ * also each write of a pod that it did not execute.
  */
 export type Action =
   | Readonly<{
@@ -307,8 +307,8 @@ export type Action =
       revision: number;
       mode: DeliveryMode;
       /**
-       * The next content of the served slot: nothing, the same as before, or the content that was
-       * newest.
+       * The next content of the served slot: nothing, the same content, or the former newest
+       * content.
        */
       served: "nothing" | "same" | "newest";
       because: Cause;
@@ -329,14 +329,14 @@ export type Action =
 
 /**
  * Why the controller publishes: nothing was published, the content or the mode differs, or a node
- * has proved a higher revision. Such a revision is unknown after etcd was restored.
+ * has proved a higher revision. Such a revision is missing in the Secret after etcd was restored.
  */
 export type Cause = "missing" | "content" | "mode" | "behind";
 
 export type NewerContent = Readonly<{
-  /** Why the controller must publish now. Until then it grants nothing else. */
+  /** Why the controller must publish now. The controller grants nothing else before that. */
   cause: Cause | undefined;
-  /** Why newer content waits, apart from places. */
+  /** Why newer content waits, apart from free slots. */
   waitsFor: "interval" | "paused" | undefined;
   /** Seconds until the interval ends. */
   waits: number;
@@ -348,9 +348,9 @@ export type NodesToRead = Readonly<{ nodes: ReadonlySet<string>; all: boolean }>
 export type NodeState =
   /** The node has proved the newest content. */
   | "current"
-  /** The node's grant is unproved, or is being taken back. */
+  /** The node's grant is unproved, or is being revoked. */
   | "changing"
-  /** The node will be granted the newest content. */
+  /** The node will get a grant of the newest content. */
   | "waiting"
   /** The node's agent is starting. */
   | "starting"
@@ -363,7 +363,7 @@ export type ListedNode = Readonly<{
   reason: ExcuseReason | "podless" | "word" | "away" | "late";
   /** Why the kubelet does not start its container. */
   waitingReason: string | undefined;
-  /** Why the node's grant is refused, if that is the reason. */
+  /** Why the node's grant is refused, if the node is not served for this reason. */
   why?: string;
 }>;
 
@@ -379,7 +379,7 @@ export type View = Readonly<{
   refused: readonly string[];
   /** Nodes whose pod cannot be deleted for an upgrade, and the reason. */
   kept: readonly Readonly<{ node: string; why: string }>[];
-  /** Places in use, of `maxUnavailable`. */
+  /** The number of slots in use, out of `maxUnavailable`. */
   places: number;
   /** Why newer content waits: grants are unproved, minInterval has not passed, or a pause. */
   pending: "no" | "places" | "interval" | "paused";
@@ -389,8 +389,8 @@ export type Decision = Readonly<{
   actions: readonly Action[];
   memory: Memory;
   /**
-   * If not empty: read these Nodes and decide again, with the memory from before. Without them the
-   * decision is safe but may be incomplete.
+   * If not empty: read these Nodes and decide again, with the former memory. Without these Nodes
+   * the decision is safe, but may be incomplete.
    */
   reads: NodesToRead;
   /** Seconds until the decision may differ even if nothing changes. Infinite if it never will. */

@@ -2,8 +2,8 @@
  * The outcomes of a revision: the canary's proof, failures, a retry, a halt, and the promotion.
  * Pure.
  *
- * A halt is recorded before any grant is taken back. If the controller is killed in between, it
- * grants nothing else.
+ * A halt is recorded before any grant is revoked. If the controller is killed in between, it grants
+ * nothing else.
  */
 import type { Grant } from "#contract/grant.ts";
 import {
@@ -20,7 +20,8 @@ import { type GrantState, isAway } from "./node-state.ts";
 /** Records new outcomes. `failed`: uids of Nodes that failed without a pod. */
 export function recordOutcomes(survey: Survey, failed: readonly string[]): void {
   const before = survey.state;
-  // This comes before the proof: another node's proof does not excuse a canary that is gone.
+  // We check this before the proof, because another node's proof does not excuse a canary that is
+  // gone.
   const lost = survey.isRelease() ? [] : lostCanary(survey);
   if (!before.word) recordProof(survey);
   if (!survey.isRelease()) {
@@ -97,8 +98,8 @@ export function retryOrHalt(survey: Survey): boolean {
     survey.save();
     return true;
   }
-  // Promoted content is proved. If a node fails later, perhaps after a month, this does not concern
-  // the other nodes. Nodes that return must still be granted the content.
+  // Promoted content is proved. If a node fails later, perhaps after a month, this does not affect
+  // the other nodes. Nodes that return must still get a grant of the content.
   if (survey.isPromoted()) {
     if (!state.halted) return false;
     survey.change({ halted: false });
@@ -118,8 +119,8 @@ const isRefusedByWord = (grantState: GrantState): boolean =>
 
 /**
  * Takes grants back. After a halt: all grants that are unproved or failed. Otherwise: grants of
- * failed and excused nodes, which then wait for ten minutes, and grants that can never be
- * fulfilled. A withdrawal replaces grants instead.
+ * failed and excused nodes, which then wait for ten minutes, and grants that no agent can ever
+ * fulfil. A withdrawal replaces grants instead.
  */
 export function takeGrantsBack(survey: Survey): void {
   const { halted } = survey.state;
@@ -131,9 +132,9 @@ export function takeGrantsBack(survey: Survey): void {
       halted &&
       (grantState.is === "unproved" ||
         (grantState.is === "failed" && holdsNewest(pod, survey.secret)));
-    // A proved grant stays, whatever happens to its agent later. An older grant goes: if no slot
-    // has its content any more, the agent could not become Ready. A grant that the agent has
-    // refused also goes, because the agent needs a new grant to act again.
+    // A proved grant stays, whatever happens to its agent later. An older grant is revoked, because
+    // if no slot has its content any more, the agent cannot become Ready. A grant that the agent
+    // has refused is also revoked, because the agent needs a new grant to act again.
     const isKept =
       record.isSettled &&
       !isRefusedByWord(grantState) &&
@@ -158,7 +159,7 @@ export function takeGrantsBack(survey: Survey): void {
   }
 }
 
-/** The pod's failures including this one. A patch that is sent again counts once. */
+/** The pod's failures, including this failure. A patch that is sent twice counts as one failure. */
 function failuresOf(
   { record: { failures, grant } }: SurveyedPod,
   revision: number,
@@ -224,7 +225,8 @@ function isDone(survey: Survey, one: SurveyedPod): boolean {
 }
 
 /**
- * The pod is excused or failed, and its grant was taken back. A retry waits for the node once more.
+ * The pod is excused or failed, and its grant was revoked. During a retry, the rollout waits for
+ * the node once more.
  */
 function isTakenBack(survey: Survey, one: SurveyedPod): boolean {
   const { grant } = one.pod;

@@ -97,7 +97,7 @@ test("keeps the directory of a first node that dies before it has proved anythin
   assert.equal(recorded(world), old);
 });
 
-test("forgets the directory when the first grant is refused because of it", async () => {
+test("forgets the recorded directory when the first grant is refused because of it", async () => {
   const world = await World.of({ a: "elsewhere", b: "podless" });
   await world.until(one, () => isRefused(world));
   await world.step(one);
@@ -108,7 +108,7 @@ test("forgets the directory when the first grant is refused because of it", asyn
   assert.equal(recorded(world), old);
 });
 
-test("moves to the directory that the installer names when every agent reports the wrong one", async () => {
+test("moves to the installer's directory when every agent reports the recorded one as wrong", async () => {
   const world = await deployed();
   for (const name of ["a", "b", "c"]) world.leave(name);
   for (const name of ["d", "e"]) await world.join(name, "elsewhere");

@@ -11,6 +11,6 @@ test("keeps every law over thousands of schedules without the model", (t) => {
   playAll(seeded(t).below(1e6) + 1e6, 4000, { isLockstep: false, rewrite: {} });
 });
 
-test("breaks no law over thousands of schedules with the model in charge", (t) => {
+test("breaks no law over thousands of schedules decided by the model", (t) => {
   playAll(seeded(t).below(1e6) + 2e6, 1000, null);
 });

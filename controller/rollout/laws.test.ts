@@ -21,6 +21,6 @@ test("keeps every law on schedules that once broke one", () => {
   for (const plan of plansOnce) playAll(0, 1, lockstep, () => plan);
 });
 
-test("breaks no law when the model itself is in charge", () => {
+test("breaks no law when the model itself decides", () => {
   playAll(2001, 10, null);
 });

@@ -1,7 +1,7 @@
 /**
  * The state of a pod's grant, from the pod's readiness, its agent's termination message and the
  * time; and the record of each pod between two decisions. Pure. A restart of the controller loses
- * the records. Waits then begin again, and places of deleted pods are lost.
+ * the records. Waits then begin again, and the slots of deleted pods are lost.
  */
 import {
   type ExcuseReason,
@@ -27,7 +27,7 @@ export const unbrokenSeconds = 3;
 /** Seconds before a node is granted the same content again after a failure or an excuse. */
 const againSeconds = 600;
 
-/** The longest such pause. A node that keeps failing is tried four times a day. */
+/** The longest such pause. We try a node that keeps failing four times a day. */
 const longestAgainSeconds = 21_600;
 
 /** Seconds before the next try after `times` failures. They double each time. */
@@ -35,9 +35,9 @@ export const retrySeconds = (times: number): number =>
   Math.min(longestAgainSeconds, againSeconds * 2 ** (times - 1));
 
 /**
- * Seconds after which a grant without effect triggers another sync of the volume. A pod whose agent
- * restarts its kubelet at once is seen NotReady about 2 s after its grant, so 3 s would be too soon
- * for slow nodes.
+ * Seconds after which a grant without effect triggers another sync of the volume. If the agent
+ * restarts the kubelet at once, the pod is reported as NotReady about 2 s after its grant. So 3 s
+ * would be too soon for slow nodes.
  */
 export const syncSeconds: readonly number[] = [5, 10, 20, 40];
 
@@ -59,14 +59,13 @@ export function workingSeconds(
 }
 
 export type GrantState =
-  /** No grant, or a grant that was taken back completely. */
+  /** No grant, or a grant that is completely revoked. */
   | Readonly<{ is: "none" }>
   | Readonly<{ is: "proved" }>
   /** The node may be changing its kubelet. */
   | Readonly<{ is: "unproved" }>
   /**
-   * The grant was taken back, but the agent has not confirmed that. A change may still be under
-   * way.
+   * The grant was revoked, but the agent has not confirmed that. A change may still be under way.
    */
   | Readonly<{ is: "back" }>
   | Readonly<{ is: "failed"; because: "word" | "away" | "late" }>
@@ -82,7 +81,10 @@ export type Judgement = Readonly<{
 
 const never = Number.POSITIVE_INFINITY;
 
-/** Seconds until the pod has proved its grant: 0 if it has, infinite if it must first change. */
+/**
+ * Seconds until the pod will have proved its grant: 0 if it has proved it, infinite if the pod must
+ * first change.
+ */
 function proof(
   { ready, terminationMessage: message }: PodFacts,
   grant: Grant,
@@ -171,7 +173,7 @@ export function judgeGrant(
     if (kind === "failed") return answer({ is: "failed", because: "word" }, never);
     if (kind !== "proved") return answer({ is: "excused", because: kind }, never);
   }
-  // A termination message remains while the agent is not running. Only a withdrawal needs no more.
+  // A termination message remains while the agent is not running. A withdrawal needs nothing else.
   if (wait === 0 && (isRelease || !record.isSettled || !isIdle))
     return answer(
       { is: "proved" },
@@ -250,7 +252,7 @@ export function updateRecord(
     grant,
     grantAt: isSame ? before.grantAt : steady,
     provedAt: isSame ? before.provedAt : undefined,
-    // Taking back proved content starts no change.
+    // Revoking a proved grant starts no change.
     isSettled: (isSame || pod.grant?.revision === 0) && before.isSettled,
     isUnchanged: isSame && before.isUnchanged && before.ready === ready,
     syncs: isSame ? before.syncs : 0,
@@ -326,7 +328,7 @@ const mostErrors = 4;
 
 /**
  * The record after a conflict or an unexplained error. If this repeats while the pod does not
- * change, it counts as a refusal. Otherwise the node would keep its place for ever.
+ * change, it counts as a refusal. Otherwise the node would occupy its slot for ever.
  */
 export function afterError(
   record: PodRecord,

@@ -44,7 +44,7 @@ export class NodeListTimer {
     this.#last = { at, confirmed, missing, isSame };
   }
 
-  /** No withdrawal is under way. The next one begins with its own lists. */
+  /** No withdrawal is under way. The next withdrawal begins with its own lists. */
   forget(): void {
     this.#last = undefined;
   }
@@ -74,7 +74,7 @@ export async function readNodes(
   const queries = isList
     ? [{ labelSelector: nodesOf(agent) }]
     : [...nodes].map((name) => ({ fieldSelector: `metadata.name=${name}` }));
-  // A list of one Node needs no further right. Getting a Node would.
+  // A list of one Node needs no additional right. Getting a Node would.
   for (const query of queries) {
     await cluster.pages<KubernetesObject>(collections.nodes, query, take, { as: "metadata" });
   }

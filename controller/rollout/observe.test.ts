@@ -105,7 +105,7 @@ for (const [what, declared, expected] of slots)
       expected,
     ));
 
-test("sees a Secret of version 0.2 in the policy's mode, serving nothing", () => {
+test("reads a Secret of version 0.2 as one in the policy's mode that serves nothing", () => {
   const { data = {} } = published();
   const keys = ["revision", ".dockerconfigjson", "salt", "intent", "sources"];
   const older = Object.fromEntries(keys.map((key) => [key, data[key] ?? ""]));

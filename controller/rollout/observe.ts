@@ -91,7 +91,7 @@ function templateFacts(
   };
 }
 
-/** The template's digest, without the time of a `kubectl rollout restart`. */
+/** The digest of the template, not including the time of a `kubectl rollout restart`. */
 const declaredDigest = (live: V1DaemonSet): string =>
   templateOf(live.spec?.template.metadata?.annotations).split(" ")[0] ?? "";
 
@@ -211,7 +211,7 @@ const namesOf = (value: unknown): readonly string[] =>
     ? value.filter((one): one is string => typeof one === "string").slice(0, mostListed)
     : [];
 
-/** Longest request that counts. A time has ten characters. */
+/** Longest request that counts. The number of characters of a time. */
 const longestRetry = 256;
 
 /**

@@ -14,7 +14,7 @@ export type AgentPod = Omit<PodFacts, "isCurrent"> &
     name: string;
     /** The template's digest, and the time of the last `kubectl rollout restart`. */
     template: string;
-    /** The kubelet directory that it mounts. */
+    /** The kubelet directory that the pod mounts. */
     directory: string | undefined;
     /** The termination message of the agent's container, without its machine-readable part. */
     message: string | undefined;
@@ -119,5 +119,5 @@ function seconds(value: Date | undefined): number | undefined {
   return Number.isNaN(milliseconds) ? undefined : milliseconds / 1000;
 }
 
-/** One line of at most 300 characters. An Event has 1,024 for several nodes. */
+/** One line of at most 300 characters. An Event has 1,024 characters for several nodes. */
 const shortened = (message: string): string => (message.split("\n")[0] ?? "").slice(0, 300);

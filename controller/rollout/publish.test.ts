@@ -69,7 +69,7 @@ const numbers: readonly (readonly [what: string, own: number, journal: number, n
     ["a revision beyond the end of the range", 2 ** 40 - 3, 2 ** 40 - 1, []],
   ];
 for (const [what, own, journal, next] of numbers)
-  test(`publishes above ${what} only if it is believed, and then what the node can read`, () => {
+  test(`publishes above ${what} only if it is plausible, and then content that the node can read`, () => {
     const snapshot = snapshotOf(own, journal);
     const { revisions, view } = published(snapshot);
     assert.deepEqual(revisions, next);
@@ -105,7 +105,7 @@ test("replaces the template during a pause: an upgrade is not a change of the Se
   assert.deepEqual(actions.map(({ kind }) => kind).at(-1), "write-template");
 });
 
-test("publishes less and less often for a node that keeps being behind", () => {
+test("publishes less and less often for a node that keeps reporting a higher revision", () => {
   let memory = noMemory;
   let own = 3;
   const times: number[] = [];
@@ -119,7 +119,7 @@ test("publishes less and less often for a node that keeps being behind", () => {
   assert.deepEqual(times, [0, 600, 1800, 4200, 9000, 18_600, 37_800, 59_400, 81_000]);
 });
 
-test("believes a node at once if etcd was restored again, or if nothing was published", () => {
+test("accepts a node's higher revision at once if etcd was restored again, or if nothing was published", () => {
   const first = published(snapshotOf(3, 50));
   assert.deepEqual(published(snapshotOf(3, 50), first.memory, 101).revisions, [51]);
   assert.deepEqual(published(snapshotOf(51, 60), first.memory, 101).revisions, []);

@@ -113,13 +113,13 @@ test("asks only nodes that are served", async () => {
   assert.deepEqual(await asking(nodes)(0), ["excluded"]);
 });
 
-test("lists no Nodes where the installer wants no search", async () => {
+test("lists no Nodes if the installer switches the search off", async () => {
   const nodes = await nodesWith(["a", undefined]);
   assert.equal(await asking(nodes, { hiddenFiles: "Ignore" })(0), "search");
   assert.equal(nodes.reads, 0);
 });
 
-test("lists Nodes once, and not at all where pods mount the root directory already", async () => {
+test("lists Nodes once, and not at all if pods mount the root directory already", async () => {
   const nodes = await nodesWith(["a", can]);
   const ask = asking(nodes);
   for (let seconds = 0; seconds < 300; seconds += 100) assert.equal(await ask(seconds), "search");
@@ -128,7 +128,7 @@ test("lists Nodes once, and not at all where pods mount the root directory alrea
   assert.equal(nodes.reads, 1);
 });
 
-test("looks again when a pod is not made, at most once a minute, and stays with what it found", async () => {
+test("lists Nodes again when a pod cannot be created, at most once a minute, and keeps the result", async () => {
   const nodes = await nodesWith(["a", can]);
   const ask = asking(nodes);
   assert.equal(await ask(0, live, { pods: stuck }), "search");
@@ -142,7 +142,7 @@ test("looks again when a pod is not made, at most once a minute, and stays with 
 });
 
 for (const handlers of [undefined, []])
-  test(`reads a node again that is not Ready and reports ${handlers === undefined ? "no handlers" : "an empty list"}`, async () => {
+  test(`reads a node again if it is not Ready and reports ${handlers === undefined ? "no handlers" : "an empty list"}`, async () => {
     const nodes = await nodesWith(["a", can], ["joining", handlers, "not Ready"]);
     const ask = asking(nodes);
     assert.deepEqual([await ask(0), await ask(29), nodes.reads], ["search", "search", 1]);
@@ -150,7 +150,7 @@ for (const handlers of [undefined, []])
     assert.deepEqual([await ask(30), await ask(900), nodes.reads], ["search", "search", 2]);
   });
 
-test("counts a node that turns Ready and cannot, although it was undecided before", async () => {
+test("counts a node that turns Ready without support, although it was undecided before", async () => {
   const nodes = await nodesWith(["a", can], ["joining", [], "not Ready"]);
   const ask = asking(nodes);
   assert.equal(await ask(0), "search");
@@ -176,7 +176,7 @@ test("skips the search while no node has answered, and begins it with the first 
   assert.equal(await ask(60, skipping), "search");
 });
 
-test("asks for another run while a node is undecided, or after a list that failed, and otherwise not", async () => {
+test("requests another run only while a node is undecided, or after a list that failed", async () => {
   const nodes = await nodesWith(["a", can], ["b", [], "not Ready"]);
   const mounts = new RootMounts();
   const again = async (steady: number) => {

@@ -1,8 +1,8 @@
 /**
- * Whether agents' pods may mount the nodes' root directory. It is mounted recursively read-only or
- * not at all: without that, what is mounted below it, such as /proc and /run, would be writable. A
- * pod that demands it does not start on a node whose container runtime cannot do it, so all of the
- * nodes that are served must report that theirs can.
+ * Whether agents' pods may mount the nodes' root directory. The mount is recursively read-only, or
+ * there is no mount. Otherwise the mounts below it, such as /proc and /run, would be writable. A
+ * pod with this option does not start on a node whose container runtime does not support it. So all
+ * served nodes must report support.
  */
 import type { V1Node } from "@kubernetes/client-node";
 import { type Agent, nodesOf } from "#controller/objects/agent.ts";
@@ -13,7 +13,7 @@ import { collections } from "#kube/client/paths.ts";
 import type { AgentPod } from "./pods.ts";
 import { Repairs } from "./write.ts";
 
-/** What the kubelet calls the state of a container that demands what its runtime cannot do. */
+/** The kubelet's reason for a container that needs a feature which its runtime does not support. */
 const notMade = "CreateContainerConfigError";
 
 /** Seconds between two lists of Nodes while pods do not start. */
@@ -35,9 +35,12 @@ type Looked = Readonly<{
 export type RootMount = Readonly<{
   /** No agent searches. */
   skips: boolean;
-  /** The nodes because of which none does. Empty if they are not known yet. */
+  /**
+   * The nodes without support, because of which no pod mounts the root directory. Empty if they are
+   * not known yet.
+   */
   names: readonly string[];
-  /** Seconds until this may differ even if nothing changes. */
+  /** Seconds until the result may differ even if nothing changes. */
   again: number;
 }>;
 
@@ -47,19 +50,19 @@ const searches: RootMount = { skips: false, names: [], again: never };
 /** Names of Nodes by their answers. */
 type Answers = Readonly<{ can: boolean; cannot: readonly string[]; unknown: ReadonlySet<string> }>;
 
-/** What a process has found out, from the moment when it leads. */
+/** The findings of this process since it got the Lease. */
 export class RootMounts {
   #answers: Answers | undefined;
   #looked = Number.NEGATIVE_INFINITY;
   readonly #reads = new Repairs();
 
   /**
-   * Whether agents may mount it. Nodes are listed once, unless pods that mount it show already that
-   * they can, and again when a pod does not start. A node that was found to lack it counts until
-   * another process leads: templates must not change to and fro with nodes that come and go. A node
-   * that has not answered yet is read again, and counts only if no other node has answered. If
-   * Nodes cannot be read, the live template stays as it is. A removal asks nothing: it needs no
-   * search.
+   * Whether agents may mount the root directory. We list Nodes once, unless running pods with the
+   * mount already show support. We list them again when a pod does not start. A node without
+   * support counts until another process gets the Lease, so that the template does not change back
+   * and forth with nodes that come and go. A node that has not answered yet is read again. It
+   * counts only if no other node has answered. If Nodes cannot be read, the live template stays as
+   * it is. A removal reads no Nodes, because it needs no search.
    */
   async find({ daemonSet }: Pick<Snapshot, "daemonSet">, looked: Looked): Promise<RootMount> {
     const { agent, pods, steady, isRemoval } = looked;
@@ -118,9 +121,9 @@ export class RootMounts {
 const none: ReadonlySet<string> = new Set();
 
 /**
- * What Nodes answer about the handler without a name, which is the one of pods without a
- * RuntimeClass. A kubelet reports no handlers while its runtime does not answer, and is not Ready
- * then. A kubelet before 1.31 never reports any.
+ * What Nodes report about the handler without a name, which runs pods without a RuntimeClass. While
+ * its runtime does not answer, a kubelet reports no handlers, and its node is not Ready. A kubelet
+ * before 1.31 never reports any.
  */
 async function answersOf(
   cluster: Cluster,

@@ -76,7 +76,7 @@ test("reports a revision as rolled out when the nodes that joined before its pro
   assert.equal((await world.step(two)).ended, false);
 });
 
-test("keeps older content served while newer content is rolled out, and replaces no pod", async () => {
+test("keeps serving older content while it rolls out newer content, and replaces no pod", async () => {
   const world = await deployed();
   const template = world.daemonSet?.metadata?.generation;
   const pods = world.pods.map(({ metadata }) => metadata?.uid);
@@ -92,7 +92,7 @@ test("keeps older content served while newer content is rolled out, and replaces
   assert.equal(world.daemonSet?.metadata?.generation, template);
 });
 
-test("records a halt before it takes grants back, publishes nothing, and continues after a retry", async () => {
+test("records a halt before it revokes grants, publishes nothing, and continues after a retry", async () => {
   const world = await deployed();
   Object.assign(world.remover, { policy: policyWith({ maxUnavailable: 1, maxFailures: 0 }) });
   for (const name of world.nodes.keys()) world.nodes.set(name, "fails");
@@ -309,7 +309,7 @@ test("adopts what version 0.2 published, and serves new nodes what every node ha
   assert.equal(world.published?.mode, "Restart");
 });
 
-test("takes no place for a grant that was not sent because its canary could not be recorded", async () => {
+test("occupies no slot with a grant that was not sent because its canary could not be recorded", async () => {
   const world = await World.of({ a: "proves", b: "proves" });
   await world.step(one);
   const isCanary = ({ path }: { path: string }): boolean => path.startsWith(owned.state);
@@ -481,7 +481,7 @@ async function unseen(world: World, wanted: WantedContent): Promise<Progress> {
   return takeStep(world.remover, await observe(world.cluster, undefined), wanted);
 }
 
-test("keeps the last view of the nodes while their pods are listed again", async () => {
+test("keeps the last known state of the nodes while it lists their pods again", async () => {
   const world = await deployed();
   const { view } = await world.step(one);
   const during = await unseen(world, one);

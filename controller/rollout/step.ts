@@ -30,7 +30,7 @@ import type { AgentPod } from "./pods.ts";
 
 /** The result of one step. */
 export type Progress = Readonly<{
-  /** Undefined until the agents' pods have been read once. */
+  /** Undefined before the agents' pods have been read once. */
   view: View | undefined;
   /** The newest revision in global-pull-secret, and the one that new nodes get. 0: none. */
   revision: number;
@@ -65,8 +65,8 @@ export type Progress = Readonly<{
 }>;
 
 /**
- * Decisions in one step: a publication, its grants, and what these allow. More would only delay
- * status and Events.
+ * Decisions in one step: a publication, its grants, and what these allow. More decisions would only
+ * delay status and Events.
  */
 const mostDecisions = 4;
 
@@ -108,11 +108,11 @@ class Step {
     this.#retry = retryOf([asked, context.requests.retry], this.#state.retry);
   }
 
-  /** Restores the declared state of what exists, whatever the decision is. */
+  /** Restores the declared state of existing objects, whatever the decision is. */
   async repair(): Promise<void> {
     const { global, daemonSet: live } = this.#objects;
-    // Writing an edited Secret would make the edit ours. The next decision publishes it again
-    // instead.
+    // If we wrote an edited Secret, the edit would become ours. The next decision publishes it
+    // again instead.
     if (this.#published !== undefined && !isEdited(global)) await this.#declare({});
     if (live !== undefined) await this.#writeAccess();
   }
@@ -149,7 +149,8 @@ class Step {
     if (intent !== "release") nodeListTimer.forget();
     const waits = intent === "release" ? nodeListTimer.waits(times().steady, listed) : 0;
     const readsOf = ({ reads }: Decision) => (waits > 0 ? { ...reads, all: false } : reads);
-    // The Nodes that were read may show that another Node is needed. All Nodes are always enough.
+    // After reading these Nodes, the decision may need another Node. With all Nodes, it never needs
+    // more.
     for (let nodes = noNodes; lacksNodes(nodes, readsOf(decision));) {
       const all = { nodes: new Set<string>(), all: true };
       nodes = await readNodes(cluster, agent, nodes === noNodes ? readsOf(decision) : all);
@@ -197,8 +198,8 @@ class Step {
   }
 
   /**
-   * The last view from before the watch of the pods ended, with the content that waits for their
-   * return.
+   * The last view from before the watch of the pods ended, together with the content that waits
+   * until they can be read again.
    */
   #lastView(): View | undefined {
     const { view: last } = this.#context.memory;
@@ -397,7 +398,7 @@ class Step {
     const { daemonSet: live } = this.#objects;
     const { rollout, servedBefore } = readState(this.#objects.state);
     // On first install nothing can have reached a node. Otherwise the lost note may have recorded
-    // that something did.
+    // that something has reached a node.
     const isFirst = live === undefined && rollout === undefined && servedBefore === 0;
     if (recall(this.#objects.global).rolled === undefined) await this.#noteRolled(!isFirst);
     // The state is written before the DaemonSet. If only the state is left, a removal must still

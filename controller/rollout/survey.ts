@@ -1,7 +1,7 @@
 /**
- * A survey of one snapshot: every pod with the state of its grant, the places that are taken, and
- * the Nodes that must be read. The steps of `decide` share it. `viewOf` derives what status
- * reports. Pure.
+ * A survey of one snapshot: every pod with the state of its grant, the occupied slots, and the
+ * Nodes that must be read. The steps of `decide` share it. `viewOf` derives what status reports.
+ * Pure.
  */
 import { grantSeconds } from "#contract/times.ts";
 import {
@@ -50,12 +50,12 @@ export class Survey {
    * The pod of each Node. If a Node has two, the one that is not being deleted, then the younger.
    */
   readonly byNode: ReadonlyMap<string, SurveyedPod>;
-  /** Places of pods that were deleted while they held a grant. */
+  /** Slots of pods that were deleted while they held a grant. */
   readonly places: Map<string, Place>;
-  /** Names of all Nodes that take a place. */
+  /** Names of all Nodes that occupy a slot. */
   readonly taken: Set<string>;
   readonly actions: Action[] = [];
-  /** Pods that this decision grants something. */
+  /** Pods that get a grant in this decision. */
   readonly granted = new Set<string>();
   /**
    * Pods that this decision writes. The API server would refuse a second write with the same
@@ -135,7 +135,7 @@ export class Survey {
     return this.secret.served === this.secret.revision;
   }
 
-  /** Decides again after at most so many seconds. */
+  /** Requests the next decision after at most this many seconds. */
   recheckIn(seconds: number): void {
     if (seconds < this.again) this.again = Math.max(0, seconds);
   }
@@ -190,10 +190,10 @@ const isYounger = (one: PodFacts, other: PodFacts): boolean =>
   one.isDeleting === other.isDeleting ? one.created > other.created : other.isDeleting;
 
 /**
- * Settles the places of pods that were deleted while they held a grant. The kubelet of such a node
- * may still be changing. The place ends when the next pod has been Ready for 3 s, or when the Node
- * is gone. If no pod becomes Ready within 60 s, the node has failed. Returns the uids of failed
- * Nodes.
+ * Decides about the slots of pods that were deleted while they held a grant. The kubelet of such a
+ * node may still be changing. The slot is free when the next pod has been Ready for 3 s, or when
+ * the Node is gone. If no pod becomes Ready within 60 s, the node has failed. Returns the uids of
+ * failed Nodes.
  */
 export function settlePlaces(survey: Survey): readonly string[] {
   const failed: string[] = [];
@@ -220,7 +220,8 @@ export function settlePlaces(survey: Survey): readonly string[] {
     // Without the Node it is unknown whether it failed.
     const uid = survey.snapshot.nodes.byName.get(node)?.uid;
     if (uid === undefined) continue;
-    // The place lasts until the failure is stored. If that write is refused, neither is lost.
+    // The slot stays occupied until the failure is stored. If that write is refused, neither is
+    // lost.
     if (survey.isRelease() || survey.state.failed.includes(uid)) end();
     else failed.push(uid);
   }
@@ -301,7 +302,7 @@ type Found = Readonly<{ nodeState: NodeState; reason?: ListedNode["reason"] }>;
 
 function nodeStateOf(survey: Survey, { pod, record, grantState }: SurveyedPod): Found {
   const over = record.over?.revision === survey.secret.revision ? record.over : undefined;
-  // An agent that has not answered since its failure has the same failure.
+  // If an agent has not reported since its failure, the failure still counts.
   if (over?.is === "failed" && grantState.is === "excused")
     return { nodeState: "failed", reason: over.because };
   if (grantState.is === "failed" || grantState.is === "excused")
@@ -320,8 +321,8 @@ function nodeStateOf(survey: Survey, { pod, record, grantState }: SurveyedPod): 
 }
 
 /**
- * After a restart of the controller, the termination message still explains a grant that was taken
- * back.
+ * After a restart of the controller, the termination message still explains why a grant was
+ * revoked.
  */
 function stateFromMessage(
   survey: Survey,

@@ -102,7 +102,7 @@ const refusal = (status: number, detail = "", reason = "Refused", retryAfterSeco
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   });
 
-test("writes a grant to the version of the pod that was seen, and passes it to the informer", async () => {
+test("writes a grant to the version of the pod that was read, and passes it to the informer", async () => {
   const { context, requests, wrote } = scripted();
   await writePods(context, grants("a"));
   const annotations = {
@@ -146,7 +146,7 @@ for (const [what, one, expected] of bodies)
     assert.partialDeepStrictEqual(requests, [{ body: { metadata: { annotations: expected } } }]);
   });
 
-test("deletes a pod in the version that was seen", async () => {
+test("deletes a pod in the version that was read", async () => {
   const { context, requests } = scripted();
   await writePods(context, [action("delete", "a")]);
   const path = `${collections.pods}/pod-of-a`;
@@ -181,7 +181,7 @@ const answers: readonly (readonly [
   ["another error", new Error("x"), { isSent: true, isRefused: false, isThrown: true }],
 ];
 for (const [what, error, { isSent, isRefused, isThrown, why }] of answers)
-  test(`remembers of ${what} whether the grant was sent and refused`, async () => {
+  test(`remembers whether the grant was sent and refused after ${what}`, async () => {
     const { context, remembering, seen, wrote } = scripted(() => error);
     context.memory.grants = remembering("a", "b");
     const untouched = seen("b");
@@ -195,7 +195,7 @@ for (const [what, error, { isSent, isRefused, isThrown, why }] of answers)
     assert.deepEqual(wrote, []);
   });
 
-test("leaves the memory as the decision made it when a grant was written", async () => {
+test("does not change the decision's memory when a grant was written", async () => {
   const { context, remembering } = scripted();
   const before = remembering("a");
   context.memory.grants = before;

@@ -29,8 +29,8 @@ export const isPodAction = (action: Action): action is PodAction => "pod" in act
 const parallel = 16;
 
 /**
- * Consecutive errors after which the fault is the API server's and not a pod's: one for each
- * parallel request.
+ * After this many consecutive errors, the API server is the cause and not a pod. There is one error
+ * for each parallel request.
  */
 const mostInARow = parallel;
 
@@ -77,7 +77,8 @@ export async function writePods(
         inARow += 1;
         if (!(error instanceof ApiError)) throw error;
         if (isBusy(error)) {
-          // The write is conditional. If it took effect after all, repeating it is a conflict.
+          // The write is conditional. If the write took effect after all, its repetition ends in a
+          // conflict.
           forget("busy");
           const until = times().steady + (error.retryAfterSeconds ?? 1);
           memory.busyUntil = Math.max(memory.busyUntil ?? 0, until);
@@ -141,8 +142,8 @@ const pauses = { conflict: 1, first: 5, later: 60 } as const;
 type Failure = Readonly<{ error: Error; failures: number; until: number }>;
 
 /**
- * Writes of the agents' rights and of the DaemonSet. A refused write is reported and repeated after
- * a pause. Everything else continues, because withdrawals and rotations do not depend on these
+ * Writes the agents' rights and the DaemonSet. A refused write is reported and repeated after a
+ * pause. Everything else continues, because withdrawals and rotations do not depend on these
  * objects. Times are seconds of a clock that never goes back.
  */
 export class Repairs {
@@ -203,7 +204,9 @@ export type RolloutContext = Readonly<{
   nodeListTimer: NodeListTimer;
   /** Refused writes of the agents' rights and of the DaemonSet. */
   repairs: Repairs;
-  /** The times of a decision: of a clock that never goes back, and of the API server's clock. */
+  /**
+   * The two times of a decision: by a clock that never goes back, and by the API server's clock.
+   */
   times: () => Now;
   now: () => Date;
 }>;

@@ -43,7 +43,7 @@ test("wants the same content for other bytes with the same meaning", () => {
   );
 });
 
-test("H19: does not record a rewrite with the same meaning, unless it is shorter, and records one with another meaning", () => {
+test("H19: records a rewrite with another meaning, but one with the same meaning only if it is shorter", () => {
   const entries = { "quay.io": "add:1", "a.example": "add:2" };
   const short = text(entries);
   const reordered = text(Object.fromEntries(Object.entries(entries).toReversed()));
@@ -98,7 +98,7 @@ test("keeps the last accepted entries of an invalid additional while the origina
   assert.deepEqual(problems.original, []);
 });
 
-test("keeps the last accepted state of an additional that was valid and empty", () => {
+test("keeps the last accepted state of an additional that was valid but empty", () => {
   const before = acceptedFrom({ additional: secret('{"auths":{}}'), original, originalName });
   const { wanted } = accept(
     sources({ additional: bad, original, originalName, ...before }),
@@ -131,7 +131,7 @@ test("does not delay the additional when the original does not exist yet", () =>
   assert.equal(wanted?.document, text({ "a.example": "add:2", "quay.io": "add:1" }));
 });
 
-test("wants the original alone for a removal", () => {
+test("wants only the original's content for a removal", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const { wanted } = accept(sources({ original, originalName, ...before }), policy);
   assert.equal(wanted?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
@@ -191,7 +191,7 @@ test("accepts an absent additional whatever the flags and the original are", () 
       }
 });
 
-test("keeps the content in force when a flag forbids even that, so that its objects stay in repair", () => {
+test("keeps the content in force even when a flag forbids it, so that its objects are still repaired", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const strict = { conflicts: "additional", protect: ["a.example"] } as const;
   const { wanted, problems, accepted } = accept(
@@ -266,7 +266,7 @@ for (const [sentence, document, refused] of sizes) {
   });
 }
 
-test("refuses only an original that grows too large: the additional's changes still flow", () => {
+test("refuses only an original that grows too large, and still delivers the additional's changes", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const given = sources({
     additional: secret(text({ "quay.io": "add:new" })),

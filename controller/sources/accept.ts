@@ -49,15 +49,15 @@ export function noSourceApplies({ inputs, ...known }: Sources): boolean {
 }
 
 /**
- * Judges the sources. Never throws. If only the original is left, there is always an answer,
- * because a withdrawal cannot be refused.
+ * Judges the sources. Never throws. If only the original is left, there is always a result, because
+ * a withdrawal cannot be refused.
  */
 export function accept({ inputs, ...known }: Sources, asked: MergePolicy): SourcesVerdict {
   const readings = inputs.map((input) => ({ input, ...readSource(input, known) }));
   const applying = readings.filter(
     ({ input: { applies }, now }) => applies !== "never" && now.present,
   );
-  // Protection applies to sources other than the original. A registry that cannot be protected must
+  // Protection applies to all sources except the original. A registry that cannot be protected must
   // not stop a withdrawal.
   const policy = applying.length === 0 ? { ...asked, protect: [] } : asked;
   // Every source is invalid and has never been valid, so there is nothing to put on a node.
@@ -133,8 +133,8 @@ const isUnknown = (readings: readonly SourceReading[]) =>
   readings.some(({ input }) => input.applies === "never" && input.found === "unknown");
 
 /**
- * The published content, if a changed flag makes even that unacceptable. It stays in force, and its
- * objects are kept in repair.
+ * The published content, if a changed flag makes even that unacceptable. It stays in force, and the
+ * controller keeps repairing its objects.
  */
 function asPublished(published: Published | undefined): WantedContent | undefined {
   if (published?.intent !== "apply") return undefined;

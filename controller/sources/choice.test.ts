@@ -172,7 +172,7 @@ const finds = fc.oneof(
   fc.constantFrom<ExtraInput["found"][]>(bad, "forbidden", "unknown", "absent", "reserved"),
 );
 
-test("law: judges additional and original as before when there are no extras", () => {
+test("law: judges additional and original as if extras did not exist when there are none", () => {
   const protect = fc.constantFrom([], ["quay.io"], ["t.example", "a.example"]);
   fc.assert(
     fc.property(

@@ -15,8 +15,8 @@ import type { ReadSource, Supply } from "./source.ts";
 export type SourceReading = Readonly<{ input: SourceInput }> & ReadSource;
 
 /**
- * The chosen document of a source. `leftOut`: the source is acceptable, but does not fit together
- * with higher sources.
+ * The chosen document of a source. `leftOut`: the source is acceptable, but together with higher
+ * sources it exceeds a limit.
  */
 type Choice = Readonly<{ input: SourceInput; source: Supply; leftOut: boolean }>;
 
@@ -32,8 +32,8 @@ type Outcome = JoinedSources | Readonly<{ ok: false; problems: readonly Problem[
 const nothing: Supply = { entries: undefined, text: undefined, problems: [], present: false };
 
 /**
- * Chooses a document of each source. Not ok if a changed flag forbids even the documents accepted
- * before.
+ * Chooses a document of each source. The result is not ok if a changed flag forbids even the
+ * documents that were accepted before.
  */
 export function choose(readings: readonly SourceReading[], policy: MergePolicy): Outcome {
   const all = join(
@@ -61,8 +61,9 @@ const take = ({ input }: SourceReading, source: Supply, leftOut = false): Choice
 const isBase = ({ input }: SourceReading) => input.applies === "never";
 
 /**
- * Chooses for the additional and the original, so that the one without a fault keeps flowing.
- * `others`: there are extras. Then an additional that was never in force may be left out.
+ * Chooses the documents of the additional and the original, so that changes of a valid one are
+ * still delivered. `others`: there are extras. Then an additional that was never in force may be
+ * left out.
  */
 function chooseCore(core: readonly SourceReading[], policy: MergePolicy, others: boolean): Outcome {
   const first = join(
@@ -85,7 +86,7 @@ function chooseCore(core: readonly SourceReading[], policy: MergePolicy, others:
       : core.map((reading, at) => take(reading, sources[at] ?? nothing));
   };
   const applies = core.some((reading) => !isBase(reading) && reading.now.present);
-  // Two documents that once fitted together always fit, unless the policy changes.
+  // If two documents once fitted together, they always fit, unless the policy changes.
   const attempts = [
     applies ? attempt((reading) => (isBase(reading) ? reading.now : older(reading))) : undefined,
     attempt((reading) => (isBase(reading) ? older(reading) : reading.now)),
@@ -103,7 +104,7 @@ function chooseCore(core: readonly SourceReading[], policy: MergePolicy, others:
   return first;
 }
 
-/** Adds the extra's present document, or the last one that fitted, or none. */
+/** Adds the extra's current document, or its last document that fitted, or none. */
 function withExtra(
   joined: JoinedSources,
   reading: SourceReading,

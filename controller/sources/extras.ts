@@ -33,7 +33,7 @@ type Options = Readonly<{
 type FollowedExtra = {
   readonly informer: Informer;
   readonly end: AbortController;
-  /** The last refused request: its meaning, and until when not to repeat it. */
+  /** The last refused request: its meaning, and the time before which we do not repeat it. */
   refused: { found: "forbidden" | "unknown"; until: number } | undefined;
 };
 

@@ -21,10 +21,10 @@ type Found = V1Secret | "absent" | "kept" | "forbidden" | "unknown";
  */
 type Traits = Readonly<{
   /**
-   * When the source's entries belong on nodes. `whilePresent`: whether or not it is valid.
+   * When the source's entries should be on nodes. `whilePresent`: whether or not it is valid.
    * `onceAccepted`: only after it has been valid, so that one that never was cannot block a
-   * withdrawal. `never`: its entries are only merged with those of others. Its absence removes
-   * nothing, and it stays when the others are withdrawn.
+   * withdrawal. `never`: its entries are only merged with the entries of other sources. The absence
+   * of this source removes nothing, and its entries stay when the other sources are withdrawn.
    */
   applies: "whilePresent" | "onceAccepted" | "never";
   /**
@@ -32,7 +32,7 @@ type Traits = Readonly<{
    * The others are then added if they fit.
    */
   core: boolean;
-  /** Someone declared that it exists, so its absence is reported. */
+  /** An administrator declared that the source exists, so we report its absence. */
   expected: boolean;
 }>;
 
@@ -95,7 +95,7 @@ export function ranked(sources: readonly ExtraSource[]): readonly ExtraSource[] 
   return sources.toSorted((a, b) => b.priority - a.priority || (a.name < b.name ? -1 : 1));
 }
 
-/** A warning for each source that is ordered by name only. */
+/** A warning for each source whose order depends only on its name. */
 export function samePriorities(sources: readonly ExtraSource[]): Problem[] {
   return ranked(sources).flatMap(({ name, priority }, at, all) => {
     const before = all[at - 1];
@@ -105,7 +105,7 @@ export function samePriorities(sources: readonly ExtraSource[]): Problem[] {
   });
 }
 
-/** A warning for each source that only a deleted object named. */
+/** A warning for each source that only a deleted object listed. */
 export function orphans(names: readonly string[]): Problem[] {
   return names.map((name) => finding("sourceOrphaned", name, "spec.sources"));
 }

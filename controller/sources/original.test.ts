@@ -98,7 +98,7 @@ test("reads an original again that becomes readable, and reports that", async ()
   assert.equal(on.told[1], undefined);
 });
 
-test("believes a watch at once, without a pause", async () => {
+test("uses the result of a watch at once, without a pause", async () => {
   const on = reading(away, async () => secret);
   await on.read();
   on.informer.listed(secret, "1");

@@ -100,7 +100,7 @@ export const catalogue = {
   unsearched: [
     "GPS332",
     "is skipped: the container runtimes of {} cannot mount the root directory recursively read-only",
-    "search / and /root yourself for the files that docs/reference/errors.md names, or update the runtimes and restart the controller; agents still judge .dockercfg in the kubelet's own directory; --hidden-files Ignore ends this report",
+    "search / and /root yourself for the files that docs/reference/errors.md lists, or update the runtimes and restart the controller; agents still check .dockercfg in the kubelet's own directory; to end this report, set --hidden-files Ignore",
   ],
   undeclared: [
     "GPS333",

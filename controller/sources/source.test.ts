@@ -46,7 +46,7 @@ test("applies an additional that only repeats the original, or wins no conflict"
   assert.equal(loses.wanted.document, text({ "quay.io": "u:A" }));
 });
 
-test("keeps what a broken additional had in common with the original when that rotates", () => {
+test("keeps the entries that a broken additional shared with the original when the original rotates", () => {
   const before = acceptedFrom({ additional: one("u:B"), original: one("u:B"), originalName });
   const { wanted } = accept(
     sources({ additional: bad, original: one("u:C"), originalName, ...before }),
@@ -55,7 +55,7 @@ test("keeps what a broken additional had in common with the original when that r
   assert.equal(wanted?.document, text({ "quay.io": "u:B" }));
 });
 
-test("keeps what the additional had overridden of a broken original, for the day of its withdrawal", () => {
+test("keeps the entries of a broken original that the additional had overridden, for its withdrawal", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const { wanted } = accept(sources({ original: bad, originalName, ...before }), policy);
   assert.equal(wanted?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
@@ -115,7 +115,7 @@ test("accepts an original with one credential beside empty entries", () => {
   assert.deepEqual(accept(given, policy).problems.original, []);
 });
 
-test("believes an original with an empty list of entries", () => {
+test("accepts an original with an empty list of entries", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const given = sources({ additional, original: secret('{"auths":{}}'), originalName, ...before });
   const { wanted, problems } = accept(given, policy);

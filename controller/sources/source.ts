@@ -36,7 +36,7 @@ const none: Supply = { entries: undefined, text: undefined, problems: [], presen
 /** The records of accepted documents: the published Secret and the state. */
 export type Remembered = Readonly<{ published: Published | undefined; state: RememberedState }>;
 
-/** Reads one source. A new kind of source has its `case` here. */
+/** Reads one source. Each kind of source has its `case` here. */
 export function readSource(input: SourceInput, known: Remembered): ReadSource {
   switch (input.kind) {
     case "additional":
@@ -91,7 +91,7 @@ function readOriginal({ id, secret, found }: OriginalInput, known: Remembered): 
 }
 
 /**
- * Uses the last accepted document instead of the present one. `isWanted`: the source should supply
+ * Uses the last accepted document instead of the current one. `isWanted`: the source should supply
  * entries even if there is none.
  */
 function fallBack(
@@ -141,9 +141,10 @@ function read(
 }
 
 /**
- * The document to record: the text, or only its entries if something was left out that must not
- * come back. If the new document means the same and is not shorter, the previous one stays. So
- * rewriting a Secret without changing its meaning costs no write, however often it happens.
+ * The document to record: the whole text, or only the accepted entries if a part was left out that
+ * must not return. If the new document has the same meaning and is not shorter, we keep the
+ * previous one. So rewriting a Secret without changing its meaning costs no write, however often it
+ * happens.
  */
 function toRemember(
   { text, accepted }: Readonly<{ text: string; accepted: Accepted }>,
@@ -182,8 +183,8 @@ export function lastGood(
   if (kept !== undefined) return { entries: kept, text, problems: [], present: true };
   if (published === undefined) return undefined;
   // An old installation recorded none, so use the published entries that are labelled as this
-  // source's. An entry on which several sources agreed has the label of the lowest, so this is not
-  // exact. It happens only once, because the result is recorded.
+  // source's. If several sources had the same entry, it has the label of the lowest of them, so
+  // this is not exact. It happens only once, because the result is recorded.
   const all = reread(published.document, id, "original");
   if (all === undefined) return undefined;
   const suppliers = suppliersIn(published);

@@ -32,7 +32,7 @@ export type RegistryVerdict = Readonly<{
   source: string;
   /** Sources with another credential for this registry, highest first. */
   shadows: readonly string[];
-  /** When the credential expires, if it shows that. */
+  /** When the credential expires, if the credential contains that. */
   expires?: string;
 }>;
 
@@ -45,8 +45,8 @@ export const isExtra = ({ name }: Pick<SourceVerdict, "name">): boolean =>
   name !== additionalSecretName && name !== sourceIds.original;
 
 /**
- * Registries for users. Secrets that may be in an original's key are removed. Keys that then look
- * the same become one registry, because the API accepts each name once.
+ * Registries for users. Secrets that may be in an original's key are removed. If two keys then look
+ * the same, they become one registry, because the API accepts each name only once.
  */
 export function registriesOf(entries: readonly MergedEntry[]): readonly RegistryVerdict[] {
   const byRegistry = new Map<string, RegistryVerdict>();
@@ -65,7 +65,7 @@ export function registriesOf(entries: readonly MergedEntry[]): readonly Registry
 }
 
 /**
- * The verdict on one source. An absent source that is not declared has none. `inForce`: its
+ * The verdict on one source. An absent source that is not declared has no verdict. `inForce`: its
  * entries, present or earlier, are in force. `leftOut`: it is acceptable, but does not fit together
  * with higher sources.
  */
@@ -114,7 +114,7 @@ function awaited(until: Date | undefined): string {
   return `deleted: its entries will be removed${at}, unless it is created again`;
 }
 
-/** Problems to show. Any more are only counted, because a message of 32 KiB is too long to read. */
+/** Problems to show. The rest are only counted, because a message of 32 KiB is too long to read. */
 const shown = 3;
 
 /** The message of a verdict: what is wrong, what to do, and what is in force meanwhile. */

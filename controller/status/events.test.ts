@@ -57,7 +57,7 @@ test("creates one Event for a repeated report, even by another controller or aft
   assert.equal(created[0]?.involvedObject.name, "additional-pull-secret");
 });
 
-test("creates another Event for the same message about another subject or Secret", async () => {
+test("creates another Event for the same message about another object or Secret", async () => {
   const { another, created } = setUp();
   const { announce, idle } = another();
   announce(notice, secret);
@@ -67,7 +67,7 @@ test("creates another Event for the same message about another subject or Secret
   assert.equal(created.length, 3);
 });
 
-test("repeats a lasting trouble every half hour, before the API server deletes its Event, until it is over", async () => {
+test("repeats the Event of a lasting problem every half hour, before the API server deletes it, until the problem is over", async () => {
   const { another, created, clock } = setUp();
   const { announce, idle } = another();
   for (let minute = 0; minute < 180; minute += 5) {
@@ -80,7 +80,7 @@ test("repeats a lasting trouble every half hour, before the API server deletes i
   assert.equal(created.filter(({ reason }) => reason === "RolledOut").length, 1);
 });
 
-test("repeats a lasting trouble within an hour after a restart", async () => {
+test("repeats the Event of a lasting problem within an hour after a restart", async () => {
   const { another, created, clock } = setUp();
   const lasting = { ...notice, lasting: true };
   clock.time = 1000;

@@ -21,7 +21,7 @@ export type Notice = Readonly<{
   message: string;
   /** The subject. The same message about another revision or another edit is another Event. */
   subject: string;
-  /** Repeated while the trouble lasts. */
+  /** The Event is repeated while the problem lasts. */
   lasting?: boolean;
 }>;
 
@@ -34,12 +34,15 @@ const remembered = 500;
 /** How many Events may wait. If more do, the oldest are dropped. Each takes about 1 KiB. */
 const mostWaiting = 100;
 
-/** Tries of one Event, over 8 minutes. A cluster that refuses it so often will keep doing so. */
+/**
+ * The number of tries for one Event, over 8 minutes. If a cluster has refused it this often, it
+ * will keep refusing it.
+ */
 const mostTries = 12;
 
 /**
- * Half of the hour for which the API server keeps an Event by default. So one lost repetition
- * leaves no gap.
+ * This is half of the hour for which the API server keeps an Event by default, so one lost
+ * repetition leaves no gap.
  */
 export const repeatMilliseconds = 30 * 60_000;
 

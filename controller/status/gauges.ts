@@ -18,7 +18,7 @@ export type Gauges = Readonly<{
   nodeStates: Readonly<Partial<Record<NodeState, number>>> | "kept";
 }>;
 
-/** There is no revision, or no node for it. */
+/** There is no revision, or no node that should have it. */
 export const nothing: Gauges = {
   revision: 0,
   rolledOut: undefined,

@@ -20,7 +20,7 @@ import { troubles, type TroubleKind } from "./troubles.ts";
 import type { View } from "#controller/rollout/facts.ts";
 import type { Progress } from "../rollout/step.ts";
 
-/** How many lines to show. Any more are counted, because an Event holds 1,024 characters. */
+/** How many lines to show. The rest are only counted, because an Event holds 1,024 characters. */
 const shown = 5;
 
 const line = (problem: Problem) => `${problem.code} ${formatProblem(problem)}`;

@@ -35,8 +35,8 @@ type Options = Readonly<{
 }>;
 
 /**
- * The part of a run that a trouble belongs to. Each run replaces the troubles of every part that it
- * reaches.
+ * The part of a run to which a trouble belongs. Each run replaces the troubles of every part that
+ * it reaches.
  */
 type Area =
   | "policy"
@@ -51,7 +51,7 @@ type Area =
   | "rollout"
   | "removal";
 
-/** A source that is gone must leave no series. */
+/** If a source is gone, its series must disappear. */
 function forgetSources(metrics: ControllerMetrics): void {
   metrics.accepted.reset();
   metrics.expiry.reset();
@@ -116,8 +116,8 @@ export function createReport({
     [...lasting.values()].flat().map(([kind, { message }]) => ({ kind, message }));
 
   /**
-   * Notices after the additional Secret is gone need another uid to distinguish installations,
-   * because revisions begin again in a new one.
+   * After the additional Secret is gone, notices need another uid to distinguish installations,
+   * because each installation counts its revisions from the beginning.
    */
   const inThisInstallation = (global: KubernetesObject | undefined, notice: Notice): Notice => ({
     ...notice,
@@ -299,7 +299,7 @@ export function createReport({
     },
 
     succeeded() {
-      // The same failure, until that write is tried again.
+      // The failure stays the same until that write is tried again.
       const isNews = failure !== reported;
       reported = failure;
       if (failure === undefined) requests.succeeded();
@@ -326,8 +326,8 @@ export type Report = Readonly<{
   /** `kept`: the directory where the agents stay, although the installer wants another one. */
   directory: (kept: string | undefined, wanted: string, snapshot: Snapshot) => void;
   /**
-   * The nodes because of which no agent searches for files that config.json would hide. Empty if
-   * they are not known yet, undefined if agents search.
+   * The nodes that prevent all agents from searching for files that config.json would hide. Empty
+   * if they are not known yet, undefined if agents search.
    */
   unsearched: (nodes: readonly string[] | undefined, snapshot: Snapshot) => void;
   /** `group`: undefined if no other operator owns the nodes' pull secrets. */

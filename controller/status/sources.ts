@@ -47,9 +47,9 @@ type Seen = Readonly<{
 }>;
 
 /**
- * The versions after a run. A restart loses all but the served versions, which are in status. The
- * others are known again after the next run or, if a source changed meanwhile, after the next
- * revision. So no version is reported too early.
+ * The versions after a run. A restart loses all versions except the served ones, which are in
+ * status. The others are known again after the next run or, if a source changed meanwhile, after
+ * the next revision. So no version is reported too early.
  */
 export function servedAfter(
   before: ServedVersions,

@@ -25,11 +25,12 @@ import { statusOf } from "./status.ts";
 const pauseMilliseconds = 1000;
 
 /**
- * Field manager of status. The spec has another, so that neither apply removes the other's fields.
+ * Field manager of status. The spec has another field manager, so that neither apply removes the
+ * other's fields.
  */
 export const statusManager = "global-pull-secret-status";
 
-/** A watch lags by seconds. After this time its version is believed, even if it is older. */
+/** A watch may lag by seconds. After this time we trust its version, even if it is older. */
 const longestLag = 60_000;
 
 type Options = Readonly<{
@@ -189,7 +190,7 @@ export function statusReporter(writer: StatusWriter, now: () => Date) {
       if (found.kind === "nothing") [judged, known] = [nothingJudged, nothingKnown];
       if (found.kind === "removal") judged = nothingJudged;
     },
-    /** Ends the run, with the troubles that last. */
+    /** Ends the run, with the troubles that still last. */
     report,
   };
 }

@@ -322,7 +322,7 @@ test("keeps the time of a refused revision, and the revision in force", () => {
   assert.deepEqual(statusOf(facts, first, new Date(now.getTime() + 9e6)).revision, expected);
 });
 
-test("raises a served version only when its revision is served, or at once if nothing changed, and never lowers it", () => {
+test("raises a source's served version only when its revision is served, or at once if nothing changed, and never lowers it", () => {
   const versions = (additional: string) => ({ versions: { additional } });
   const one = servedAfter(nothingKnown, { revision: 1, same: true, out: true, ...versions("5") });
   assert.deepEqual(one.served, { additional: "5" });
@@ -358,7 +358,7 @@ test("never applies an object without fields, which the API server would turn in
     assert.notDeepEqual(statusOf(factsWith(changes), undefined, now).revision, {}, name);
 });
 
-test("has its revision in force in a cluster without nodes", () => {
+test("reports its revision as in force in a cluster without nodes", () => {
   const stage = rollout({
     desired: 0,
     served: 0,

@@ -127,7 +127,9 @@ function sourcesAccepted(sources: readonly SourceFacts[]): NewCondition {
   return { type, status: "True", reason: "AllAccepted", message: "every source is accepted" };
 }
 
-/** The condition RolledOut. It is about the published content, whatever waits to follow. */
+/**
+ * The condition RolledOut. This is about the published content, whatever content waits after it.
+ */
 function rolledOut(progress: Progress | undefined, summary: Summary): NewCondition {
   const type = "RolledOut";
   if (progress !== undefined && isPublishedOut(progress))
@@ -182,7 +184,7 @@ function listOf(all: readonly string[], count = all.length): string {
 const words = ({ reason, message }: Summary) => ({ reason, message });
 const truth = (is: boolean) => (is ? "True" : "False");
 
-/** The field, or no field. Server-side apply treats `null` as a value. */
+/** The field, or no field if the value is undefined. Server-side apply treats `null` as a value. */
 function optional<Name extends string, Value>(name: Name, value: Value | undefined) {
   return (value === undefined ? {} : { [name]: value }) as Partial<Record<Name, Value>>;
 }

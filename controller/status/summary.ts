@@ -66,7 +66,7 @@ const rules: readonly SummaryRule[] = [
   // Troubles that stop a run early, or keep the spec from being followed.
   stalledBy("unsupported", "foreign", "refused", "contested"),
   unanswered,
-  // A withdrawal is obeyed whatever else the spec asks for.
+  // The controller follows a withdrawal whatever else the spec requests.
   (facts) => (facts.managementState === "Withdrawn" ? undefined : stalledBy("notAllowed")(facts)),
   ({ stage }) =>
     stage.kind === "starting"
@@ -156,7 +156,10 @@ function ofPause(facts: StatusFacts): Summary | undefined {
   };
 }
 
-/** Unknown, if the original has never been read. If it was served once, its last content counts. */
+/**
+ * Unknown if the original has never been read. If the original was served once, its last content
+ * counts.
+ */
 function neverRead({ sources, served }: StatusFacts): Summary | undefined {
   const unknown = sources.find(
     ({ name, accepted, extra }) => !extra && accepted === "Unknown" && served[name] === undefined,
@@ -188,7 +191,7 @@ function ofRollout(facts: StatusFacts): Summary | undefined {
   );
 }
 
-/** What the agents leave out does not keep the content from being in force. */
+/** Entries that agents leave out do not prevent the content from being in force. */
 const unsearched = ({ troubles: found }: StatusFacts): readonly string[] =>
   found.filter(({ kind }) => kind === "unsearched").map(({ message }) => message);
 

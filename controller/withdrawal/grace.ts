@@ -28,7 +28,8 @@ export type Absence = Readonly<{
 export type Withdrawal = Readonly<{ since: Date; begins: Date; due: boolean }>;
 
 /**
- * If the clock was set back, the grace period gets no longer: a time in the future counts as now.
+ * A time in the future counts as now, so that a clock that was set back does not extend the grace
+ * period.
  */
 export function withdrawal({ since, now, graceSeconds, begun, immediate }: Absence): Withdrawal {
   const grace = graceSeconds * 1000;

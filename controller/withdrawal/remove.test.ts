@@ -107,7 +107,7 @@ test("gives up nodes that stay away after forgetAfter, and names them", async ()
   assert.deepEqual(deletedOf(world), everything);
 });
 
-test("names a present node that never confirmed among those that it gives up", async () => {
+test("names an existing node that never confirmed among those that it gives up", async () => {
   const world = await deployed({ a: "proves", b: "ignores" });
   const policy = policyWith({ maxUnavailable: 1 }, { forgetAfterSeconds: 60 });
   Object.assign(world.remover, { policy });
@@ -183,7 +183,7 @@ for (const [what, lost] of losses)
     assert.deepEqual(deletedOf(world), everything);
   });
 
-test("deletes the state at once when it is alone and records no rollout", async () => {
+test("deletes the state at once when no other object exists and it records no rollout", async () => {
   const world = await World.of({ a: "proves" });
   const state = stateSecret({ ...readState(undefined), accepted: { additional: one.document } });
   await world.cluster.apply(owned.state, state, { manager: stateManager, force: true });

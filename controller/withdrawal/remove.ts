@@ -23,8 +23,8 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { isAgent } from "#controller/rollout/pods.ts";
 
 /**
- * True when the next step deletes something or may complete the withdrawal. Such a step needs a
- * fresh read, because an informer may lag. False if nothing is left.
+ * True if the next step deletes an object or may complete the withdrawal. Such a step needs a fresh
+ * read, because an informer may lag. False if nothing is left.
  */
 export function deletesNext(found: Snapshot): boolean {
   const snapshot = ours(found);
@@ -130,8 +130,8 @@ function keep<T extends { metadata?: V1ObjectMeta }>(object: T | undefined): T |
 }
 
 /**
- * Maximum number of pods to read at once: 0.5 MB, of up to 5,000 pods. At most as many nodes are
- * read.
+ * The maximum number of pods to read at once. They take 0.5 MB, of up to 5,000 pods. At most as
+ * many nodes are read.
  */
 const page = 100;
 
@@ -154,7 +154,8 @@ export async function agentsLeft(cluster: Cluster): Promise<number> {
 }
 
 /**
- * True when the node is Ready. A list of one node needs no further right; getting the node would.
+ * True when the node is Ready. A list with one node needs no additional right, but a `get` of the
+ * node would.
  */
 async function isReady(cluster: Cluster, name: string): Promise<boolean> {
   const { items } = await read<V1Node>(cluster, collections.nodes, {

@@ -85,7 +85,7 @@ for (const [sentence, facts, step] of cases) {
   test(`removal: ${sentence}`, () => assert.equal(nextWithdrawalStep(facts), step));
 }
 
-test("law: ends with nothing whatever exists, and deletes no object before the nodes have removed the entries", () => {
+test("law: deletes everything in the end, and no object before the nodes have removed the entries", () => {
   const flag = fc.boolean();
   const exists = fc.record({
     daemonSet: flag,

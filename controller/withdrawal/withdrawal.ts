@@ -25,7 +25,7 @@ export type WithdrawalInput = Readonly<{
 }>;
 
 export type WithdrawalStep =
-  /** Bring the revision without additional entries to every node. */
+  /** Brings the revision without additional entries to every node. */
   | "release"
   | "delete daemonSet"
   | "await daemonSet"
@@ -67,8 +67,8 @@ export type RemovalContext = RolloutContext &
   Readonly<{
     policy: Policy;
     /**
-     * How many seconds the removal has been in this state. A restart of the controller resets it,
-     * which only delays what depends on it.
+     * How many seconds the removal has been in this state. A restart of the controller resets this
+     * time, which only causes a delay.
      */
     unchangedSeconds: (state: string) => number;
   }>;
@@ -83,17 +83,19 @@ export type Removal = Readonly<{
    * when the removal began.
    */
   releasing: boolean;
-  /** Every node that is waited for has confirmed the release. */
+  /** Every node for which the removal waits has confirmed the release. */
   released: boolean;
   /** Names of nodes that the controller stopped waiting for. They may keep our entries. */
   leftBehind: readonly string[];
-  /** Names of what the removal waits for, after `seconds` without progress. */
+  /**
+   * Names of the nodes or objects for which the removal waits, after `seconds` without progress.
+   */
   overdue: Readonly<{ waiting: readonly string[]; seconds: number }> | undefined;
-  /** Absent nodes that the removal waits for. */
+  /** Absent nodes for which the removal waits. */
   awaited: Awaited | undefined;
   /** Agents' pods that the controller stopped waiting for. */
   abandoned: number;
-  /** Undefined: as for a rollout. */
+  /** Undefined: the same as in a rollout. */
   again: Again | undefined;
 }>;
 

@@ -14,7 +14,9 @@ export type AccessReading =
        */
       made: string;
     }>
-  /** `absent`: there is no kubeconfig. This neither replaces nor withdraws the previous one. */
+  /**
+   * `absent`: there is no kubeconfig. This neither replaces nor withdraws the previous kubeconfig.
+   */
   | Readonly<{ ok: false; why: string; absent?: true }>;
 
 /** The access in a kubeconfig, or the first of its problems. */

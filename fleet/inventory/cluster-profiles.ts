@@ -79,7 +79,7 @@ function accessBy(
   return { ok: true, access: new Access(place.access, proof.access.proof), made };
 }
 
-/** A kubeconfig of one cluster and one user. It is judged like any other. */
+/** A kubeconfig of one cluster and one user. It is judged like any other kubeconfig. */
 const configOf = (cluster: object, user: object) => ({
   clusters: [{ name: "profile", cluster }],
   users: [{ name: "profile", user }],
@@ -118,8 +118,8 @@ const readers = {
     provider: AccessProvider,
     { name = "" }: Profile,
   ): CredentialSource | ProviderProblem {
-    // With another name, it could be any token of this namespace, sent to a server of the author's
-    // choice.
+    // With another name, the Secret could hold any token of this namespace, and we would send the
+    // token to a server of the author's choice.
     const named = extensionOf(provider)["clusterName"] ?? name;
     if (named !== name) return refused("clusterName is not the profile's own name");
     return { cluster: provider.cluster ?? {}, secret: name, key: tokenKey, holds: "token" };

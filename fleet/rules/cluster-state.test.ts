@@ -169,7 +169,7 @@ const leaving: readonly (readonly [
   ["it is being tried again", { busy: true, refusal: refusal(0) }, "busy", "GPS439", "waited for"],
 ];
 for (const [what, given, rolloutState, reason, atDeadline] of leaving)
-  test(`of a cluster that leaves, ${what}: ${rolloutState}, for ${reason ?? "no reason"}, and ${atDeadline} at the deadline`, () => {
+  test(`a leaving cluster is ${rolloutState} if ${what}, for ${reason ?? "no reason"}, and is ${atDeadline} at the deadline`, () => {
     const found = removalStateOf(facts(given));
     assert.deepEqual([found.rolloutState, found.reason], [rolloutState, reason]);
     assert.equal(isGivenUp(found), atDeadline === "given up");

@@ -58,7 +58,7 @@ export function rolloutStateOf(facts: ClusterFacts): Judgement {
   // The content is not the reason, so other clusters are not delayed.
   if (there.is === "foreign")
     return { rolloutState: "unreachable", state: "Failed", reason: there.why };
-  // Otherwise the others would start at the moment in which a cluster that refused is tried again.
+  // Otherwise the other clusters would start as soon as we try a refusing cluster again.
   if (busy && refusal !== undefined)
     return {
       rolloutState: refusal.own ? "busy" : "retrying",
@@ -75,8 +75,8 @@ export function rolloutStateOf(facts: ClusterFacts): Judgement {
 }
 
 /**
- * The state of a cluster from which the Secret is being removed. A cluster that refuses takes no
- * slot of another, and its reason stays while it is asked again.
+ * The state of a cluster from which the Secret is being removed. A cluster that refuses does not
+ * take another cluster's slot, and its reason stays while we try it again.
  */
 export function removalStateOf({
   there,
@@ -93,16 +93,17 @@ export function removalStateOf({
 }
 
 /**
- * Whether a leaving cluster is given up at its deadline: only if it is known to be unreachable, or
- * refuses. A cluster that answers and only waits for its turn is never given up, however late it
- * is. Nor is a cluster that this process has not asked yet.
+ * Whether to give up a leaving cluster at its deadline. We give it up only if it is known to be
+ * unreachable, or if it refuses. A cluster that answers and only waits for its turn is never given
+ * up, however late it is. The same applies to a cluster that this process has not contacted yet.
  */
 export const isGivenUp = ({ rolloutState, reason }: Omit<Judgement, "state">): boolean =>
   rolloutState === "failed" || (rolloutState === "unreachable" && reason !== undefined);
 
 /**
- * A cluster that had its turn and lost the content before it proved it comes after all others,
- * because each try takes a slot. It keeps its state, and so the start of its deadline.
+ * A cluster that had its turn, and lost the content before proving it, comes after all others,
+ * because each try takes a slot. Such a cluster keeps its state, so its deadline does not start
+ * again.
  */
 function withoutContent({ former, late }: ClusterFacts): Judgement {
   if (former?.state === "Done") return { rolloutState: "repair", state: "Progressing" };
@@ -121,8 +122,8 @@ function withContent(facts: ClusterFacts, proof: string, why: string | undefined
     case "refused":
       return { rolloutState: "failed", state: "Failed", ...reason };
     case "awaited": {
-      // The cluster had proved this content and no longer does. With a new deadline each time, the
-      // cluster could keep its slot for ever.
+      // The cluster had proved this content, and no longer has the proof. With a new deadline each
+      // time, the cluster could keep its slot for ever.
       if (facts.former?.state === "Done")
         return { rolloutState: "unreachable", state: "Progressing", ...reason };
       const end = deadline === undefined ? Number.POSITIVE_INFINITY : begunAt(facts) + deadline;

@@ -73,7 +73,7 @@ test("law: places exactly the content, and recognizes it only by its owner", () 
   );
 });
 
-test("law: judges whatever a cluster answers, and takes nothing else for the content", () => {
+test("law: judges any answer of a cluster, and never mistakes other data for the content", () => {
   const content = { type: "Opaque", data: { a: "eA==" } };
   const odd = fc.record({ type: fc.anything(), data: fc.anything(), metadata: fc.anything() });
   fc.assert(

@@ -17,8 +17,8 @@ export type Judged =
     }>;
 
 /**
- * Types that give access to the cluster in which they were made. A copy in another cluster is
- * useless there, and gives away access to this one.
+ * Types of Secrets that give access to the cluster in which they were created. A copy in another
+ * cluster is useless there, and gives away access to this one.
  */
 const openOneCluster: ReadonlySet<string> = new Set([
   "bootstrap.kubernetes.io/token",
@@ -27,7 +27,7 @@ const openOneCluster: ReadonlySet<string> = new Set([
 
 /**
  * The source's content, or why no cluster may have it. A pull secret must be valid for every
- * kubelet. Other types are not judged.
+ * kubelet. We do not judge other types.
  */
 export function judge(secret: V1Secret | undefined, name: string): Judged {
   if (secret === undefined)

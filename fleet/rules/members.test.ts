@@ -46,7 +46,7 @@ for (const [what, known, left] of table)
     assert.deepEqual(members, { served: ["a"], leaving: left, cut: 0 });
   });
 
-test("stops a cluster from leaving that is selected again, however late", () => {
+test("keeps a leaving cluster if it is selected again, however late", () => {
   const object = fleetSecret([leaving("a", 9999)]);
   const members = { served: ["a"], leaving: [], cut: 0 };
   assert.deepEqual(membersOf({ object, selected: ["a"], now }), members);
@@ -78,7 +78,7 @@ for (const [what, count, left, cut] of most)
     assert.ok(members.served.length + members.leaving.length <= mostClusters);
   });
 
-test("does not cut a served cluster for a new one, whatever their names", () => {
+test("never drops a served cluster in favour of a new one, whatever their names", () => {
   const known = names(mostClusters);
   const object = fleetSecret(known.map(done));
   const { served, cut } = membersOf({ object, selected: ["a", ...known], now });

@@ -25,9 +25,9 @@ export const mostClusters = 1000;
 
 /**
  * The clusters of an object. A cluster that is in status and no longer selected leaves when the
- * grace period ends. It is given up when the deadline has passed too. A deleted object selects
- * nothing. If there is no room for all, clusters in status come first: a forgotten cluster would
- * keep the Secret for ever.
+ * grace period ends. We give it up when the deadline has also passed. A deleted object selects
+ * nothing. If there is no room for all, clusters in status come first, because a forgotten cluster
+ * would keep the Secret for ever.
  */
 export function membersOf({ object, selected, now }: Asked): Members {
   const { metadata, spec, status } = object;
@@ -72,7 +72,7 @@ export type Rivals = Readonly<{
 
 /**
  * The rivals of an object. Two objects with the same target conflict only in clusters that both
- * select. There the older object serves, if its status names the cluster.
+ * select. The older object serves such a cluster if its status names the cluster.
  */
 export function rivalsOf(object: FleetSecret, all: readonly FleetSecret[]): Rivals {
   const place = ({ spec }: FleetSecret) =>

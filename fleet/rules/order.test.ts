@@ -100,7 +100,7 @@ const paces = fc.record({
 const count = (all: readonly RankedCluster[], ...of: readonly RolloutState[]) =>
   all.filter(({ rolloutState }) => of.includes(rolloutState)).length;
 
-test("law: never changes a cluster that is unreachable, has the content or is changing, nor lets it take another's place", () => {
+test("law: never changes a cluster that is unreachable, has the content or is changing, nor gives it another cluster's slot", () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(
@@ -145,7 +145,7 @@ test("law: never changes more at a time than canary or concurrency allow, and no
   );
 });
 
-test("law: lets no single cluster, whatever it answers, keep the content from another", () => {
+test("law: does not let any single cluster prevent another from getting the content, whatever it answers", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 60 }), paces, (well, given) => {
       const pace = { ...given, maxFailures: "5%" };
@@ -173,7 +173,7 @@ const there = {
   away: { is: "away", why: "" },
 } as const;
 
-test("law: lets no single cluster, whatever it does, delay another for more than its deadline", () => {
+test("law: does not let any single cluster delay another for more than the deadline, whatever it does", () => {
   const behaviours = fc.constantFrom(...(Object.keys(there) as (keyof typeof there)[]));
   fc.assert(
     fc.property(

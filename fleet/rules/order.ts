@@ -10,13 +10,13 @@ export type RolloutState =
   | "soaking"
   /** Answers, and has other content. */
   | "waiting"
-  /** Had this content and lost it. It gets it again out of turn. */
+  /** Had this content and lost it. It gets the content again without waiting for a turn. */
   | "repair"
   /** Is being changed, or has not proved the content yet. */
   | "busy"
   /**
-   * Could not take the content for its own reasons, or lost it before it proved it. It may be tried
-   * again now, after all others.
+   * Could not take the content for its own reasons, or lost the content before proving it. It may
+   * be tried again now, after all others.
    */
   | "again"
   /** Answers, and refuses this content. */
@@ -25,7 +25,7 @@ export type RolloutState =
   | "retry"
   /** Refused this content and is being tried again. It still counts as refusing. */
   | "retrying"
-  /** Cannot be served or proved now for its own reasons, whatever the content. */
+  /** Cannot take or prove any content now, for its own reasons. */
   | "unreachable";
 
 export type RankedCluster = Readonly<{ name: string; rolloutState: RolloutState }>;
@@ -46,13 +46,13 @@ export type FleetAction = Readonly<{
 }>;
 
 /**
- * The clusters to change now. Unreachable clusters take no slot, are no canaries and never count as
- * failed. The first clusters that have the content are the canaries, so a cluster that joins later
- * waits for none. If a canary refuses the content, one other cluster is tried: a single cluster,
- * which may be hostile, halts nothing unless `maxFailures` is 0. More than `maxFailures` refusals
- * halt the rollout. A percentage counts as one while no cluster has the content. During a halt,
- * only clusters that refuse are tried again. Restoring content that a cluster already had is not a
- * change, so it waits for no other.
+ * The clusters to change now. Unreachable clusters take no slot, are never canaries and never count
+ * as failed. The first clusters that have the content are the canaries, so a cluster that joins
+ * later waits for none. If a canary refuses the content, one other cluster is tried: a single
+ * cluster, which may be hostile, halts nothing unless `maxFailures` is 0. More than `maxFailures`
+ * refusals halt the rollout. A percentage counts as one while no cluster has the content. During a
+ * halt, only clusters that refuse are tried again. Restoring content that a cluster already had is
+ * not a change, so it waits for no other.
  */
 export function nextChanges(clusters: readonly RankedCluster[], pace: RolloutPace): FleetAction {
   const named = (...standings: readonly RolloutState[]) =>

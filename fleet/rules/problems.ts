@@ -76,7 +76,7 @@ export const catalogue = {
   ],
   noCredential: [
     "GPS448",
-    "no Secret with the key exists beside the ClusterProfile: {}",
+    "the ClusterProfile's namespace has no Secret with this key: {}",
     "create it, or join the cluster again",
   ],
   everyProfile: [

@@ -119,7 +119,7 @@ test("keeps the time of what does not change, and recognizes an equal status", (
   assert.ok(sameStatus({ conditions: (conditions ?? []).toReversed(), ...rest }, first));
 });
 
-test("replaces a time in the future, from the previous leader's clock or an edit, by now", () => {
+test("replaces a time in the future, from the previous leader's clock or an edit, with the current time", () => {
   const first = statusOf(found("DL"));
   for (const since of [
     "2026-11-23T13:00:00Z",
@@ -135,7 +135,7 @@ test("replaces a time in the future, from the previous leader's clock or an edit
   }
 });
 
-test("starts every state of the content again with other content, but not those of the connection", () => {
+test("resets the states of the content for other content, but not those of the connection", () => {
   const first = statusOf(found("DUL"));
   const later = new Date(now.getTime() + 60_000);
   const next = statusOf(found("DUL", { now: later, version: "8" }), first);

@@ -63,7 +63,7 @@ export function statusOf(found: FoundClusters, former: FleetSecretStatus = {}): 
   };
 }
 
-/** States that belong to one content. They begin again with the next. */
+/** States that belong to one content. They begin again with the next content. */
 const ofContent: ReadonlySet<ClusterStatus["state"]> = new Set([
   "Waiting",
   "Progressing",

@@ -16,7 +16,7 @@ const listing = {
   },
 };
 
-test("needs only the Secret read back for any other target, and reads no object of others", () => {
+test("needs only the Secret read back for any other target, and reads no foreign object", () => {
   for (const where of [
     { ...target, name: "pull-secret" },
     { ...target, namespace: "default" },
@@ -46,7 +46,7 @@ for (const [what, seen, is, why = /^/] of table)
     assert.match(("why" in proof && proof.why) || "", why);
   });
 
-test("creates a Secret again that someone made immutable when the content changes", () => {
+test("creates an immutable Secret again when the content changes", () => {
   const [placement] = direct(target).placed;
   const fixed: V1Secret = { type: "Opaque", data: { a: "MQ==" }, immutable: true };
   const found = keptSecret({ ...secret, ...fixed });

@@ -11,8 +11,8 @@ const longest = 512;
 /** Maximum number of items of a list. GlobalPullSecret's CRD allows at most 18. */
 const most = 32;
 /**
- * Maximum number of keys of a Secret. With names of ten characters and empty values, so many nearly
- * fill it.
+ * Maximum number of keys of a Secret. With names of ten characters and empty values, this many keys
+ * nearly fill a Secret.
  */
 const mostKeys = 10_000;
 
@@ -60,7 +60,7 @@ function metadataOf(value: unknown) {
     resourceVersion: text(resourceVersion),
     generation: number(generation),
     ...(owner === undefined ? {} : { annotations: { [fleetOwnerAnnotation]: owner } }),
-    // A replacement must name them.
+    // A replacement must name these fields.
     ...(Array.isArray(ownerReferences) ? { ownerReferences: ownersOf(ownerReferences) } : {}),
   };
 }

@@ -21,7 +21,7 @@ export type Proof =
   | Readonly<{ is: "refused"; why: string }>;
 
 /**
- * Reasons of Stalled that are about content in use. Any other reason is a trouble of that cluster,
+ * Reasons of Stalled that are about content in use. Any other reason is a problem of that cluster,
  * or of another source there.
  */
 const contentFailed: ReadonlySet<string> = new Set<StalledReason>(["Halted"]);

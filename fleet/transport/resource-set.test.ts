@@ -107,7 +107,7 @@ test("law: never gives two targets the same ClusterResourceSet, and names that o
   );
 });
 
-test("K3: selects Clusters also by their labels, and writes v1beta1 where only that is served", () => {
+test("K3: also selects Clusters by their labels, and writes v1beta1 if the API server serves only that", () => {
   const clusterSelector = {
     matchLabels: { tier: "gold" },
     matchExpressions: [{ key: "skip", operator: "DoesNotExist" }],

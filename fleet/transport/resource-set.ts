@@ -13,8 +13,8 @@ import { singleWord, type Proof } from "./proof.ts";
 import { secretAt, type NamespacedName, type Placement, type Transport } from "./transport.ts";
 
 /**
- * Name of both objects: `crs-NAME` for a target in kube-system, otherwise `crs-NAMESPACE.NAME`, and
- * also if the name contains a dot. So no two targets share a name.
+ * Name of both objects: `crs-NAME` for a target in kube-system whose name has no dot, otherwise
+ * `crs-NAMESPACE.NAME`. So no two targets share a name.
  */
 export const nameFor = (target: NamespacedName): string =>
   target.namespace === "kube-system" && !target.name.includes(".")
@@ -29,7 +29,7 @@ const type = "addons.cluster.x-k8s.io/resource-set";
 /** Label that Cluster API's own tools set on every Cluster: its name. */
 const nameLabel = "cluster.x-k8s.io/cluster-name";
 
-/** Which Clusters of a namespace, and the version of Cluster API. */
+/** The selected Clusters of a namespace, and the version of Cluster API. */
 export type Delegation = Pick<ClusterAPISource, "clusterNameLabelValue" | "clusterSelector"> &
   Readonly<{ version: string }>;
 
@@ -59,7 +59,8 @@ export function resourceSet(namespace: string, target: NamespacedName, how: Dele
       secretAt(where, (content, owner) => manifestOf(content, owner, target)),
       clusterResourceSet(where, version, spec),
     ],
-    // The ClusterResourceSet is removed first. Without its Secret it would report a failure.
+    // The ClusterResourceSet is removed first. It would report a failure if its Secret were removed
+    // first.
     ...(name === formerName
       ? {}
       : {

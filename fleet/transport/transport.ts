@@ -27,11 +27,12 @@ type Placed = Readonly<{ apiVersion: string; kind: string; metadata: object }>;
 /** The last content of an object, as its watch showed it. */
 export type Seen =
   | Readonly<{ is: "unknown" }>
-  /** `failing`: why no later version can be seen now. */
+  /** `failing`: why we cannot read a later version now. */
   | Readonly<{ is: "shown"; object: KubernetesObject | undefined; failing?: string }>
   /**
-   * Never seen: the collection does not exist, may not be read, or cannot be. `status` is the HTTP
-   * status, 0 for no answer. `why` also contains the reason, and nothing else of the answer.
+   * The object was never read: its collection does not exist, we have no right to read it, or
+   * reading fails. `status` is the HTTP status, 0 for no answer. `why` also contains the reason,
+   * and nothing else of the answer.
    */
   | Readonly<{ is: "refused"; status: number; why: string }>;
 

@@ -7,15 +7,15 @@
 /** Condition → what it means when it is True. */
 export const conditions = {
   Ready:
-    "The sources as last read are accepted, and their revision is on every node that can be served.",
+    "The controller accepts the sources as it last read them, and every node that can be served has their revision.",
   Reconciling: "Not Ready, and the controller continues by itself.",
   Stalled: "Not Ready, and you have to act. Never together with Reconciling.",
   SourcesAccepted:
-    "Every source is accepted. A refused one of `spec.sources` changes only this condition.",
+    "Every source is accepted. If a source of `spec.sources` is refused, only this condition changes.",
   RolledOut:
-    "The published revision is on every node that can be served, even if newer content waits.",
+    "Every node that can be served has the published revision. Newer content may still wait.",
   NodesLeftOut:
-    "Some nodes cannot be served now; ten are named. No other condition depends on this one.",
+    "Some nodes cannot be served now. The message names at most ten of them. The other conditions do not depend on this one.",
 } as const;
 
 /** Reasons when Ready is True. */
@@ -24,7 +24,8 @@ export const readyReasons = {
   NoNodes: "The same, but no node of the cluster is selected.",
   NoSource: "No source is declared, and no object of ours is left.",
   Withdrawn: "`spec.managementState` is Withdrawn, and our entries are gone from all nodes.",
-  NodesAwaited: "Withdrawn as well, but absent nodes restore their files only when they return.",
+  NodesAwaited:
+    "The same as Withdrawn, but absent nodes restore their files only when they return.",
 } as const;
 
 /** Reasons when the controller continues by itself, so Ready is False or Unknown. */
@@ -79,7 +80,7 @@ export const otherReasons = {
 export const sourceReasons = {
   Accepted: "It is valid, and its present content is in force.",
   Rejected: "It is refused; its last accepted document stays in force.",
-  LeftOut: "It is valid, but does not fit together with higher sources.",
+  LeftOut: "It is valid, but together with higher sources it exceeds a limit.",
   Missing: "The Secret does not exist.",
   WithdrawalAwaited: "It was deleted, and may be created again until the grace period is over.",
   Forbidden: "The controller has no right to read it.",
@@ -89,8 +90,8 @@ export const sourceReasons = {
 /** Reasons of Events that report news, each once. */
 export const newsReasons = {
   Accepted: "The content of additional-pull-secret is accepted, with this number of registries.",
-  AcceptedWithWarnings: "It is accepted, with warnings.",
-  RolledOut: "A revision is on every node that can be served; the message names the other nodes.",
+  AcceptedWithWarnings: "additional-pull-secret is accepted, with warnings.",
+  RolledOut: "Every node that can be served has a revision. The message names the other nodes.",
   WithdrawalAwaited: "The Secret is deleted; its entries are removed after the grace period.",
   Removing: "A revision removes the entries from every node.",
   Removed: "Our entries are gone from all nodes, and our objects are deleted.",

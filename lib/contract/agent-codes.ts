@@ -126,8 +126,8 @@ export const catalogue = {
   ],
   providerUnfit: [
     "GPS235",
-    "the kubelet's credential provider is not there, or not as it has to be",
-    "nothing is changed; install flags, script and configuration as docs/use/delivery-node.md says",
+    "the kubelet's credential provider is missing or not installed correctly",
+    "nothing changes; install flags, script and configuration as docs/use/delivery-node.md shows",
   ],
   portTaken: [
     "GPS240",
@@ -202,8 +202,8 @@ export const catalogue = {
 } as const satisfies Catalogue;
 
 /**
- * HTTP status of an agent that is not ready, 5nn for GPS2nn. Of the probe's answer, a kubelet puts
- * only the status into its Unhealthy Event, and people without access to the node read it there.
+ * HTTP status of an agent that is not ready, 5nn for GPS2nn. The kubelet's Unhealthy Event contains
+ * only the status of the probe's answer. People without access to the node read the code there.
  */
 export function statusOf(code: AgentCode): number {
   return 500 + Number(code.slice("GPS2".length));

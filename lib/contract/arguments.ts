@@ -8,7 +8,8 @@ export type Arguments = Readonly<{
   /** Flag or operand → its texts in order; undefined if a flag has no value. */
   texts: ReadonlyMap<string, readonly (string | undefined)[]>;
   /**
-   * An argument that looks like an unknown flag. The name holds no value; the whole argument may.
+   * An argument that looks like an unknown flag. `name` does not contain the value, but the whole
+   * argument may.
    */
   unknown: readonly Readonly<{ name: string; argument: string }>[];
   /** An argument that belongs to no flag and to no operand. */
@@ -108,7 +109,7 @@ function looksLikeFlag(value: string, flags: KnownFlags): boolean {
   return value.startsWith("--") || Object.values(flags).some(({ short }) => value === `-${short}`);
 }
 
-/** Repeated ones collected under their name. */
+/** Collects repeated flags under their name. */
 function textsOf(given: readonly Pick<Token, "name" | "value">[]): Arguments["texts"] {
   const texts = new Map<string, (string | undefined)[]>();
   for (const { name = "", value } of given) texts.set(name, [...(texts.get(name) ?? []), value]);

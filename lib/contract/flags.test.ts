@@ -114,14 +114,14 @@ const refused: readonly (readonly [line: string, ...errors: string[]])[] = [
 for (const [line, ...errors] of refused)
   test(`refused: ${line}`, () => assert.deepEqual(read(line), { ok: false, errors }));
 
-test("an operand that is empty is missing, too, and one without need of it is none", () => {
+test("treats an empty required operand as missing, and an empty optional operand as absent", () => {
   const of = (...argv: string[]) => readFlags(table, { argv, environment: { PLACE: "7" }, quote });
   const errors = ["WALL: is empty; give the wall"];
   assert.deepEqual(of("-f", "f", ""), { ok: false, errors });
   assert.deepEqual(of("-f", "f", "w", ""), { ok: true, value: enough });
 });
 
-test("a variable is named by itself, set or not; a flag of its name is none", () => {
+test("reads a variable only from the environment, and does not accept a flag with its name", () => {
   const errors = ["PLACE: is missing; give the number of the place"];
   assert.deepEqual(read("-f f w", {}), { ok: false, errors });
   assert.deepEqual(read("-f f w", { PLACE: "" }), {
@@ -134,7 +134,7 @@ test("a variable is named by itself, set or not; a flag of its name is none", ()
   });
 });
 
-test("help is asked for before `--` only", () => {
+test("accepts a request for help only before `--`", () => {
   const asked = [["--help"], ["w", "-h"], ["--", "--help"], ["--helpful"], []].map(asksForHelp);
   assert.deepEqual(asked, [true, true, false, false, false]);
 });
@@ -157,7 +157,7 @@ test("shows a line for each row in the usage, with what to give", () => {
   );
 });
 
-test("takes nothing of an argument that begins with an unknown letter for another flag's value", () => {
+test("never uses a part of an argument with an unknown letter as the value of another flag", () => {
   const table = { name: { read: text, short: "n", what: "a name" } } as const;
   const read = readFlags(table, { argv: ["-ppl4nted"], quote: JSON.stringify });
   assert.deepEqual(read, { ok: false, errors: ["-p: is not a flag; --help names all"] });

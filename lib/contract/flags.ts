@@ -24,8 +24,8 @@ export type ParsedFlags<Value> =
   | Readonly<{ ok: false; errors: readonly string[] }>;
 
 /**
- * What is wrong with values together. A rule that looks at a value that could not be read is not
- * heard: to it the value is absent, and that one is reported already.
+ * A rule for several values together. If a rule uses a value that could not be read, we ignore the
+ * rule's result. It would treat the value as absent, and the value has its own error already.
  */
 export type Rule<Rows extends Table> = (
   values: Readonly<Partial<TableValues<Rows>>>,

@@ -26,7 +26,10 @@ export const grantAnnotations = {
   word: wordAnnotation,
 } as const;
 
-/** A part of a grant → its file in the agent's mount. It is empty without the annotation. */
+/**
+ * A part of a grant → its file in the agent's mount. The file is empty if the pod does not have the
+ * annotation.
+ */
 export const grantFiles = {
   revision: "grant.revision",
   digest: "grant.digest",
@@ -59,8 +62,8 @@ const forms = {
 } as const;
 
 /**
- * Parses a grant. Undefined if a part has another form: a pod that another version has created has
- * no `since`, and is never granted anything by its annotations.
+ * Parses a grant. Undefined if a part has another form. A pod of another version has no `since`, so
+ * its annotations never grant anything.
  */
 export function readGrant(texts: Readonly<Partial<Record<Part, string>>>): Grant | undefined {
   const { digest = "", since = "", word = "" } = texts;

@@ -1,4 +1,4 @@
-/** Where a code is explained: the anchor of this page that has its name. */
+/** The link to a code's explanation. The page has one anchor for each code. */
 export const codesPage = "docs/reference/errors.md";
 
 /** `GPS218` → `docs/reference/errors.md#gps218`. */

@@ -10,7 +10,10 @@ export const clustersNamespace = "global-pull-secret-clusters";
 /** The manager of joined clusters' ClusterProfiles. */
 export const clusterManager = "globalpullsecret.io";
 
-/** On every ClusterProfile, with its manager's name, as the inventory's conventions require. */
+/**
+ * A label on every ClusterProfile. Its value is the manager's name, as the inventory's conventions
+ * require.
+ */
 export const clusterManagerLabel = "x-k8s.io/cluster-manager";
 
 /**
@@ -21,7 +24,7 @@ export const tokenKey = "token";
 /** In a joined cluster, in kube-system: ServiceAccount, Role, ClusterRole and their bindings. */
 export const joinedName = "global-pull-secret-joined";
 
-/** The Secret of a joined cluster that its token is bound to. Deleting it voids the token. */
+/** The Secret of a joined cluster to which its token is bound. Deleting it voids the token. */
 export const boundName = `${joinedName}-token`;
 
 /**
@@ -30,7 +33,10 @@ export const boundName = `${joinedName}-token`;
  */
 export const joinedByAnnotation = "globalpullsecret.io/joined-by";
 
-/** On a ClusterProfile: the UID of the cluster's kube-system. It reveals a wrong context. */
+/**
+ * On a ClusterProfile: the UID of the cluster's kube-system. The UID shows when a context leads to
+ * a wrong cluster.
+ */
 export const clusterIdAnnotation = "globalpullsecret.io/cluster-id";
 
 /** On a ClusterProfile: the kubeconfig's context that it was joined with. */
@@ -94,7 +100,7 @@ const secretsOf = (name: string, who: string): Guard =>
     },
   );
 
-/** Those of a joined cluster's account. */
+/** The policies for a joined cluster's account. */
 export const joinedGuards: readonly Guard[] = [
   secretsOf(`${joinedName}-secrets`, `request.userInfo.username == '${user(joinedName)}'`),
   guard(
@@ -102,8 +108,8 @@ export const joinedGuards: readonly Guard[] = [
     `request.userInfo.username == '${user(joinedName)}'`,
     { resources: ["serviceaccounts/token"], operations: ["CREATE"] },
     {
-      // Bound to that Secret, whose deletion voids the token; another Secret could belong to a
-      // thief.
+      // The token must be bound to that Secret, whose deletion voids the token. Another Secret
+      // could belong to a thief.
       expression:
         "has(object.spec.boundObjectRef) && object.spec.boundObjectRef.kind == 'Secret' && " +
         `object.spec.boundObjectRef.name == '${boundName}' && ` +
@@ -121,7 +127,7 @@ export const fleetGuard = (account: string): Guard =>
       `request.userInfo.username.endsWith(':${account}')`,
   );
 
-/** The binding: to refuse, everywhere. */
+/** The binding puts the policy in force in all namespaces. Its action is to refuse. */
 const bindingOf = ({ name }: Guard) => ({ policyName: name, validationActions: ["Deny"] });
 
 /**

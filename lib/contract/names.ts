@@ -38,8 +38,9 @@ export const agentLabels = { name: agentName } as const;
 export const secretType = "kubernetes.io/dockerconfigjson";
 
 /**
- * Keys of global-pull-secret, and file names in the agent's mount. All of them always exist: if a
- * key of a volume's item is missing, no pod starts, and running pods' volumes no longer update.
+ * Keys of global-pull-secret, and file names in the agent's mount. All of them always exist. If a
+ * key of a volume's item were missing, no pod would start, and the volumes of running pods would no
+ * longer update.
  */
 export const secretKeys = {
   /** The merged document, canonical. The additional Secret uses the same key. */
@@ -64,8 +65,8 @@ export const secretKeys = {
 
 /**
  * Keys of the content that new nodes may take, beside the newest content. `revision` is 0 while new
- * nodes may take nothing, lower than the newest revision during a rollout, and equal to it
- * afterwards; at 0 and when equal, the other keys are empty.
+ * nodes may take nothing, lower than the newest revision during a rollout, and equal to the newest
+ * afterwards. If it is 0 or equal, the other keys are empty.
  */
 export const servedKeys = {
   document: "served..dockerconfigjson",
@@ -132,8 +133,8 @@ export const globalPullSecretName = "cluster";
 export const withdrawNowAnnotation = "globalpullsecret.io/withdraw-now";
 
 /**
- * On GlobalPullSecret, or on additional-pull-secret: a changed value requests one more try, at
- * once, of what halted.
+ * On GlobalPullSecret, or on additional-pull-secret: a changed value requests one immediate retry
+ * of whatever halted.
  */
 export const retryAnnotation = "globalpullsecret.io/retry";
 
@@ -183,9 +184,9 @@ export type ProviderScope = (typeof scopes)[number];
 /**
  * The credential provider's own files below the kubelet's root directory. They are one tree, so
  * that a cleanup that removes the script also removes the answer. They are beside our folder,
- * because they must outlive the journal while a kubelet runs with flags that name them. The tree's
- * name does not begin with our folder's name: otherwise Node's permission model would refuse to
- * create or remove our folder.
+ * because they must stay after the journal is removed, as long as a kubelet runs with flags that
+ * name them. The tree's name does not begin with our folder's name: otherwise Node's permission
+ * model would refuse to create or remove our folder.
  */
 export const providerFiles = {
   folder: "pull-secret-provider",
@@ -276,7 +277,7 @@ export const managementAccount = "global-pull-secret-sync-management";
 /** The account of the tenant's side, in the tenant's namespace of the management cluster. */
 export const tenantAccount = "global-pull-secret-sync-tenant";
 
-/** The Secret beside that account which its tokens are bound to. Deleting it voids them. */
+/** The Secret beside that account, to which its tokens are bound. Deleting it voids them. */
 export const tenantBound = `${tenantAccount}-token`;
 
 /** In kube-system of the tenant's cluster: the Secret with the kubeconfig of that account. */

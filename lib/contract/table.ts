@@ -3,7 +3,7 @@
  */
 import type { ValueReader, Wrong } from "./values.ts";
 
-/** One row: a flag, unless `from` defines it otherwise. The row's key is its name. */
+/** One row. It is a flag, unless `from` defines another kind. The row's key is its name. */
 export type Flag = Readonly<{
   read: ValueReader<unknown>;
   /** Its line in `--help`. For a required row: what to give. */
@@ -18,7 +18,7 @@ export type Flag = Readonly<{
   unquoted?: true;
   /** One letter. */
   short?: string;
-  /** It stands without a value, for `true`. */
+  /** The flag without a value means `true`. */
   switch?: true;
   /** An environment variable, or an argument that belongs to no flag. */
   from?: "environment" | "operand";

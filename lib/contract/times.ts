@@ -5,9 +5,9 @@
 import type { DeliveryMode } from "./names.ts";
 
 /**
- * After a rename the kubelet must have read the new file by itself. It keeps what it has read for
- * 300 s, counted from the end of the reading, and a reading that began just before the rename ends
- * 5 s later. If no kubelet is restarted, an agent is Ready only after this time.
+ * After a rename the kubelet must have read the new file by itself. The kubelet keeps the content
+ * for 300 s after the end of a reading. A reading that began just before the rename may end 5 s
+ * later. If no kubelet is restarted, an agent is Ready only after this time.
  */
 export const rereadSeconds = 305;
 
@@ -17,7 +17,7 @@ export const answerSeconds = 30;
 /** Restarts for one content. */
 export const restartAttempts = 3;
 
-/** The longest pause between two of them. */
+/** The longest pause between two checks. */
 export const spacingSeconds = 60;
 
 /** A kubelet syncs a pod's volume within 90 s, even if no annotation of the pod changes. */
@@ -38,11 +38,11 @@ const spareSeconds = 60;
 
 /**
  * Seconds within which an agent whose kubelet runs has proved a grant, or has found that it failed
- * or that the node does not support it. A start or stop that hangs has no time of its own: such a
+ * or that the node does not support it. The sum has no time for a start or stop that hangs. Such a
  * node may fail. In mode Restart the kubelet of a control plane may be left to read its file again.
- * In the other modes it reads twice: for an older grant or an entry that leaves config.json, and
- * for this grant. In mode CredentialProvider that file changes with the original, for registries
- * without a row of matchImages, and after a change of mode.
+ * In the other modes the kubelet reads the file twice: first for an older grant or for an entry
+ * that leaves config.json, then for this grant. In mode CredentialProvider that file changes with
+ * the original, for registries without a row of matchImages, and after a change of mode.
  */
 export function grantSeconds(mode: DeliveryMode, probationSeconds: number): number {
   const restarts = restartAttempts * (answerSeconds + probationSeconds + spacingSeconds);

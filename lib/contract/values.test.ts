@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { duration, Wrong } from "./values.ts";
 
-test("a time that no timer takes is the longest that one does, and not over at once", () => {
+test("replaces a time that is too long for a timer by the longest possible one, instead of ending at once", () => {
   assert.equal(duration("596h"), 596 * 3600);
   assert.equal(duration("600h"), 2_147_483);
 });

@@ -26,7 +26,7 @@ export function oneOf<const Choice extends string>(...choices: readonly Choice[]
   return Object.assign(read, { choices });
 }
 
-/** The choices of a reader made by `oneOf`; none for any other reader. */
+/** The choices of a reader that `oneOf` returned; none for any other reader. */
 export function choicesOf(
   read: ValueReader<unknown> & { choices?: readonly string[] },
 ): readonly string[] {
@@ -52,14 +52,14 @@ export function integer(least: number, most: number) {
   return Object.assign(read, { bounds: { least, most } });
 }
 
-/** The bounds of a reader made by `integer`; undefined for any other reader. */
+/** The bounds of a reader that `integer` returned; undefined for any other reader. */
 export function boundsOf(
   read: ValueReader<unknown> & { bounds?: Readonly<{ least: number; most: number }> },
 ): Readonly<{ least: number; most: number }> | undefined {
   return read.bounds;
 }
 
-/** In place of a unit's name: the agent finds each node's own kubelet. */
+/** Used in place of a unit's name. The agent then finds each node's own kubelet. */
 export const auto = "auto";
 
 /** `auto`, or systemd.unit(5): 255 characters of its alphabet; only services can be restarted. */
@@ -88,12 +88,12 @@ const goDuration =
   /^(?:(?<h>\d{1,9}(?:\.\d{1,3})?)h)?(?:(?<m>\d{1,9}(?:\.\d{1,3})?)m)?(?:(?<s>\d{1,9})s)?$/;
 
 /**
- * Seconds of a duration as Go prints it: 1h30m. Fractions such as 1.5h must make whole seconds.
- * Longer durations count as 24 days, Node's longest timer.
+ * Seconds of a duration as Go prints it: 1h30m. A fraction such as 1.5h must be a whole number of
+ * seconds. Longer durations count as 24 days, Node's longest timer.
  */
 export function duration(value: string): number | Wrong {
   const { h = 0, m = 0, s = 0 } = goDuration.exec(value)?.groups ?? {};
-  // In thousandths first: 1.1 * 3600 is not 3960.
+  // Computed in thousandths first, because 1.1 * 3600 is not 3960.
   const seconds = Math.round(Number(h) * 3_600_000 + Number(m) * 60_000) / 1000 + Number(s);
   if (Number.isInteger(seconds) && seconds > 0) return Math.min(seconds, longestTimer);
   return new Wrong("is not a duration of at least 1s; give a value such as 90s, 10m or 1h30m");

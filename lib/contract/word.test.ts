@@ -71,7 +71,7 @@ test("reads no word from any other text, and never throws", () => {
   );
 });
 
-test("counts the last word only: a line for people cannot forge one", () => {
+test("reads only the last word, so that a line for people cannot forge one", () => {
   const forged = message("GPS206 x [released 9/d/template 9]", word);
   assert.deepEqual(parseWord(forged), word);
 });
@@ -82,7 +82,7 @@ const annotations = {
   "globalpullsecret.io/since": "template",
 };
 
-test("reads a grant only where all its parts are of our form", () => {
+test("reads a grant only if all its parts have our form", () => {
   assert.deepEqual(grantOf(annotations), {
     revision: 7,
     digest: "d-_9",

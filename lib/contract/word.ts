@@ -30,8 +30,8 @@ const form = new RegExp(
 );
 
 /**
- * Writes the message. `line` is one line without credentials; it is cut at 800 characters. `key` is
- * the grant that it is about (`keyOf`).
+ * Writes the message. `line` is one line without credentials; it is cut at 800 characters. `key`
+ * identifies the grant of the message (`keyOf`).
  */
 export function messageOf(
   line: string,

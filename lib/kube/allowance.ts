@@ -30,7 +30,7 @@ export class Allowance {
     return left >= -rounding;
   }
 
-  /** When that amount is available, if nothing is taken until then. */
+  /** The time at which this amount is available, if nothing is taken before. */
   when(amount: number, now = performance.now()): number {
     return (
       now + Math.max(0, Math.ceil(((amount - this.#leftAt(now)) / this.#rate.perSecond) * 1000))

@@ -3,7 +3,7 @@
 /** The fields of every condition; `Type`: the types that one kind of object may have. */
 type Typed<Type extends string> = Readonly<{ type: Type }>;
 
-/** The condition of this type. Only a type that the object's kind has compiles. */
+/** The condition of this type. Only a type of the object's kind compiles. */
 export function conditionOf<Type extends string, Condition extends Typed<Type>>(
   status: Readonly<{ conditions?: readonly Condition[] }> | undefined,
   type: Condition["type"],
@@ -14,8 +14,8 @@ export function conditionOf<Type extends string, Condition extends Typed<Type>>(
 type Dated<Time> = Readonly<{ type: string; status: string; lastTransitionTime: Time }>;
 
 /**
- * The conditions with their times: the time of the last change of status, whatever happened to
- * reason and message since.
+ * The conditions with their times: the time at which the status last changed, even if reason and
+ * message changed later.
  */
 export function timed<Said extends Readonly<{ type: string; status: string }>, Time = string>(
   said: readonly Said[],

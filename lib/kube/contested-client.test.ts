@@ -145,4 +145,4 @@ const managers: readonly (readonly [
   ],
 ];
 for (const [what, found, expected] of managers)
-  test(`names as the other writer ${what}`, () => assert.equal(found, expected));
+  test(`reports as the other writer: ${what}`, () => assert.equal(found, expected));

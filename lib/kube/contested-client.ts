@@ -67,7 +67,7 @@ export type ContestedObject = Readonly<{
  */
 const longestPause = 10;
 
-/** The refusal of a write that would only be undone. */
+/** The refusal of a write that another client would only undo. */
 export class Contested extends ApiError {
   constructor(method: string, { path, manager }: ContestedObject, seconds: number) {
     const who = manager === undefined ? "another client" : JSON.stringify(manager);

@@ -1,4 +1,4 @@
-/** Work on many things, so many at a time. */
+/** Works on many items, a limited number at a time. */
 
 /**
  * Calls `work` with each item, at most `lanes` at a time, in their order. Rejects as soon as one

@@ -47,7 +47,7 @@ test("makes one further run for any number of hints during a run", async (contex
   await end();
 });
 
-test("runs again without a hint when it was asked to, and after minutes anyway", async (context) => {
+test("runs again without a hint when a run requested it, and in any case after minutes", async (context) => {
   let runs = 0;
   const { advance, end } = simulated(context, async () =>
     ++runs < 3 ? { seconds: 10 } : undefined,

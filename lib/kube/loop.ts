@@ -33,7 +33,7 @@ const resyncSeconds = 300;
  */
 const conflictMilliseconds = 300;
 
-/** Seconds of silence after which a loop counts as hanging; it rests for 360 at most. */
+/** Seconds of silence after which a loop counts as hanging. A loop rests for 360 s at most. */
 export const hangsSeconds = 600;
 
 /** True if another client wrote between our read and our write, and nothing was done. */

@@ -13,10 +13,10 @@ import type { Cluster } from "./client/cluster.ts";
 
 type Issued = Readonly<{ token: string; issued: Date; expires: Date }>;
 
-/** An account, and the Secret beside it that its tokens are bound to. */
+/** An account, and the Secret beside it to which its tokens are bound. */
 type Account = Readonly<{ namespace: string; name: string; bound: string }>;
 
-/** That of a joined cluster. */
+/** The account of a joined cluster. */
 const joined: Account = { namespace, name: joinedName, bound: boundName };
 
 /**
@@ -62,7 +62,9 @@ export function tokenSecret({ token, issued, expires }: Issued) {
   };
 }
 
-/** fresh · due: half of its time is over · expired · unknown: its times are unknown. */
+/**
+ * fresh · due: half of the token's time is over · expired · unknown: the token's times are unknown.
+ */
 export type Age = "fresh" | "due" | "expired" | "unknown";
 
 /** The age of a token that is valid from `issued` to `expires`, in milliseconds. Pure. */

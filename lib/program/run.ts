@@ -19,7 +19,7 @@ import { stand } from "#kube/lease/stand.ts";
 import type { common } from "./flags.ts";
 
 type Around = Readonly<{
-  /** The cluster that the program runs in; written to only while the Lease is held. */
+  /** The cluster in which the program runs. Writes to it are sent only while we hold the Lease. */
   home: Cluster;
   holds: () => boolean;
   log: Logger;
@@ -28,7 +28,7 @@ type Around = Readonly<{
 
 /** The work of a program. */
 export type ServedProgram = Readonly<{
-  /** Serves until `signal` aborts; rejects never. */
+  /** Serves until `signal` aborts. Never rejects. */
   until: (signal: AbortSignal) => Promise<void>;
   /** Seconds since its last run ended. */
   silence: () => number;

@@ -131,7 +131,7 @@ function triedOf(entries: Accepted["entries"]): ReadonlyMap<string, ReadonlySet<
   return new Map(tried as [string, Set<string>][]);
 }
 
-test("H9: gives each registry the credentials of the highest source, or of the original under that policy", () => {
+test("H9: gives each registry the credentials of the highest source, or of the original with PreferOriginal", () => {
   let twins = 0;
   fc.assert(
     fc.property(ranked, policies, (sources, policy) => {
@@ -167,7 +167,7 @@ test("H9: gives each registry the credentials of the highest source, or of the o
   assert.ok(twins > 5, `${twins} originals with several: the generator misses this case`);
 });
 
-test("tries what the highest source has under docker.io, whatever wildcards there are", () => {
+test("lets the kubelet try the highest source's entry for docker.io, whatever wildcards there are", () => {
   let beside = 0;
   fc.assert(
     fc.property(ranked, fc.boolean(), (sources, hasWildcard) => {
@@ -194,7 +194,7 @@ test("tries what the highest source has under docker.io, whatever wildcards ther
   assert.ok(beside > 20, `${beside} beside docker login's key: the generator misses this case`);
 });
 
-test("tries a source that displaces docker.io for its images", () => {
+test("lets the kubelet try a source that displaces docker.io for its images", () => {
   let displaced = 0;
   fc.assert(
     fc.property(ranked, (sources) => {
@@ -235,7 +235,7 @@ test("changes nothing when a source above an entry's own source is withdrawn", (
   );
 });
 
-test("labels an original's entries that all sources share as the original's", () => {
+test("attributes entries that all sources share to the original", () => {
   let shared = 0;
   fc.assert(
     fc.property(ranked, policies, (sources, policy) => {
@@ -322,7 +322,7 @@ function firstOf(sources: readonly MergeSource[], image: string) {
   return entries[0] && { ...entries[0], drawn: entries, warnings: merged.warnings };
 }
 
-test("warns of every source that takes over an image from another", () => {
+test("warns about every source that takes over an image from another", () => {
   let takeovers = 0;
   fc.assert(
     fc.property(ranked, images, (sources, image) => {
@@ -368,7 +368,7 @@ function probesOf(...keys: readonly string[]): string[] {
   );
 }
 
-test("names a source as tried before another only if it is", () => {
+test("reports a source as tried before another only if that is true", () => {
   let named = 0;
   fc.assert(
     fc.property(ranked, policies, (sources, policy) => {
@@ -412,7 +412,7 @@ test("names a source as tried before another only if it is", () => {
   assert.ok(named > 20, `${named} warnings: the generator misses this case`);
 });
 
-test("serves a protected registry's images from the original, or with its credential", () => {
+test("serves a protected registry's images only with the original's credential", () => {
   fc.assert(
     fc.property(ranked, images, (sources, image) => {
       const merged = merge(sources, { conflicts: "additional", protect: [image] });
@@ -520,7 +520,7 @@ test("prints no password, wherever it is in the document", () => {
   }
 });
 
-test("keeps a registry's identity when it is written, and covers itself", () => {
+test("keeps a registry's identity when it writes the key, and lets a key cover itself", () => {
   fc.assert(
     fc.property(registryKey, registryKey, (key, other) => {
       const [one, two] = [identity(key), identity(other)];

@@ -5,7 +5,7 @@ import { answerable, answerOf, script, judgeConfig, providerConfig, rowsFor } fr
 
 const everyHost = rowsFor([]);
 
-test("covers every host without a port with a row, and each host with a port with one of its own", () => {
+test("covers all hosts without a port by shared rows, and each host with a port by a separate row", () => {
   assert.equal(everyHost.length, 8);
   assert.deepEqual(
     rowsFor(["b.io:5000/team", "a.io", "https://b.io:5000/v1/", "[::1]:80", "*.c.io:1"]),
@@ -33,7 +33,7 @@ for (const [key, rows, served] of serving)
   test(`an entry of ${key} is ${served ? "" : "not "}served by ${rows.length} rows up to ${rows.at(-1)}`, () =>
     assert.equal(answerable(key, { auth: "dTpw" }, rows), served));
 
-test("does not serve a password that is not text as JSON", () => {
+test("does not answer with a password that JSON cannot hold as text", () => {
   const auth = Buffer.from([0x75, 0x3a, 0xff]).toString("base64");
   assert.equal(answerable("a.io", { auth }, everyHost), false);
 });
@@ -64,7 +64,7 @@ const withProvider = (change: object) => ({
   providers: [{ ...ours("All").providers[0], ...change }],
 });
 
-test("accepts our own configuration, each under its own scope only", () => {
+test("accepts each of our own configurations only for its own scope", () => {
   for (const scope of ["All", "Annotated"] as const) {
     const bytes = Buffer.from(providerConfig(["a.io:5000"], scope));
     assert.deepEqual(judgeConfig(bytes, scope), { ok: true, rows: rowsFor(["a.io:5000"]) });

@@ -121,9 +121,9 @@ function isSame(value: Json | undefined, wanted: typeof annotated | undefined): 
 }
 
 /**
- * A script of two lines that any shell understands. The stamp informs the agent, and must not cost
- * a pull: if it cannot be created (a full disk), the script still prints the answer. Its paths are
- * relative, because only the host knows where the kubelet's directory is.
+ * A script of two lines that any shell understands. The stamp is only for the agent, and must not
+ * make a pull fail. If the stamp cannot be created (a full disk), the script still prints the
+ * answer. Its paths are relative, because only the host knows where the kubelet's directory is.
  */
 export const script = `#!/bin/sh
 true 2>/dev/null >"\${0%/*}/../stamp"; exec cat "\${0%/*}/../answer.json"
@@ -133,8 +133,8 @@ true 2>/dev/null >"\${0%/*}/../stamp"; exec cat "\${0%/*}/../answer.json"
 export type Entries = ReadonlyMap<string, unknown>;
 
 /**
- * The answer with these entries, user and password as the kubelet takes them from each; without
- * entries it gives no credential. Same entries, same bytes. All entries must be `answerable`.
+ * The answer with these entries, with user and password as the kubelet reads them. Without entries
+ * the answer contains no credential. Same entries, same bytes. All entries must be `answerable`.
  */
 export function answerOf(entries: Entries): Buffer {
   const auth = [...entries]

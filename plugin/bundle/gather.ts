@@ -1,5 +1,6 @@
 /**
- * Collects what the caller may read of the product as one value, and lists what may not be read.
+ * Collects everything of the product that the caller may read into one value, and lists what the
+ * caller may not read.
  */
 import { Buffer } from "node:buffer";
 import type {
@@ -113,7 +114,10 @@ type Bundle = Readonly<{
   events: readonly ReturnType<typeof eventOf>[] | undefined;
 }>;
 
-/** Names that kubelets and the API server use. They are shown, because none is a credential. */
+/**
+ * Names that kubelets and the API server use. The bundle shows them, because none of them is a
+ * credential.
+ */
 function namesIn({
   globalPullSecret,
   pods = [],
@@ -134,7 +138,9 @@ function namesIn({
   return new Set([...texts, ...texts.flatMap((text) => text.split(/[\s()]+/))]);
 }
 
-/** Passwords, and every spelling of them that a document has; the state's content as a whole. */
+/**
+ * Passwords, and every spelling of them that a document has. Also the whole content of the state.
+ */
 function credentialsOf({ data = {} }: V1Secret): string[] {
   return Object.entries(data).flatMap(([key, encoded]) => {
     const bytes = Buffer.from(encoded, "base64");

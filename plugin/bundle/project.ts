@@ -1,4 +1,7 @@
-/** What a support bundle shows of an object: members by name, never whatever is there. Pure. */
+/**
+ * The members of an object that a support bundle shows. We list them by name, so an unexpected
+ * member is never shown. Pure.
+ */
 import type {
   CoreV1Event,
   V1ContainerState,
@@ -13,8 +16,8 @@ import type {
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 
 /**
- * The annotations that are ours. Others' are left out, because one may hold anything, such as the
- * whole object as it was applied.
+ * The annotations that are ours. We leave out other annotations, because they may hold anything,
+ * such as the whole object as it was applied.
  */
 function metadataOf({ name, generation, creationTimestamp, annotations }: V1ObjectMeta = {}) {
   const own = Object.entries(annotations ?? {}).filter(([key]) =>
@@ -29,7 +32,7 @@ export const objectOf = ({ metadata, spec, status }: GlobalPullSecret) => ({
   status,
 });
 
-/** A pod template. Of the environment it shows names, without values. */
+/** A pod template. It shows the names of environment variables, without their values. */
 const templateOf = ({ metadata, spec }: V1PodTemplateSpec) => ({
   metadata: metadataOf(metadata),
   nodeSelector: spec?.nodeSelector,
@@ -112,7 +115,7 @@ export const eventOf = (one: CoreV1Event) => ({
   last: one.series?.lastObservedTime ?? one.lastTimestamp ?? one.eventTime,
 });
 
-/** A Secret without its content, or any measure of it. */
+/** A Secret without its content and without the size of its content. */
 export const secretOf = ({ metadata, type, data }: V1Secret) => ({
   name: metadata?.name,
   type,

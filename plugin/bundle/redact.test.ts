@@ -43,7 +43,7 @@ const cases: readonly (readonly [text: string, shown: string])[] = [
 for (const [text, shown] of cases)
   test(`"${text}" is told as "${shown}"`, () => assert.equal(redactText(text, known), shown));
 
-test("what is a credential for sure is nowhere, whatever is around it", () => {
+test("shows no known credential anywhere, whatever text is around it", () => {
   const some = fc
     .string({ minLength: 4, maxLength: 20 })
     .filter((one) => !"[redacted]".includes(one));
@@ -58,7 +58,7 @@ test("what is a credential for sure is nowhere, whatever is around it", () => {
   );
 });
 
-test("texts anywhere in a value are redacted, its members' names are not", () => {
+test("redacts every text in a value, but not the names of its members", () => {
   assert.deepEqual(redactAll({ s3cret: ["pl4nted", 7, true, null] }, known), {
     s3cret: ["[redacted]", 7, true, null],
   });

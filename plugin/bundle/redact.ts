@@ -1,20 +1,20 @@
 /**
- * Free text for strangers' eyes. What others wrote may hold a credential in words that nobody
- * foresaw; so a word is shown for what it is like: plain words, numbers, times, versions and paths
- * of these, and what the cluster's objects are called. Every other is left out. Pure.
+ * Free text for strangers' eyes. Text of other programs may contain a credential in a form that we
+ * did not foresee. So we show only known kinds of words: plain words, numbers, times, versions,
+ * paths made of these, and the names of the cluster's objects. We leave out every other word. Pure.
  */
 import { redacted } from "#pullsecret/problems/token.ts";
 
 export type Known = Readonly<{
-  /** What the cluster calls its nodes, pods, images and registries. */
+  /** The names of the cluster's nodes, pods, images and registries. */
   names: ReadonlySet<string>;
-  /** Credentials for sure: those of Secrets that the caller may read. */
+  /** Known credentials: those in the Secrets that the caller may read. */
   secrets: readonly string[];
 }>;
 
 /**
- * What announces a credential: `token: x`, `--password=x`, `Bearer x`. The word after it is left
- * out, whatever it is like.
+ * A word that comes before a credential: `token: x`, `--password=x`, `Bearer x`. We always leave
+ * out the word after it.
  */
 const announced =
   /\b((?:pass(?:word|wd|phrase)?|token|auth(?:orization)?|credentials?|api[-_]?key)["']?\s*[:=]\s*["']?(?:(?:basic|bearer)\s+)?|(?:basic|bearer)\s+)[^\s"',;]+/gi;
@@ -23,14 +23,20 @@ const announced =
 const userinfo = /\/\/[^\s/@]*@/g;
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
-/** What may stand in a word besides letters and digits; a mark of a sentence at its end, too. */
+/**
+ * The characters that a word may contain besides letters and digits. A word may also end with a
+ * punctuation mark.
+ */
 const marks = /[-_./:@+%*<>[\]{}]+|#(?=gps)|[!?]$/;
 /**
- * What a word may be between its marks: a number with its unit, a version's number, a code of the
- * catalogue.
+ * The valid parts of a word between these characters: a number with a unit, a version number, a
+ * code of the catalogue.
  */
 const number = /^(?:\d{1,10}(?:ms|[smhd]|[KMG]i?B?)?|v\d{1,4}|(?:GPS|gps)\d{3}|amd64|arm64)$/;
-/** A word, or a name such as ImagePullBackOff. Base64 changes between cases more often. */
+/**
+ * A word, or a name such as ImagePullBackOff. Base64 changes between upper and lower case more
+ * often.
+ */
 const letters = /^[A-Z]{0,8}[a-z]*(?:[A-Z][a-z]+)*$/;
 const longestWord = 32;
 
@@ -53,7 +59,7 @@ function isPlain(word: string, names: ReadonlySet<string>): boolean {
 
 const isWord = (part: string): boolean => part.length <= longestWord && letters.test(part);
 
-/** Redacts every text of a value. The names of its members stay. */
+/** Redacts every text of a value. The names of the members stay. */
 export function redactAll<T>(value: T, known: Known): T {
   const each = (_: string, one: unknown) =>
     typeof one === "string" ? redactText(one, known) : one;

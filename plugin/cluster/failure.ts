@@ -1,4 +1,4 @@
-/** What the API server refused, as a line for people. */
+/** The API server's refusal as a line for people. */
 import type { ApiError } from "#kube/client/api-error.ts";
 
 const advice: Readonly<Record<number, string>> = {

@@ -8,7 +8,7 @@ import type { Reach } from "../terminal/io.ts";
 const noLimit = 3600;
 
 /**
- * Reads a duration as seconds. As with kubectl, a plain number is seconds too, and 0 means no
+ * Reads a duration as seconds. As in kubectl, a plain number also means seconds, and 0 means no
  * limit.
  */
 function requestTimeout(value: string): number | Wrong {
@@ -16,7 +16,10 @@ function requestTimeout(value: string): number | Wrong {
   return duration(/^\d+$/.test(value) ? `${value}s` : value);
 }
 
-/** People have -n in their aliases, so kube-system is accepted and another name is explained. */
+/**
+ * People have -n in their aliases, so we accept kube-system, and explain why no other name is
+ * valid.
+ */
 function onlyNamespace(value: string): string | undefined | Wrong {
   if (value === "" || value === namespace) return undefined;
   return new Wrong(`holds nothing of it: its Secrets and pods are in ${namespace}; leave out -n`);
@@ -41,7 +44,7 @@ export const clusterFlags = {
   },
 } as const satisfies Table;
 
-/** Of commands that write to a cluster. */
+/** Flags of the commands that write to a cluster. */
 export const dryRunFlag = {
   "dry-run": {
     read: oneOf("none", "server"),
@@ -50,11 +53,11 @@ export const dryRunFlag = {
   },
 } as const;
 
-/** The end of a command's line after a dry run, as kubectl prints it. */
+/** The text that kubectl adds to a line of output after a dry run. */
 export const dryRunNote = ({ "dry-run": how }: Reach): string =>
   how === "server" ? " (server dry run)" : "";
 
-/** How long a command waits before it ends with 3, not yet. */
+/** How long a command waits before it ends with exit code 3 (not yet). */
 export function timeoutFlag<const Standard extends string>(standard: Standard) {
   const what = "how long to wait; then the exit code is 3";
   return { timeout: { read: duration, standard, what } } as const;
@@ -65,7 +68,7 @@ export const sourceFlag = {
   source: { read: text, what: "a name of spec.sources, instead of additional-pull-secret" },
 } as const;
 
-/** The line that says what to run after a source was edited. */
+/** The line that suggests a command after the edit of a source. */
 export function waitFor(source: string | undefined): string {
   const which = source === undefined ? "" : ` --source ${source}`;
   return `next: kubectl pull-secret wait${which}`;

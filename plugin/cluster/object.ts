@@ -34,8 +34,8 @@ export async function peekObject(cluster: Cluster): Promise<GlobalPullSecret | u
 }
 
 /**
- * The object without what may be a secret in its status. Our controller writes none; an older one,
- * or another writer, may.
+ * The object without what may be a secret in its status. Our controller writes no secret there, but
+ * an older controller or another writer may.
  */
 function redactStatus(object: GlobalPullSecret): GlobalPullSecret {
   if (object.status === undefined) return object;
@@ -47,12 +47,12 @@ function redactStatus(object: GlobalPullSecret): GlobalPullSecret {
 }
 
 type Following<T> = Readonly<{
-  /** Seconds to follow for; undefined until `signal` aborts. */
+  /** How many seconds to follow the object. Undefined: until `signal` aborts. */
   seconds: number | undefined;
   signal: AbortSignal;
   /**
-   * Called with the object, or undefined if there is none, at once and at each change. Its first
-   * answer ends the following.
+   * Called at once and at each change, with the object, or with undefined if it does not exist. Its
+   * first result other than undefined ends the watch.
    */
   each: (object: GlobalPullSecret | undefined) => T | undefined;
 }>;

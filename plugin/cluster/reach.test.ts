@@ -16,7 +16,7 @@ function having(variables: Readonly<Record<string, string>>, then: () => void): 
   }
 }
 
-test("names the flag to give when there is no kubeconfig", () => {
+test("names the flag to set when there is no kubeconfig", () => {
   having({ HOME: "/nonexistent", KUBECONFIG: "" }, () =>
     assert.throws(() => contextsOf(undefined), {
       name: "Misuse",
@@ -33,7 +33,7 @@ test("gives the reason when the kubeconfig is empty, as /dev/null is", () => {
   );
 });
 
-test("refuses an API server without TLS in one sentence, unless TLS is not verified at all", (t) => {
+test("refuses an API server without TLS in one sentence, unless TLS verification is switched off", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "reach-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const kubeconfig = join(folder, "config");
@@ -55,7 +55,7 @@ test("refuses an API server without TLS in one sentence, unless TLS is not verif
   assert.doesNotThrow(reaching({ server, "insecure-skip-tls-verify": true }));
 });
 
-test("reaches the cluster as another user of the kubeconfig, and refuses one that it does not have", (t) => {
+test("reaches the cluster as another user of the kubeconfig, and refuses a user that the kubeconfig does not have", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "reach-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const kubeconfig = join(folder, "config");

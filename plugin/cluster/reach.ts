@@ -1,4 +1,7 @@
-/** The way to a cluster. Loaded only when a command needs one: files alone take a tenth of it. */
+/**
+ * The connection to a cluster. Loaded only when a command needs a connection, because commands on
+ * files start in a tenth of the time.
+ */
 import { readFileSync } from "node:fs";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { connect } from "#kube/client/client.ts";
@@ -8,7 +11,7 @@ import { quote } from "#pullsecret/problems/keypath.ts";
 import { Misuse, type ServerAddress, type Reach } from "../terminal/io.ts";
 import { pluginManager as manager } from "#kube/client/ownership.ts";
 
-/** Throws Misuse where the kubeconfig cannot be used. Asks nothing yet. */
+/** Throws Misuse if the kubeconfig cannot be used. Asks nothing yet. */
 export const reach = (how: Reach): Cluster => {
   const { kubeconfig, as, token, "request-timeout": seconds } = how;
   const dryRun = how["dry-run"] === "server";
@@ -29,7 +32,10 @@ function configOf({ kubeconfig, context, cluster, user }: Reach): KubeConfig {
   return config;
 }
 
-/** As kubectl proxy serves it. The client refuses it with a sentence about its own options. */
+/**
+ * As `kubectl proxy` serves the API. The client refuses it too, but its message is about the
+ * client's own options.
+ */
 function refusePlainHttp(config: KubeConfig): void {
   const { server = "", skipTLSVerify } = config.getCurrentCluster() ?? {};
   if (/^http:/i.test(server) && skipTLSVerify !== true)
@@ -41,8 +47,9 @@ function refusePlainHttp(config: KubeConfig): void {
 }
 
 /**
- * Another cluster or user of the kubeconfig, in place of the context's. Throws if it has none.
- * Both are looked up first, because the choice of one leaves the other out of the kubeconfig.
+ * Another cluster or user of the kubeconfig, in place of the context's. Throws if it has none. We
+ * look up both first, because choosing the cluster or the user removes the other one from the
+ * kubeconfig.
  */
 function choose(
   config: KubeConfig,
@@ -65,7 +72,7 @@ function identify(config: KubeConfig, token: string): void {
   if (cluster !== null) config.loadFromClusterAndUser(cluster, { name: "token", token });
 }
 
-/** Names of the kubeconfig's contexts. Throws Misuse where it cannot be used. */
+/** Names of the kubeconfig's contexts. Throws Misuse if the kubeconfig cannot be used. */
 export const contextsOf = (kubeconfig: string | undefined): readonly string[] =>
   told(kubeconfig, () =>
     loadKubeConfig(kubeconfig)
@@ -80,7 +87,7 @@ export const namespaceOf = ({ kubeconfig, context }: Reach): string =>
     return config.getContextObject(config.getCurrentContext())?.namespace || "default";
   });
 
-/** Where a context leads, as data. Throws Misuse where that needs more than data. */
+/** Where a context leads, as data. Throws Misuse if the context uses files or programs. */
 export function place(how: Reach): ServerAddress {
   const cluster = told(how.kubeconfig, () => configOf(how).getCurrentCluster());
   const { server = "", caData, caFile, tlsServerName } = cluster ?? {};
@@ -97,7 +104,7 @@ function told<Value>(kubeconfig: string | undefined, read: () => Value): Value {
   } catch (error) {
     if (error instanceof Misuse) throw error;
     if (error instanceof NoKubeConfig) throw new Misuse(`${error.message}; give --kubeconfig FILE`);
-    // Of a kubeconfig that is no YAML the parser quotes lines, which may be credentials.
+    // If a kubeconfig is not YAML, the parser quotes lines of it, which may be credentials.
     const isReadable = error instanceof Error && error.name !== "YAMLException";
     const said = isReadable ? error.message : "is empty, or not YAML";
     throw new Misuse(

@@ -1,4 +1,4 @@
-/** The Secrets that sources are: where they are, and in which version, without their content. */
+/** The Secrets of the sources: their namespaces, names and versions, without their content. */
 import type { V1Secret } from "@kubernetes/client-node";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { additionalSecretName } from "#contract/names.ts";
@@ -7,12 +7,12 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 import { Misuse } from "../terminal/io.ts";
 
-/** A source's name and its Secret's, which is in kube-system. */
+/** The name of a source and the name of its Secret in kube-system. */
 export type SourceSecret = Readonly<{ source: string; secret: string }>;
 
 const additional: SourceSecret = { source: additionalSecretName, secret: additionalSecretName };
 
-/** additional-pull-secret, and what spec.sources names. */
+/** additional-pull-secret and the sources in spec.sources. */
 export function sourceSecrets(object: GlobalPullSecret | undefined): readonly SourceSecret[] {
   const extra = object?.spec?.sources ?? [];
   return [
@@ -21,7 +21,7 @@ export function sourceSecrets(object: GlobalPullSecret | undefined): readonly So
   ];
 }
 
-/** The source of that name. Throws Misuse if there is no such source. */
+/** The source with this name. Throws Misuse if there is no such source. */
 export function sourceSecret(
   object: GlobalPullSecret | undefined,
   name = additionalSecretName,
@@ -35,10 +35,10 @@ export function sourceSecret(
 
 export const secretPath = (name: string): string => `${collections.secrets}/${name}`;
 
-/** `hidden` means that there is no right to get the Secret. */
+/** `hidden`: the caller has no right to get the Secret. */
 export type SecretVersion = Readonly<{ version: string | undefined }> | "hidden";
 
-/** resourceVersion of the Secret; undefined where there is none. */
+/** resourceVersion of the Secret; undefined if it does not exist. */
 export async function versionOf(cluster: Cluster, secret: string): Promise<SecretVersion> {
   try {
     const found = await cluster.get<V1Secret>(secretPath(secret), { as: "metadata" });

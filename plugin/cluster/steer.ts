@@ -20,22 +20,22 @@ export type Change = Readonly<{
   state?: State;
   annotations: Readonly<Record<string, string | undefined>>;
   /**
-   * Also where the installer's policy declares another state. The controller leaves a pause and a
-   * withdrawal of the plugin alone until `resume`.
+   * Write even if the installer's policy declares another state. The controller leaves a pause and
+   * a withdrawal of the plugin alone until `resume`.
    */
   overPolicy?: boolean;
 }>;
 
 /**
- * Attempts at a write. A conflict means that another client wrote in between; so many in a row are
- * no accident.
+ * Attempts at a write. A conflict means that another client wrote in between. This many conflicts
+ * in a row are not a coincidence.
  */
 const attempts = 5;
 
 /**
  * Writes the change by server-side apply under the plugin's own field manager. Refused, with
- * nothing written, if another tool declares one of its fields. It judges again if another client
- * writes in between: the body names the version that it was made for.
+ * nothing written, if another tool declares one of its fields. The body names the version that it
+ * was made for, so this function starts again if another client writes in between.
  */
 export async function steer(cluster: Cluster, change: Change): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
@@ -43,7 +43,8 @@ export async function steer(cluster: Cluster, change: Change): Promise<void> {
     refuseDeclared(live, change);
     const body = configuration(live, change);
     try {
-      // Force takes over from people with kubectl. Tools that declare the field are refused above.
+      // With force, the plugin takes over fields from people who use kubectl. If a tool declares
+      // the field, we have refused above.
       await cluster.apply(globalPullSecretPath, body, { manager, force: live !== undefined });
       return;
     } catch (error) {
@@ -61,7 +62,7 @@ function refuseDeclared(
   { state, annotations, overPolicy }: Change,
 ): void {
   const set = Object.entries(annotations).filter(([, value]) => value !== undefined);
-  // A tool that declares the wanted state does not undo it.
+  // A tool that declares the wanted state does not undo the change.
   const isThere = state === undefined || live?.spec?.managementState === state;
   const paths = [
     ...(isThere ? [] : [["spec", "managementState"]]),
@@ -83,8 +84,8 @@ function refuseDeclared(
 }
 
 /**
- * The fields that the plugin declares from now on: the change, and what its earlier commands have
- * set, because an apply takes away what it does not repeat.
+ * The fields that the plugin declares from now on: the change, and the fields that earlier commands
+ * have set. An apply removes every field that it does not repeat.
  */
 function configuration(live: GlobalPullSecret | undefined, { state, annotations }: Change): object {
   const kept = [retryAnnotation, reasonAnnotation, withdrawNowAnnotation].flatMap((name) => {

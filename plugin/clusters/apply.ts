@@ -1,4 +1,4 @@
-/** Manifests to one cluster: applied, or held against what is there. */
+/** Applies manifests to one cluster, or compares them with the objects there. */
 import { isDeepStrictEqual } from "node:util";
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -18,13 +18,13 @@ export type Outcome = Readonly<{
 }>;
 
 type Asked = Readonly<{
-  /** Take over the fields that other managers own. */
+  /** Takes over the fields that other managers own. */
   force: boolean;
   /** Write nothing. */
   check: boolean;
 }>;
 
-/** Each object in turn; one that fails keeps no other from its place. */
+/** Applies one object after the other. A failed object does not stop the others. */
 export async function applyTo(
   cluster: Cluster,
   manifests: readonly Manifest[],
@@ -37,7 +37,7 @@ export async function applyTo(
     const { apiVersion, kind, metadata } = manifest;
     const label = { object: `${kind}/${metadata.name}`, namespace: metadata.namespace ?? "" };
     try {
-      // What these very manifests define is served in a moment.
+      // The API server serves a kind of these manifests' own CRDs a moment later.
       const wait = !asked.check && defined.has(`${apiVersion.split("/")[0]} ${kind}`);
       const place = await places.of(manifest, wait);
       const group = place.group === "" ? "" : `.${place.group}`;
@@ -71,7 +71,10 @@ async function applied(
   return same ? "unchanged" : "changed";
 }
 
-/** By a dry run: what an apply would make of it, with what others own in it. */
+/**
+ * The result of a dry run: the object as the apply would leave it, with the fields of other
+ * managers.
+ */
 async function held(cluster: Cluster, path: string, body: Manifest): Promise<Outcome["state"]> {
   const live = await cluster.get<KubernetesObject>(path);
   const how = { manager, force: true, dryRun: true };
@@ -83,9 +86,9 @@ async function held(cluster: Cluster, path: string, body: Manifest): Promise<Out
 const mark = "globalpullsecret.io/applied";
 
 /**
- * Adds an annotation to a manifest that has only a name, such as a Namespace. An API server does
- * not record an apply that sets no field, and `clusters delete` takes away only what was applied.
- * An object that is there already gets none, and so stays.
+ * Adds an annotation to a manifest that has only a name, such as that of a Namespace. An API server
+ * does not record an apply that sets no field, and `clusters delete` deletes only applied objects.
+ * An object that exists already gets no annotation, so `clusters delete` keeps it.
  */
 function marked(body: Manifest, live: Named | undefined): Manifest {
   const { apiVersion: _, kind: __, metadata, ...fields } = body;
@@ -102,7 +105,7 @@ function bare({ metadata = {}, ...rest }: KubernetesObject): object {
   return { ...rest, metadata: kept };
 }
 
-/** Its namespace, or its kind, is not there either. */
+/** The namespace or the kind of the object does not exist either. */
 const isMissing = (error: unknown): boolean =>
   error instanceof Refused || (error instanceof ApiError && error.status === 404);
 

@@ -16,7 +16,7 @@ const how = {
   user: "host-admin",
 } as const;
 
-test("sends the credential of --user to no cluster but the one that the flags name", async () => {
+test("sends the credential of --user only to the cluster that the flags name", async () => {
   const reached: Reach[] = [];
   const profile = {
     metadata: { name: "east" },

@@ -1,16 +1,20 @@
-/** The caller's own way to a joined cluster: a context of their kubeconfig, never the token. */
+/**
+ * The caller's own connection to a joined cluster. It uses a context of the caller's kubeconfig,
+ * never the token.
+ */
 import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { contextAnnotation } from "#contract/joined.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Misuse, Refused, type Io, type Reach } from "../terminal/io.ts";
 import { clusterId, idOf, joinedIn } from "./profile.ts";
 
-/** A cluster as the caller reaches it; `reach` proves that it is that one. */
+/** A cluster as the caller reaches it. `reach` checks that the context leads to this cluster. */
 export type Route = Readonly<{ name: string; context: string; reach: () => Promise<Cluster> }>;
 
 /**
- * The ways to joined clusters, all of them where none is named. A context is taken that has the
- * cluster's name, else the one that it was joined with. Throws Misuse for a name that none has.
+ * The connections to the named joined clusters, or to all of them if none is named. Uses the
+ * context with the cluster's name. If there is none, it uses the context of the join. Throws Misuse
+ * if a joined cluster of this name does not exist.
  */
 export async function waysTo(
   host: Cluster,
@@ -33,7 +37,8 @@ function wayTo(profile: ClusterProfile, contexts: ReadonlySet<string>, how: Reac
   const name = profile.metadata.name ?? "";
   const asJoined = profile.metadata.annotations?.[contextAnnotation] ?? name;
   const context = contexts.has(name) ? name : asJoined;
-  // Flags name the host's cluster and user. Another cluster must not get that user's credential.
+  // The flags name the cluster and the user of the host. Another cluster must not get that user's
+  // credential.
   const reach = async (): Promise<Cluster> => {
     if (!contexts.has(context))
       throw new Refused(
@@ -47,7 +52,10 @@ function wayTo(profile: ClusterProfile, contexts: ReadonlySet<string>, how: Reac
   return { name, context, reach };
 }
 
-/** Contexts are renamed, and lead elsewhere: nothing is written before the cluster is known. */
+/**
+ * A context may have been renamed and lead to another cluster, so we identify the cluster before we
+ * write.
+ */
 export async function refuseOther(
   cluster: Cluster,
   profile: ClusterProfile,

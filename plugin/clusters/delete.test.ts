@@ -55,7 +55,7 @@ const identities: readonly Manifest[] = [
 const manifests = identities.map((one, at) => Object.assign(one, fields[at]));
 const asked = { force: false, check: false };
 
-test("M13: what the parent has placed in two clusters it takes away from both, the namespace last", async () => {
+test("M13: deletes from two clusters what it has applied there, the namespace last", async () => {
   const clusters = [memory(), memory()];
   for (const { cluster, objects } of clusters) {
     await applyTo(cluster, manifests, asked);
@@ -71,7 +71,7 @@ test("M13: what the parent has placed in two clusters it takes away from both, t
   }
 });
 
-test("an object that somebody else made is kept, and keeps no other", async () => {
+test("keeps an object that another client created, and still deletes the others", async () => {
   const { cluster, objects } = memory();
   await applyTo(cluster, manifests, asked);
   const secret = "/api/v1/namespaces/web/secrets/regcred";
@@ -84,7 +84,7 @@ test("an object that somebody else made is kept, and keeps no other", async () =
   assert.ok(objects.has(secret));
 });
 
-test("a Namespace that was there before it was applied is kept, and says so", async () => {
+test("keeps a Namespace that existed before the apply, and reports it", async () => {
   const { cluster, objects } = memory();
   objects.set("/api/v1/namespaces/web", { metadata: { uid: "/api/v1/namespaces/web" } });
   await applyTo(cluster, manifests, asked);

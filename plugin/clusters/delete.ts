@@ -1,4 +1,4 @@
-/** Applied manifests taken away from one cluster again. */
+/** Deletes applied manifests from one cluster. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { pluginManager as manager } from "#kube/client/ownership.ts";
@@ -10,18 +10,18 @@ export type Deletion = Readonly<{
   /** `deployments.apps/web`. */
   object: string;
   namespace: string;
-  /** `kept`: it is not ours to delete. */
+  /** `kept`: we may not delete it. */
   state: "deleted" | "gone" | "kept" | "failed";
   why?: string;
 }>;
 
-/** Kubernetes' own programs, which complete what others declare. */
+/** Kubernetes' own programs, which complete the objects of other managers. */
 const completes = /^(?:kube-|cloud-controller-manager$|clusterrole-aggregation-controller$)/;
 
 /**
- * Deletes the objects in the reverse order of an apply, so that namespaces and definitions go last.
- * Only what `clusters apply` has applied, and no one else owns or manages as well, is deleted. One
- * that fails keeps no other in its place.
+ * Deletes the objects in the reverse order of an apply, so that namespaces and CRDs go last.
+ * Deletes an object only if `clusters apply` has applied it and no other client owns or manages it.
+ * A failed deletion does not stop the others.
  */
 export async function deleteFrom(
   cluster: Cluster,
@@ -37,7 +37,7 @@ export async function deleteFrom(
       if (place === undefined) {
         const served = await places.otherwise(manifest);
         const why = served && `is not served as ${manifest.apiVersion}; name ${served}`;
-        // Its definition is gone, and took it along.
+        // Its CRD is deleted, and the object with it.
         deletions.push(
           why === undefined ? { ...label, state: "gone" } : { ...label, state: "failed", why },
         );
@@ -59,7 +59,7 @@ export async function deleteFrom(
   return deletions;
 }
 
-/** Why an object is not ours to delete; undefined where it is. Pure. */
+/** Why we may not delete an object; undefined if we may. Pure. */
 export function whyKept({
   managedFields = [],
   ownerReferences = [],
@@ -69,7 +69,7 @@ export function whyKept({
   const [owner] = ownerReferences;
   if (owner !== undefined) return `belongs to ${owner.kind} ${owner.name}; delete that`;
   const others = managedFields
-    // A subresource, such as status or scale, is for others to write.
+    // Other clients write subresources, such as status and scale.
     .filter((one) => (one.subresource ?? "") === "")
     .map((one) => one.manager ?? "unknown")
     .filter((one) => one !== manager && !completes.test(one));

@@ -1,11 +1,11 @@
-/** Names of clusters, and where their profiles are. */
+/** The names of clusters and the namespace of their profiles. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { Wrong } from "#contract/values.ts";
 import { clustersNamespace } from "#contract/joined.ts";
 import { clusterProfilesIn, secretsIn } from "#kube/client/paths.ts";
 import { additionalSecretName, globalSecretName } from "#contract/names.ts";
 
-/** A DNS label: a cluster's name is its ClusterProfile's, its Secret's and its sealed file's. */
+/** A DNS label, because the cluster's ClusterProfile, Secret and sealed file all have its name. */
 export const clusterName = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
 export function cluster(text: string): string | Wrong {
@@ -15,7 +15,7 @@ export function cluster(text: string): string | Wrong {
 export const profilePath = (name: string): string =>
   `${clusterProfilesIn(clustersNamespace)}/${name}`;
 
-/** Where its token is kept. */
+/** The Secret that holds its token. */
 export const tokenPath = (name: string): string => `${secretsIn(clustersNamespace)}/${name}`;
 
 export type Named = Readonly<{ metadata?: V1ObjectMeta }>;
@@ -25,9 +25,9 @@ const label = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?";
 const place = new RegExp(`^(${label})/(${label}(?:\\.${label})*)$`);
 
 /**
- * NAMESPACE/NAME; none that FleetSecret's schema refuses. global-pull-secret-joined-token is among
- * those: a token is bound to it, and whoever may make it anew could ask for one that outlives the
- * join's.
+ * NAMESPACE/NAME, except the names that FleetSecret's schema refuses. One of these is
+ * global-pull-secret-joined-token: tokens are bound to it, and a client that may create it again
+ * could request a token that outlives the join's token.
  */
 export function target(value: string): Readonly<{ namespace: string; name: string }> | Wrong {
   const [, namespace = "", name = ""] = place.exec(value) ?? [];

@@ -24,7 +24,7 @@ const widget = (namespace?: string) => ({
   metadata: { name: "one", ...(namespace !== undefined && { namespace }) },
 });
 
-test("an object whose definition came with it waits until that is served; another is refused at once", async () => {
+test("waits for the kind of an object whose CRD is in the same manifests, and refuses another unknown kind at once", async () => {
   const soon = serving([], [], [status, widgets]);
   const place = await soon.places.of(widget("web"), true);
   assert.equal(place.path, "/apis/example.com/v1/namespaces/web/widgets/one");
@@ -35,7 +35,7 @@ test("an object whose definition came with it waits until that is served; anothe
   assert.equal(never.asked.length, 1);
 });
 
-test("what is served is asked once, and an object without a namespace is in default where it has one", async () => {
+test("reads discovery once, and uses namespace default for a namespaced object that names none", async () => {
   const { asked, places } = serving([widgets, { name: "zones", kind: "Zone", namespaced: false }]);
   const ofWidget = await places.of(widget(), false);
   const ofZone = await places.of({ ...widget("web"), kind: "Zone" }, false);

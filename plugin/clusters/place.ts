@@ -1,4 +1,4 @@
-/** Where the API server of a cluster has objects of a kind, as it says itself. */
+/** The path under which a cluster's API server serves objects of a kind, by its own discovery. */
 import { setTimeout as pause } from "node:timers/promises";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -9,7 +9,7 @@ type Resource = Readonly<{ name: string; kind: string; namespaced: boolean }>;
 type Group = Readonly<{ versions?: readonly Readonly<{ groupVersion: string }>[] }>;
 type Resources = Readonly<{ resources?: readonly Resource[] }>;
 
-/** A definition is served about a second after it was made. */
+/** The API server serves a new CRD's kind after about a second. */
 const attempts = 40;
 const pauseMilliseconds = 250;
 
@@ -30,8 +30,9 @@ export class Places {
   }
 
   /**
-   * The object's path; in namespace `default` where it should have one and names none. `wait`: its
-   * kind may be defined just now, so it is awaited for 10 s. Refused where it is not served.
+   * The object's path. If its kind needs a namespace and the object names none, this is `default`.
+   * `wait`: the CRD of its kind may be new, so we wait up to 10 s for the kind. Throws Refused if
+   * the API server does not serve the kind.
    */
   async of(manifest: Manifest, wait: boolean): Promise<Place> {
     const { apiVersion, kind } = manifest;
@@ -45,7 +46,7 @@ export class Places {
     }
   }
 
-  /** The same; undefined where its kind is not served. */
+  /** The same, but undefined if the API server does not serve the kind. */
   async find({ apiVersion, kind, metadata }: Manifest): Promise<Place | undefined> {
     const found = (await this.#resources(apiVersion)).find(
       (one) => one.kind === kind && !one.name.includes("/"),
@@ -62,7 +63,7 @@ export class Places {
     return namespace === undefined ? place : { ...place, namespace };
   }
 
-  /** Another apiVersion in which that kind is served; undefined where there is none. */
+  /** Another apiVersion in which the API server serves the kind; undefined if there is none. */
   async otherwise({ apiVersion, kind }: Manifest): Promise<string | undefined> {
     if (!apiVersion.includes("/")) return "a kind that is served";
     const [group] = apiVersion.split("/");
@@ -85,7 +86,7 @@ export class Places {
   }
 }
 
-/** What is said of an object that could not be applied. */
+/** The message about an object that could not be applied. */
 export function whyNot(error: unknown): string {
   if (error instanceof Refused || error instanceof Misuse) return error.message;
   if (error instanceof ApiError) return error.message.replace(/^\w+ \S+: /, "");

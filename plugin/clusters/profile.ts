@@ -1,4 +1,4 @@
-/** What a joined cluster is in the host: a ClusterProfile, and the Secret with its token. */
+/** The objects of a joined cluster in the host: a ClusterProfile, and the Secret with its token. */
 import type { V1Namespace } from "@kubernetes/client-node";
 import { clusterProfileVersion, execExtension, type ClusterProfile } from "#api/cluster-profile.ts";
 import {
@@ -18,7 +18,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { clusterProfilesIn } from "#kube/client/paths.ts";
 import { Refused, type ServerAddress } from "../terminal/io.ts";
 
-/** By which flags a cluster is joined, for the command that joins it again. */
+/** The flags of a cluster's join, to print the command that joins it again. */
 export type JoinFlags = Readonly<{
   context: string;
   server?: string | undefined;
@@ -27,8 +27,9 @@ export type JoinFlags = Readonly<{
 }>;
 
 /**
- * The ClusterProfile without its status. `id`: uid of the cluster's kube-system. `joined`: since
- * when its token stands beside it; a change has the fleet's controller look at once.
+ * The ClusterProfile without its status. `id`: uid of the cluster's kube-system. `joined`: the time
+ * at which the join wrote the token's Secret. A change of it makes the fleet's controller check the
+ * cluster at once.
  */
 export const profileOf = (
   name: string,
@@ -54,7 +55,10 @@ export const profileOf = (
   spec: { clusterManager: { name: clusterManager }, displayName: name },
 });
 
-/** Its status as far as a join knows it: where the cluster is, and what reads its token. */
+/**
+ * The part of its status that a join writes: the cluster's address, and the program that reads its
+ * token.
+ */
 export const accessOf = (name: string, uid: string, place: ServerAddress) => ({
   apiVersion: clusterProfileVersion,
   kind: "ClusterProfile",
@@ -70,7 +74,7 @@ const withSecret = (name: string, place: ServerAddress) => ({
   ],
 });
 
-/** The joined clusters, by name. Refused where the host keeps none. */
+/** The joined clusters, by name. Throws Refused if the host has no joined clusters. */
 export async function joinedIn(host: Cluster): Promise<readonly ClusterProfile[]> {
   const found: ClusterProfile[] = [];
   try {

@@ -52,7 +52,7 @@ for (const [line, words, files = false] of cases)
   test(`after \`${line}\` comes ${[...words, ...(files ? ["a file"] : [])].join(", ") || "nothing"}`, () =>
     assert.deepEqual(offered(line), [words, files]));
 
-test("every command and each of its flags is offered, with what it is for", () => {
+test("offers every command and each of its flags, with its purpose", () => {
   const all = complete(commands, [""]);
   for (const [name, { what, flags }] of Object.entries(commands)) {
     const words = name.split(" ");

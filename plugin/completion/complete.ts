@@ -1,4 +1,4 @@
-/** What may come next on a command line, by the table of commands. Pure. */
+/** The words that may come next on a command line, by the table of commands. Pure. */
 import type { Flag } from "#contract/table.ts";
 import { choicesOf } from "#contract/values.ts";
 import { knownRegistry } from "../document/known-registry.ts";
@@ -7,7 +7,9 @@ import { named, takesNext, type Command } from "../terminal/command.ts";
 
 type Candidate = readonly [text: string, what: string];
 
-/** `files`: names of files may come as well. `registries`: those of a Secret as well. */
+/**
+ * `files`: names of files may come as well. `registries`: registries of a Secret may come as well.
+ */
 type Next = Readonly<{ candidates: readonly Candidate[]; files: boolean; registries?: true }>;
 
 type Commands = Readonly<Record<string, Command>>;
@@ -15,8 +17,9 @@ type Commands = Readonly<Record<string, Command>>;
 const nothing: Next = { candidates: [], files: false };
 
 /**
- * `words` follow `kubectl pull-secret`; the last is the one to complete, and may be empty.
- * `others`: contexts of the kubeconfig, or registries of a Secret, where one of them comes next.
+ * `words` follow `kubectl pull-secret`. The last word is the one to complete, and may be empty.
+ * `others`: the contexts of the kubeconfig or the registries of a Secret, if one of these may come
+ * next.
  */
 export function complete(
   commands: Commands,
@@ -31,7 +34,8 @@ export function complete(
           word,
         )
       : next(commands, words.slice(0, -1), word);
-  // As kubectl reads it of a plugin, and cobra's scripts: a line each, then what else may come.
+  // The format in which kubectl and cobra's scripts read completions: one per line, then a
+  // directive.
   return [...candidates.map((one) => `${one.join("\t").trimEnd()}\n`), `:${files ? 0 : 4}\n`].join(
     "",
   );
@@ -62,7 +66,9 @@ function next(commands: Commands, words: readonly string[], word: string): Next 
   return operand === undefined ? nothing : valueOf(operand[1], word);
 }
 
-/** Words that may follow these of a name; one that begins several names stands once. */
+/**
+ * The words that may follow these words of a name. A word that begins several names is listed once.
+ */
 function namesAfter(commands: Commands, before: string): Candidate[] {
   const start = before === "" ? "" : `${before} `;
   const found = new Map<string, string>();
@@ -84,7 +90,7 @@ function flagOf(rows: readonly Row[], word: string): Row | undefined {
     .find(([name, { short }]) => word === `--${name}` || (short && word === `-${short}`));
 }
 
-/** A flag that may be given only once is not offered again. */
+/** We do not offer a flag again that may be given only once. */
 function flagsLeft(rows: readonly Row[], before: readonly string[]): Candidate[] {
   const given = new Set(before.map((word) => flagOf(rows, word.replace(/=.*$/s, ""))?.[0]));
   return rows

@@ -1,4 +1,6 @@
-/** What completion has to ask for: the kubeconfig's contexts, the registries of a Secret. */
+/**
+ * The completions that need a request: the kubeconfig's contexts and the registries of a Secret.
+ */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { additionalSecretName } from "#contract/names.ts";
@@ -9,10 +11,10 @@ import type { Command } from "../terminal/command.ts";
 import type { Io } from "../terminal/io.ts";
 import { wantsRegistry } from "./complete.ts";
 
-/** Seconds for the cluster: a person waits with a finger on the Tab key. */
+/** Seconds for the cluster's answer. It is short, because a person has pressed Tab and waits. */
 const seconds = 3;
 
-/** The words that may come next and are not in the table of commands; none where asking fails. */
+/** The words that may come next and are not in the table of commands; none if the request fails. */
 export async function othersFor(
   commands: Readonly<Record<string, Command>>,
   words: readonly string[],
@@ -27,7 +29,10 @@ export async function othersFor(
   }
 }
 
-/** Keys of the source's Secret, if the caller may read it; none that holds a credential itself. */
+/**
+ * Keys of the source's Secret, if the caller may read it. A key that contains a credential is left
+ * out.
+ */
 async function registriesFor(words: readonly string[], io: Io): Promise<readonly string[]> {
   const cluster = await io.reach({
     kubeconfig: valueOf(words, "kubeconfig"),
@@ -48,7 +53,7 @@ async function registriesFor(words: readonly string[], io: Io): Promise<readonly
   return Object.keys(auths).filter((key) => redactKey(key) === key && !/\s/.test(key));
 }
 
-/** The value of a flag, given as one word or as two. */
+/** The value of a flag, which may be given in one word or in two. */
 function valueOf(words: readonly string[], flag: string): string | undefined {
   const at = words.indexOf(`--${flag}`);
   const joined = words.find((word) => word.startsWith(`--${flag}=`));

@@ -1,11 +1,11 @@
 /**
- * What a shell sources to complete. Each script asks the plugin itself, so that what it may answer
- * is in the table of commands alone.
+ * The scripts that a shell sources for completion. Each script runs the plugin, so all completions
+ * come from one table of commands.
  */
 
 /**
- * Bash's script. It stands in front of kubectl's own completion, where that is loaded, for `kubectl
- * pull-secret` alone.
+ * Bash's script. If kubectl's own completion is loaded, the script wraps it for `kubectl
+ * pull-secret` only.
  */
 const bash = String.raw`__kubectl_pull_secret() {
   local at=1 files=1 cur=${"$"}{COMP_WORDS[COMP_CWORD]} line

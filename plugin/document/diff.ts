@@ -1,4 +1,4 @@
-/** What one pull secret changes of another, by registries; never a credential. Pure. */
+/** The differences between two pull secrets, by registry. It never contains a credential. Pure. */
 import { redactKey } from "#pullsecret/problems/keypath.ts";
 import { meaningOf } from "#pullsecret/registry/key.ts";
 import type { Accepted } from "#pullsecret/document/parse.ts";
@@ -6,7 +6,7 @@ import type { Accepted } from "#pullsecret/document/parse.ts";
 /** `changed`: the same registry with another credential. */
 export type Difference = Readonly<{ registry: string; change: "added" | "changed" | "removed" }>;
 
-/** Sorted by registry; a key that means the same registry, in whatever spelling, is that one. */
+/** Sorted by registry. Keys that mean the same registry in different spellings count as one. */
 export function differences(
   before: Accepted["entries"],
   after: Accepted["entries"],

@@ -1,21 +1,21 @@
-/** One entry of a pull secret's document, put in or taken out; all else stays as it is. */
+/** Adds one entry to a pull secret's document, or removes one. Everything else stays as it is. */
 import { Buffer } from "node:buffer";
 import { Credential } from "#pullsecret/document/auth.ts";
 import { isObject, readJson, type JsonObject } from "#pullsecret/json/json.ts";
 import { imagesOf } from "#pullsecret/registry/key.ts";
 import { problem, type Problem } from "#pullsecret/problems/problems.ts";
 
-/** The edited document and the number of its entries, or why the present one cannot be edited. */
+/** The edited document and the number of its entries, or why the document cannot be edited. */
 export type Edited =
   | Readonly<{ ok: true; document: string; entries: number; found: boolean }>
   | Readonly<{ ok: false; problems: readonly Problem[] }>;
 
-/** The user name has no colon: readers would end it there. */
+/** The user name must not contain a colon, because readers would end the name there. */
 export type Login = Readonly<{ username: string; password: string }>;
 
 /**
- * Puts the credential in for the registry, or takes it out without one. A key that serves the same
- * images, in whatever spelling, is that entry; `found` tells whether there was one.
+ * Sets the registry's credential, or removes the entry if no credential is given. A key that serves
+ * the same images in another spelling counts as the same entry. `found` is true if there was one.
  */
 export function edit(
   bytes: Uint8Array,
@@ -44,7 +44,7 @@ export function edit(
   };
 }
 
-/** A document with this entry alone. */
+/** A document with only this entry. */
 export function documentOf(registry: string, { username, password }: Login): Buffer {
   const auths = Object.fromEntries([[registry, new Credential(username, password).entry()]]);
   return Buffer.from(JSON.stringify({ auths }));

@@ -1,4 +1,4 @@
-/** The operand that completion offers the registries of the Secret for. */
+/** The operand for which completion offers the registries of the Secret. */
 
-/** Reads a registry in any spelling: the Secret may have it as it is. */
+/** Accepts a registry in any spelling, because the Secret may contain that spelling. */
 export const knownRegistry = (value: string): string => value;

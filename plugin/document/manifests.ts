@@ -1,4 +1,4 @@
-/** The pull secrets in a file as pipelines have it: the JSON itself, or manifests around it. */
+/** The pull secrets in a file of a pipeline: the JSON itself, or manifests that contain it. */
 import { Buffer } from "node:buffer";
 import { secretKeys } from "#contract/names.ts";
 import type { Io } from "../terminal/io.ts";
@@ -7,11 +7,11 @@ export type FoundDocument = Readonly<{
   /** The file, and the object in it. */
   name: string;
   bytes: Uint8Array;
-  /** Values that a tool fills in later: only the shape could be judged. */
+  /** A tool fills in the values later, so we could judge only the shape. */
   isTemplate: boolean;
 }>;
 
-/** The members of manifests that count here. */
+/** The members of manifests that we read. */
 type Manifest = Readonly<{
   kind?: string;
   metadata?: Readonly<{ name?: unknown }>;
@@ -21,13 +21,13 @@ type Manifest = Readonly<{
   spec?: Readonly<{ target?: Target; externalSecretSpec?: Readonly<{ target?: Target }> }>;
 }>;
 
-/** Where External Secrets Operator has the content of the Secret that it makes. */
+/** The place in which External Secrets Operator has the content of the Secret that it creates. */
 type Target = Readonly<{ template?: Readonly<{ data?: Readonly<Record<string, unknown>> }> }>;
 
 /**
- * The pull secrets of a file: of Secrets, ExternalSecrets and lists of them, in JSON or YAML. A
- * file that is no such manifest, or has none with a pull secret, is taken as one itself, so that
- * the verdict on it says what it is.
+ * The pull secrets of a file: of Secrets, ExternalSecrets and lists of them, in JSON or YAML. If
+ * the file has no such manifest with a pull secret, we treat the file itself as a pull secret. The
+ * verdict then reports what it is.
  */
 export async function documentsIn(
   file: string,
@@ -40,7 +40,7 @@ export async function documentsIn(
 }
 
 async function manifestsIn(text: string, io: Pick<Io, "documents">): Promise<Manifest[]> {
-  // YAML's reader takes JSON, too, but a pull secret of 1 MiB costs it seconds.
+  // The YAML reader also accepts JSON, but needs seconds for a pull secret of 1 MiB.
   if (!/^[ \t]*["']?kind["']?[ \t]*:/m.test(text) && !/"kind"\s*:/.test(text)) return [];
   // The reader's error may quote the text.
   return flat(await io.documents(text).catch(() => []));
@@ -71,12 +71,12 @@ function pullSecretOf(manifest: Manifest, file: string): FoundDocument[] {
   return typeof template === "string" ? [documentOf(name, template)] : [];
 }
 
-/** Go's template, with white space control. */
+/** An action of a Go template, with white space control. */
 const action = /\{\{-?.*?-?\}\}/gs;
 
 /**
- * A document in which each action of a template is a value that would be in order: a registry where
- * a key stands, and else the base64 of a user and a password.
+ * The document with each action of a template replaced by a valid value: a registry in place of a
+ * key, otherwise the base64 of a user and a password.
  */
 function documentOf(name: string, text: string): FoundDocument {
   const isTemplate = text.search(action) >= 0;
@@ -86,6 +86,6 @@ function documentOf(name: string, text: string): FoundDocument {
   return { name, bytes: Buffer.from(filled), isTemplate };
 }
 
-/** Whether a tool fills in all of it: then there is no shape to judge. */
+/** Whether a tool fills in the whole document, so that there is no shape to judge. */
 export const isWholeTemplate = ({ bytes, isTemplate }: FoundDocument): boolean =>
   isTemplate && Buffer.from(bytes).toString("utf8").trim() === "dTpw";

@@ -1,4 +1,4 @@
-/** A file as a flag's value. */
+/** A flag whose value is a file. */
 import { Wrong } from "#contract/values.ts";
 
 /** A file's name, or `-` for standard input. */

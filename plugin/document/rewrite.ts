@@ -1,4 +1,7 @@
-/** One entry of a source's Secret, put in or taken out, with the controller's verdict before. */
+/**
+ * Adds one entry to a source's Secret, or removes one, after the controller's verdict on the
+ * result.
+ */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { namespace, secretKeys, secretType } from "#contract/names.ts";
@@ -17,36 +20,36 @@ import { codedLine, type Protection, verdictOn } from "./verdict.ts";
 export type DocumentRewrite = Readonly<{
   secret: string;
   registry: string;
-  /** The credential to put in; without one the entry is taken out. */
+  /** The credential to set. Without one, the entry is removed. */
   login: Login | undefined;
   protection: Protection;
   /**
-   * Called before the Secret is deleted, with a line for each entry of no use that goes with it.
-   * Throwing prevents that.
+   * Called before the Secret is deleted, with a line for each useless entry that is deleted with
+   * it. Throwing prevents that.
    */
   beforeDeletion?: (useless: readonly string[]) => Promise<void>;
 }>;
 
 export type Rewritten = Readonly<{
   did: "created" | "changed" | "deleted" | "nothing";
-  /** Registries that the Secret has now. */
+  /** The number of registries that the Secret has now. */
   entries: number;
   /** Warnings, a line each. */
   warnings: readonly string[];
 }>;
 
 /**
- * Attempts at a write. A conflict means that somebody else wrote in between; this many in a row are
- * no accident.
+ * Attempts at a write. A conflict means that another client wrote in between. This many conflicts
+ * in a row are not a coincidence.
  */
 const attempts = 5;
 
 /**
- * Reads, edits, judges and writes the Secret in the version that was read; one that somebody else
- * wrote meanwhile is read again. It is made where there is none, and deleted when nothing of use is
- * left in it: the controller would refuse that, and what is removed would stay in force. Refused,
- * with nothing written, where the controller would refuse the result, or where somebody else
- * declares the content.
+ * Reads, edits, judges and writes the Secret. If another client writes it in between, we start
+ * again. Creates the Secret if it does not exist, and deletes it if no useful entry is left. The
+ * controller would refuse a Secret without a useful entry, and the removed entry would stay in
+ * force. Throws Refused and writes nothing if the controller would refuse the result, or if another
+ * tool declares the content.
  */
 export async function rewrite(cluster: Cluster, wanted: DocumentRewrite): Promise<Rewritten> {
   for (let attempt = 1; ; attempt += 1) {
@@ -79,7 +82,7 @@ async function write(
     await cluster.remove(secretPath(secret), uid, resourceVersion);
     return { did: "deleted", entries, warnings: [] };
   }
-  // By itself, because an entry of no use would be left out beside others.
+  // Judged by itself, because beside other entries a useless entry is left out.
   if (login !== undefined) verdictOn(documentOf(registry, login), protection);
   const { warnings } = verdictOn(Buffer.from(document), protection);
   if (document === before.toString("utf8")) return { did: "nothing", entries, warnings };
@@ -100,7 +103,8 @@ function refuseForeign(live: V1Secret | undefined, secret: string): void {
       `${secret}: type is ${live.type}; the type cannot be changed: delete the Secret, then add again`,
     );
   const path = ["data", secretKeys.document];
-  // A person's `kubectl apply` is no reason: it is how many make this Secret.
+  // A person's `kubectl apply` is not a reason to refuse, because many people create this Secret
+  // with it.
   const { annotations: _, ...metadata } = live.metadata ?? {};
   const who = undoneBy(metadata, path, [pluginManager]);
   if (who !== undefined)

@@ -1,4 +1,4 @@
-/** The controller's verdict on files: the merged document, or why there is none. */
+/** The controller's verdict on files: the merged document, or the reasons why there is none. */
 import { judgeSize } from "#pullsecret/merge/capacity.ts";
 import { canonical, sourcesOf } from "#pullsecret/merge/canonical.ts";
 import { documentLimits } from "#pullsecret/json/json.ts";
@@ -16,10 +16,10 @@ export type DocumentVerdict =
   | Readonly<{ ok: true; document: string; entries: number; warnings: readonly Problem[] }>
   | Readonly<{ ok: false; problems: readonly Problem[] }>;
 
-/** Path of each source's file; undefined where the source has none. */
+/** The path of each source's file; undefined if the source has no file. */
 type Files = Readonly<{ original: string | undefined; additional: string }>;
 
-/** Reads, merges and measures the files. The problems of both are told at once. */
+/** Reads, merges and measures the files. It reports the problems of both files together. */
 export async function judge(
   files: Files,
   policy: MergePolicy,
@@ -54,16 +54,16 @@ function join(
 }
 
 export type Examined = Readonly<{
-  /** Empty where there are problems. */
+  /** Empty if there are problems. */
   entries: readonly Entry[];
   problems: readonly Problem[];
   warnings: readonly Problem[];
 }>;
 
 /**
- * What the controller would find in these bytes as an additional pull secret: all at once. Whether
- * an entry has the original's credential cannot be judged, so one for a protected registry is only
- * a warning where there is an original.
+ * All problems that the controller would find in these bytes as an additional pull secret. We
+ * cannot compare an entry with the original here. So if there is an original, an entry for a
+ * protected registry is only a warning.
  */
 export function examine(
   bytes: Uint8Array,
@@ -91,27 +91,33 @@ type Good = Readonly<{
   warnings: readonly string[];
 }>;
 
-/** What sources other than the original may not serve. */
+/** The registries that only the original may serve. */
 export type Protection = Readonly<{
   protect: readonly string[];
-  /** There is an original, which is not read here: a source with its very credential is taken. */
+  /**
+   * There is an original, which we do not read here. The controller accepts a source that has the
+   * original's own credential.
+   */
   hasOriginal: boolean;
 }>;
 
-/** What the object protects; nothing without one. */
+/** The registries that the object protects; none without an object. */
 export function protectionOf(object: GlobalPullSecret | undefined): Protection {
   const hasOriginal = object?.status?.sources?.some(({ name }) => name === sourceIds.original);
   return { protect: object?.spec?.protectedRegistries ?? [], hasOriginal: hasOriginal ?? false };
 }
 
-/** What `examine` finds; Refused, with every reason, where the controller would not take it. */
+/**
+ * The result of `examine`. Throws Refused with every reason if the controller would not accept the
+ * bytes.
+ */
 export function verdictOn(bytes: Uint8Array, protection: Protection): Good {
   const { entries, problems, warnings } = examine(bytes, protection);
   if (problems.length > 0) throw new Refused(problems.map(codedLine).join("\n"));
   return { entries, warnings: warnings.map(codedLine) };
 }
 
-/** The places that explain the codes of these problems, as a line. */
+/** A line with the places that explain the codes of these problems. */
 export const explainedIn = (problems: readonly Problem[]): string =>
   `explained in ${[...new Set(problems.map(({ code }) => code))].map(helpOf).join(", ")}`;
 

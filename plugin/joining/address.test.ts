@@ -7,12 +7,12 @@ import { addressFor } from "./address.ts";
 const none = { server: undefined, "tls-server-name": undefined, "system-roots": false };
 const at = (server: string) => ({ server, "certificate-authority-data": authority });
 
-test("the context's own address is taken as it is", () => {
+test("uses the context's own address unchanged", () => {
   const found = { ...at("https://east.example:6443"), "tls-server-name": "kubernetes" };
   assert.deepEqual(addressFor(found, none, "east"), found);
 });
 
-test("B02: without an authority the system's roots are used if they are asked for, and only then", () => {
+test("B02: uses the system's roots without an authority only if they are requested", () => {
   const found = { server: "https://rancher.example/k8s/clusters/c-1" };
   assert.deepEqual(addressFor(found, { ...none, "system-roots": true }, "east"), {
     ...found,
@@ -28,7 +28,7 @@ test("B02: without an authority the system's roots are used if they are asked fo
   );
 });
 
-test("what is given takes its place, an address of this machine too", () => {
+test("prefers the given address, even an address of this machine", () => {
   const given = { ...none, server: "https://127.0.0.1:6443", "tls-server-name": "kubernetes" };
   assert.deepEqual(addressFor(at("https://localhost:1"), given, "kind"), {
     ...at(given.server),
@@ -48,7 +48,7 @@ const loopback = [
   "https://[::ffff:127.0.0.1]:6443",
 ];
 for (const server of loopback)
-  test(`${server} of a context leads the controller elsewhere, and is refused`, () =>
+  test(`refuses ${server} of a context, because it leads the controller to another machine`, () =>
     assert.throws(() => addressFor(at(server), none, "kind"), {
       name: Misuse.name,
       message:
@@ -61,7 +61,7 @@ for (const server of [
   "https://localhost.example.com",
   "https://10.0.0.1",
 ])
-  test(`${server} is no address of this machine`, () =>
+  test(`does not treat ${server} as an address of this machine`, () =>
     assert.equal(addressFor(at(server), none, "east").server, server));
 
 const refused: readonly (readonly [code: string, found: object, given: object])[] = [
@@ -72,7 +72,7 @@ const refused: readonly (readonly [code: string, found: object, given: object])[
   ["GPS407", {}, { "tls-server-name": "not a name" }],
 ];
 for (const [code, found, given] of refused)
-  test(`${code}: what the controller would refuse is refused at the join: ${JSON.stringify([found, given])}`, () =>
+  test(`${code}: refuses at the join what the controller would refuse: ${JSON.stringify([found, given])}`, () =>
     assert.throws(
       () => addressFor({ ...at("https://east.example"), ...found }, { ...none, ...given }, "east"),
       (error: unknown) =>

@@ -1,4 +1,6 @@
-/** Where the host's controller connects to, judged as it will judge it itself. Pure. */
+/**
+ * The address to which the host's controller connects, judged by the controller's own rules. Pure.
+ */
 import { authorityExtension } from "#contract/names.ts";
 import { parseKubeconfig } from "#kube/kubeconfig/parse.ts";
 import { problemAt } from "#kube/kubeconfig/problems.ts";
@@ -12,9 +14,10 @@ type Given = Readonly<{
 }>;
 
 /**
- * The address of the context, with what is given in its place. Throws Misuse for one that the
- * controller would refuse, and for one of this machine: kind, minikube and tunnels write such ones,
- * and from a pod of the host they lead to the pod. Given outright it is believed.
+ * The address of the context, or the given one instead. Throws Misuse for an address that the
+ * controller would refuse, and for one of this machine. kind, minikube and tunnels write local
+ * addresses, and in a pod of the host such an address leads to the pod itself. An address given by
+ * a flag is accepted.
  */
 export function addressFor(found: ServerAddress, given: Given, context: string): ServerAddress {
   const { server = found.server, "tls-server-name": name = found["tls-server-name"] } = given;
@@ -51,7 +54,7 @@ const configOf = (cluster: ServerAddress) => ({
   "current-context": "joined",
 });
 
-/** URL makes one form of each: 127.1 is 127.0.0.1 by then. */
+/** URL has normalized the address: 127.1 has become 127.0.0.1. */
 function isLoopback(server: string): boolean {
   const { hostname } = new URL(server);
   return /^(?:127\.\d+\.\d+\.\d+$|0\.0\.0\.0$|\[::1?\]$|\[::ffff:7f|(?:.*\.)?localhost\.?$)/.test(

@@ -1,4 +1,4 @@
-/** Removes from a cluster what joining it created there. */
+/** Removes everything from a cluster that a join created there. */
 import type { V1Secret } from "@kubernetes/client-node";
 import { joinedByAnnotation } from "#contract/joined.ts";
 import { fleetOwnerAnnotation } from "#contract/names.ts";
@@ -9,11 +9,11 @@ import { guardPaths, pathOf, paths, type Target } from "./rights.ts";
 import { rolesIn, targetsOf } from "./targets.ts";
 
 /**
- * Deletes the account first, so that its token opens nothing any more and no controller repairs
- * what goes next; then its rights; then the Secrets that this host's FleetSecrets have placed by
- * them, unless they are to be kept. The Roles come last, because only they show where such Secrets
- * may be, and a repeated removal needs that. It deletes only what carries `joinedBy` or this host's
- * mark. Returns what was deleted, a line each.
+ * Deletes the account first, so that its token is void and no controller repairs the objects that
+ * we delete next. Then it deletes the account's rights, and then the Secrets that this host's
+ * FleetSecrets have placed, unless the caller wants to keep them. The Roles come last, because only
+ * they show where such Secrets may be, and a repeated removal needs that. It deletes only objects
+ * that carry `joinedBy` or this host's mark. Returns a line for each deleted object.
  */
 export async function leave(
   there: Cluster,
@@ -40,12 +40,12 @@ export async function leave(
     spaces.map((where) => pathOf("roles", where)),
     made,
   );
-  // Without the account they guard nothing.
+  // Without the account, the guards have no purpose.
   await dropAll(guardPaths.toReversed(), made);
   return deleted;
 }
 
-/** Deletes what is there and ours; false where it is not. */
+/** Deletes the object if it exists and is ours, otherwise returns false. */
 export async function drop(
   there: Cluster,
   path: string,
@@ -57,7 +57,7 @@ export async function drop(
   return true;
 }
 
-/** Whether that join has made it. */
+/** Whether this join has created the object. */
 export const isMadeBy =
   (joinedBy: string) =>
   ({ metadata }: Named): boolean =>

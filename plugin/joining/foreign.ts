@@ -8,8 +8,8 @@ import { titleOf } from "./departure.ts";
 import { guardPaths, paths } from "./rights.ts";
 
 /**
- * Whether the account is there; refused where another join has made it, unless that is adopted.
- * `next`: what to do then.
+ * Whether the account exists. Throws Refused if another join has created it, unless the caller
+ * adopts it. `next`: what the user can do in that case.
  */
 export async function refuseForeign(
   there: Cluster,
@@ -27,7 +27,10 @@ export async function refuseForeign(
   return true;
 }
 
-/** What a join makes in a cluster, and what comes of it, for whoever has to delete it by hand. */
+/**
+ * The objects that a join creates in a cluster, and the Secrets that result from it, for a person
+ * who has to delete them by hand.
+ */
 export const allThatIsMade =
   `in ${namespace} serviceaccount/${joinedName} and secret/${boundName}; in every namespace ` +
   `the Secrets that role/${joinedName} names and that have the annotation ` +

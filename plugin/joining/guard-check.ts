@@ -1,4 +1,6 @@
-/** Whether what guards a joined account is in force: only the account itself can tell. */
+/**
+ * Whether the guards of a joined account are in force. Only requests as this account can show it.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import { joinedName } from "#contract/joined.ts";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -8,17 +10,20 @@ import { pluginManager as manager } from "#kube/client/ownership.ts";
 import { Refused } from "../terminal/io.ts";
 import { paths, type Target } from "./rights.ts";
 
-/** An API server takes up a policy within two seconds, and rights about as soon. */
+/** An API server applies a new policy within two seconds, and new rights about as fast. */
 const attempts = 60;
 const pauseMilliseconds = 250;
 
-/** Seconds; the least that an API server gives. What is asked for is to be refused. */
+/**
+ * Seconds; the shortest lifetime that an API server allows. The API server should refuse the
+ * request.
+ */
 const shortest = 600;
 
 /**
- * Returns once the account is refused what its guards are for: a token that is bound to nothing,
- * and a Secret that would be filled with one. Refused where that is not so within 15 s: then no
- * token of the account may be kept anywhere. `there`: as the account.
+ * Returns once the guards refuse the account both an unbound token and a Secret that Kubernetes
+ * would fill with a token. Throws Refused if they do not within 15 s. The caller must then not
+ * store a token of the account. `there`: as the account.
  */
 export async function untilGuarded(there: Cluster, targets: readonly Target[]): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
@@ -45,8 +50,8 @@ const askToken = (there: Cluster) =>
   });
 
 /**
- * Tries to make the Secret, by a dry run. Where one is there already its type cannot be changed, so
- * that is refused as well.
+ * Tries to create the Secret, by a dry run. If the Secret exists already, its type cannot be
+ * changed, so the API server refuses that as well.
  */
 const askSecret = (there: Cluster, { namespace: where, name }: Target) =>
   there.apply(
@@ -65,8 +70,8 @@ const askSecret = (there: Cluster, { namespace: where, name }: Target) =>
   );
 
 /**
- * By a policy, 422. RBAC says 403, and an API server that does not know the token yet 401: neither
- * tells anything.
+ * By a policy, 422. RBAC answers 403, and an API server that does not know the token yet answers
+ * 401. Neither answer comes from the guards.
  */
 async function isRefused(asked: Promise<unknown>): Promise<boolean> {
   try {

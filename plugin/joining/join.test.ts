@@ -80,13 +80,13 @@ function clusters(there = memory("east"), hostId = "host") {
   return { host, there, joinWith, granted };
 }
 
-test("a first join that names no Secret grants the usual ones", async () => {
+test("grants the default Secrets if a first join names none", async () => {
   const { joinWith, granted } = clusters();
   await joinWith();
   assert.deepEqual(granted(), ["kube-system/pull-secret", "kube-system/fleet-pull-secret"]);
 });
 
-test("to join again without naming Secrets takes no right away, so that a removal finds all that was placed", async () => {
+test("keeps all rights if a repeated join names no Secret, so that a removal finds every placed Secret", async () => {
   const { there, joinWith, granted } = clusters();
   await joinWith("kube-system/regcred", "web/regcred");
   const annotations = { "globalpullsecret.io/fleet-owner": "host/kube-system/pull-secret" };
@@ -98,7 +98,7 @@ test("to join again without naming Secrets takes no right away, so that a remova
   assert.deepEqual([...there.objects.keys()], [own]);
 });
 
-test("to join again grants no name that a join may not grant, whoever wrote it to the Role", async () => {
+test("grants no name in a repeated join that a join may not grant, even if someone wrote it to the Role", async () => {
   const { joinWith, granted } = clusters();
   await joinWith("web/regcred", "kube-system/global-pull-secret-joined-token");
   await joinWith();
@@ -109,7 +109,7 @@ const isToken = (path: string) => path.endsWith("/secrets/east");
 const isRole = (path: string) => path.includes("/roles/");
 const refused = "east: PATCH \\S+: 403 Refused; ";
 
-test("a join again that fails after it has changed rights says so, and how to have the former", async () => {
+test("reports changed rights if a repeated join fails after it, and how to restore the former ones", async () => {
   const { host, joinWith, granted } = clusters();
   await joinWith("kube-system/pull-secret", "web/a");
   host.forbids = isToken;
@@ -123,7 +123,7 @@ test("a join again that fails after it has changed rights says so, and how to ha
   assert.deepEqual(granted(), ["web/regcred"]);
 });
 
-test("where a join again cannot read what was granted it names none", async () => {
+test("names no Secret if a repeated join cannot read the granted ones", async () => {
   const { host, there, joinWith } = clusters();
   await joinWith("web/a");
   host.forbids = isToken;
@@ -135,7 +135,7 @@ test("where a join again cannot read what was granted it names none", async () =
   });
 });
 
-test("a join again that fails and has changed no right says that it grants what it did", async () => {
+test("reports unchanged rights if a repeated join fails before it changes any", async () => {
   const { host, there, joinWith } = clusters();
   await joinWith("web/a");
   const message = new RegExp(`^${refused}its rights there are for the same Secrets as before$`);
@@ -146,7 +146,7 @@ test("a join again that fails and has changed no right says that it grants what 
   await assert.rejects(joinWith("web/regcred"), { message });
 });
 
-test("a join again that is refused before anything is written there says that nothing is changed", async () => {
+test("reports that nothing is changed if a repeated join is refused before its first write there", async () => {
   const { there, joinWith } = clusters();
   await joinWith("web/a");
   there.forbids = () => true;
@@ -154,7 +154,7 @@ test("a join again that is refused before anything is written there says that no
   await assert.rejects(joinWith("web/regcred"), { message });
 });
 
-test("a cluster that a lost host has joined is refused, and taken over with its rights by --adopt", async () => {
+test("refuses a cluster that a lost host has joined, and takes it over with its rights by --adopt", async () => {
   const lost = clusters();
   await lost.joinWith("web/regcred");
   const { joinWith, granted } = clusters(lost.there, "rebuilt");

@@ -1,4 +1,7 @@
-/** Joins a cluster: an account there, its token here. Either all of it stands, or it is told. */
+/**
+ * Joins a cluster: creates an account there, and stores its token here. If a part fails, the join
+ * reports what is left.
+ */
 import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { clusterManager, clustersNamespace } from "#contract/joined.ts";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -24,24 +27,24 @@ import { undo, type Pair } from "./undo.ts";
 
 type Asked = Readonly<{
   name: string;
-  /** The kubeconfig's context that leads there, and what was given beside it. */
+  /** The kubeconfig's context of the cluster, and the flags that were given with it. */
   flags: JoinFlags;
   place: ServerAddress;
-  /** None: those of the earlier join, or the usual ones. */
+  /** If empty: those of the earlier join, or the default ones. */
   targets: readonly Target[];
-  /** Takes over what another host's join has made there. */
+  /** Takes over the objects of another host's join. */
   adopts: boolean;
-  /** That cluster, as whoever has this token. */
+  /** This cluster, with this token as the credential. */
   as: (token: string) => Promise<Cluster>;
 }>;
 
 const how = { manager, force: true } as const;
 
 /**
- * Joins it, or joins it again: rights and token are renewed then. What a join that fails has made
- * is taken away, unless it was there before; what cannot be is told, and so are rights that it has
- * changed. The ClusterProfile is written first: a join that is killed anywhere is found by it, and
- * either removed or joined again. Returns when the token ends.
+ * Joins the cluster. If it is joined already, this renews rights and token. If the join fails, it
+ * deletes the objects that it created, and keeps those that existed before. It reports objects that
+ * it cannot delete, and rights that it has changed. The ClusterProfile is written first, so that an
+ * interrupted join stays listed. You can then remove it or join again. Returns when the token ends.
  */
 export async function join(pair: Pair, asked: Asked): Promise<Date> {
   const { host, there } = pair;
@@ -57,10 +60,11 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
   );
   const named = asked.targets.length > 0;
   const earlier = () => grantedTargets(there, asked.adopts ? () => true : isMadeBy(joinedBy));
-  // Where this join names its own, the earlier ones are asked for only to be told.
+  // If this join names its own Secrets, the earlier ones are read only for the report.
   const former = known || before ? await (named ? earlier().catch(noneRead) : earlier()) : [];
   const targets = named ? asked.targets : former.length > 0 ? former : usual;
-  // The host is written first: a caller without that right then changes nothing in the cluster.
+  // We write to the host first, so that a caller without the right to do so changes nothing in the
+  // cluster.
   const wanted = profileOf(name, id, flags);
   const { metadata } = await host.apply<ClusterProfile>(profilePath(name), wanted, how);
   const uid = metadata.uid ?? "";
@@ -89,7 +93,7 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
   }
 }
 
-/** One object of a join, in the cluster that is joined. */
+/** One object of a join, in the joined cluster. */
 async function place(there: Cluster, { path, body }: Made): Promise<void> {
   try {
     await there.apply(path, body, how);
@@ -103,7 +107,10 @@ async function place(there: Cluster, { path, body }: Made): Promise<void> {
   }
 }
 
-/** Whether it is joined already; refused where that name or that cluster is another's. */
+/**
+ * Whether the cluster is joined already. Throws Refused if the name or the cluster belongs to
+ * another join.
+ */
 async function refuseAnother(host: Cluster, name: string, id: string): Promise<boolean> {
   if ((await host.get<Named>(`/api/v1/namespaces/${clustersNamespace}`)) === undefined)
     throw new Refused(
@@ -124,7 +131,7 @@ async function refuseAnother(host: Cluster, name: string, id: string): Promise<b
   return there !== undefined;
 }
 
-/** No Secrets, where the API server does not say which they are. */
+/** No Secrets if the API server does not list them. */
 function noneRead(error: unknown): readonly Target[] {
   if (error instanceof ApiError) return [];
   throw error;

@@ -14,13 +14,13 @@ const rules = (path: string, ...targets: readonly string[]): Rule[] => {
   );
 };
 
-test("every rule names its objects: none is for all Secrets of a namespace", () => {
+test("names the objects in every rule, so that none applies to all Secrets of a namespace", () => {
   for (const targets of [[], ["kube-system/pull-secret"], ["a/x", "a/y", "b/z"]])
     for (const { resources, resourceNames = [] } of rules("role", ...targets))
       assert.ok(resourceNames.length > 0, JSON.stringify([targets, resources]));
 });
 
-test("Secrets of each namespace are named there alone", () => {
+test("names the Secrets of a namespace only in that namespace's Role", () => {
   const found = rules("/namespaces/a/roles/", "a/x", "a/y", "b/z");
   assert.deepEqual(
     found.map(({ resources, resourceNames }) => [resources, resourceNames]),
@@ -28,7 +28,7 @@ test("Secrets of each namespace are named there alone", () => {
   );
 });
 
-test("a token is renewed for the joined account alone", () => {
+test("allows renewing a token only for the joined account", () => {
   const found = rules("/namespaces/kube-system/roles/", "a/x");
   assert.deepEqual(
     found.map(({ resources, resourceNames, verbs }) => [resources, resourceNames, verbs]),
@@ -36,7 +36,7 @@ test("a token is renewed for the joined account alone", () => {
   );
 });
 
-test("all that is made says who joined the cluster", () => {
+test("marks every created object with the host that joined the cluster", () => {
   for (const { body } of rightsOf([], "id/east"))
     assert.ok(JSON.stringify(body).includes('"globalpullsecret.io/joined-by":"id/east"'));
 });

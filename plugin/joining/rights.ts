@@ -1,4 +1,7 @@
-/** What a joined cluster gets: an account with the rights that a FleetSecret needs there. Pure. */
+/**
+ * The objects for a joined cluster: an account with the rights that a FleetSecret needs there.
+ * Pure.
+ */
 import {
   joinedGuards,
   objectsOf,
@@ -18,8 +21,8 @@ const group = `/apis/${rbac}/v1`;
 const core = "/api/v1";
 
 /**
- * What holds the account to its task where RBAC cannot; made first, so that it is in force before
- * anybody has a token.
+ * Policies that restrict the account where RBAC cannot. They are created first, so that they are in
+ * force before a token exists.
  */
 export const guardsOf = (joinedBy: string): readonly Made[] =>
   joinedGuards.flatMap((one) =>
@@ -29,7 +32,9 @@ export const guardsOf = (joinedBy: string): readonly Made[] =>
 /** API paths of the guards. */
 export const guardPaths: readonly string[] = guardsOf("").map(({ path }) => path);
 
-/** The objects in the order in which they are made; `joinedBy` says who joined the cluster. */
+/**
+ * The objects in the order of their creation. `joinedBy` names the host that joined the cluster.
+ */
 export function rightsOf(targets: readonly Target[], joinedBy: string): readonly Made[] {
   const spaces = [...new Set([namespace, ...targets.map((one) => one.namespace)])];
   const its = (apiVersion: string, kind: string, name: string, where?: string) => ({
@@ -67,15 +72,15 @@ export const pathOf = (resource: "roles" | "rolebindings", where: string): strin
 
 export const paths = {
   account: `${core}/namespaces/${namespace}/serviceaccounts/${joinedName}`,
-  /** Without it the token is void. */
+  /** The token is void once this Secret is deleted. */
   bound: `${core}/namespaces/${namespace}/secrets/${boundName}`,
   clusterRole: `${group}/clusterroles/${joinedName}`,
   clusterBinding: `${group}/clusterrolebindings/${joinedName}`,
 } as const;
 
 /**
- * Whether that cluster's nodes have it, by its GlobalPullSecret, in which no content is; and
- * whether what guards the account is still there.
+ * To read the cluster's GlobalPullSecret, which shows whether the nodes have the Secret but
+ * contains no credential, and to check that the account's guards still exist.
  */
 const rules = [
   {
@@ -107,7 +112,7 @@ function rulesIn(where: string, targets: readonly Target[]): readonly object[] {
     resourceNames: [joinedName],
     verbs: ["create"],
   };
-  // A rule without names would be one for all of them.
+  // A rule without names would apply to all of them.
   return [...(names.length === 0 ? [] : [secrets]), ...(where === namespace ? [renewal] : [])];
 }
 

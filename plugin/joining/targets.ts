@@ -1,4 +1,4 @@
-/** Which Secrets the account of a joined cluster may write there. */
+/** The Secrets that the account may write in a joined cluster. */
 import type { V1Role, V1RoleList } from "@kubernetes/client-node";
 import { joinedName } from "#contract/joined.ts";
 import { namespace } from "#contract/names.ts";
@@ -7,7 +7,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { type Named, target } from "../clusters/names.ts";
 import type { Target } from "./rights.ts";
 
-/** What FleetSecrets place by the walk-through, and for a cluster's own installation. */
+/** The Secrets of the walk-through, and the one for a cluster's own installation. */
 export const usual: readonly Target[] = ["pull-secret", "fleet-pull-secret"].map((name) => ({
   namespace,
   name,
@@ -16,19 +16,20 @@ export const usual: readonly Target[] = ["pull-secret", "fleet-pull-secret"].map
 const roles = "/apis/rbac.authorization.k8s.io/v1/roles";
 
 /**
- * What an earlier join has granted. To join again keeps them all: the Roles alone say where Secrets
- * were placed, for a removal.
+ * The Secrets that an earlier join has granted. A repeated join keeps all of them, because only the
+ * Roles show a removal where Secrets were placed.
  */
 export async function grantedTargets(
   there: Cluster,
   made: (one: Named) => boolean,
 ): Promise<readonly Target[]> {
   const named = (await rolesIn(there, made)).flatMap(targetsOf);
-  // Others may have written to the Role, and what no join grants is not granted by the next.
+  // Another client may have changed the Role. The next join does not grant anything that a join
+  // would not grant.
   return named.filter((one) => !(target(`${one.namespace}/${one.name}`) instanceof Wrong));
 }
 
-/** Our Roles in whatever namespaces: they say where Secrets may have been placed. */
+/** Our Roles in all namespaces. They show where Secrets may have been placed. */
 export async function rolesIn(
   there: Cluster,
   made: (one: Named) => boolean,

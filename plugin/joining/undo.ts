@@ -9,19 +9,22 @@ export type Pair = Readonly<{ host: Cluster; there: Cluster }>;
 type Begun = Readonly<{
   name: string;
   joinedBy: string;
-  /** Paths of what was written there, in their order. */
+  /** The paths of the written objects, in the order of writing. */
   made: readonly string[];
-  /** The Secrets that its rights are for. */
+  /** The Secrets that the account's rights cover. */
   targets: readonly Target[];
-  /** Those of the join whose account was there, none where they are unknown; else undefined. */
+  /**
+   * The Secrets of the earlier join if its account existed, or none if they are unknown. Undefined
+   * if there was no account.
+   */
   former: readonly Target[] | undefined;
   /** It was joined before. */
   here: boolean;
 }>;
 
 /**
- * Removes what this join has made, and returns a sentence about what is left. An account that was
- * there before stays, with everything that belongs to it and what this join has written over it.
+ * Removes the objects that this join has created, and returns a sentence about what is left. If the
+ * account existed before, the account and all of its objects stay, as this join has changed them.
  */
 export async function undo({ host, there }: Pair, begun: Begun): Promise<string> {
   const { name, joinedBy, made, former, here } = begun;
@@ -33,7 +36,7 @@ export async function undo({ host, there }: Pair, begun: Begun): Promise<string>
   try {
     const path = profilePath(name);
     const profile = here ? undefined : await host.get<Named>(path);
-    // Its Secret goes with it.
+    // Its Secret is deleted with it.
     if (profile !== undefined) await host.remove(path, profile.metadata?.uid ?? "");
   } catch {
     left.push(`clusterprofile/${name} here: delete it`);
@@ -44,12 +47,12 @@ export async function undo({ host, there }: Pair, begun: Begun): Promise<string>
   return made.length === 0 ? "nothing is changed" : "nothing of it stands";
 }
 
-/** Whether the account may write what it could before; if not, how it may again. */
+/** Whether the account still has the rights that it had before, and if not, how to restore them. */
 function standing({ made, targets }: Begun, former: readonly Target[]): string {
   if (made.length === 0) return "nothing is changed there";
   const titles = (all: readonly Target[]) =>
     all.map(({ namespace, name }) => `${namespace}/${name}`).toSorted();
-  // The Roles alone say for which Secrets they are.
+  // Only the Roles show for which Secrets they are.
   const same = `${titles(former)}` === `${titles(targets)}`;
   if (same || !made.some((path) => path.includes("/roles/")))
     return "its rights there are for the same Secrets as before";

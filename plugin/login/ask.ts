@@ -6,7 +6,7 @@ export type RegistryAnswer = Readonly<{
   status: number;
   /** WWW-Authenticate; empty where there is none. */
   challenge: string;
-  /** The beginning of the body, as long as `longest`. */
+  /** The first `longest` bytes of the body. */
   body: string;
 }>;
 
@@ -18,8 +18,8 @@ type Question = Readonly<{
 }>;
 
 /**
- * Maximum number of redirects followed. A registry may add a slash to the path, or lead to its
- * version of the API; a loop would not end.
+ * Maximum number of redirects followed. A registry may redirect to a path with a slash at its end,
+ * or to its version of the API. Without a limit, a loop would not end.
  */
 const mostRedirects = 5;
 
@@ -27,8 +27,8 @@ const mostRedirects = 5;
 const longest = 256 * 1024;
 
 /**
- * Follows redirects of the same origin. Another origin gets no request, because the pull secret
- * does not name it, and its answer would not be the registry's. Rejects with Unreachable.
+ * Follows redirects of the same origin. Sends no request to another origin, because the pull secret
+ * does not name it, and it would not answer for the registry. Rejects with Unreachable.
  */
 export async function ask({ url, authorization, signal }: Question): Promise<RegistryAnswer> {
   const headers = authorization === undefined ? {} : { authorization };
@@ -54,7 +54,7 @@ export async function ask({ url, authorization, signal }: Question): Promise<Reg
   }
 }
 
-/** Parses a URL; undefined for a text that is none. Node 20 has no URL.parse. */
+/** Parses a URL; undefined if the text is not a URL. Node 20 has no URL.parse. */
 export function urlOf(text: string, base?: URL): URL | undefined {
   return URL.canParse(text, base?.href) ? new URL(text, base) : undefined;
 }

@@ -39,7 +39,7 @@ for (const [header, read] of cases)
     );
   });
 
-test("a header as long as HTTP allows is read to its end, whatever is begun in it and never ended", () => {
+test("reads the longest header that HTTP allows to its end, even with unfinished parts", () => {
   // 16 KiB. A pattern that goes back over what it has tried would not be done in years.
   const found = ['"', "\\", "a=", 'a="', "a ", ",=", 'a="\\'].map((piece) => [
     piece,

@@ -1,11 +1,11 @@
-/** What a registry asks for: the challenges of a `WWW-Authenticate` header (RFC 9110, 11.6.1). */
+/** Reads the challenges in a registry's `WWW-Authenticate` header (RFC 9110, 11.6.1). */
 
 export type Challenge = Readonly<{ scheme: string; parameters: ReadonlyMap<string, string> }>;
 
 /** `name`, `name=value` or `name="value"`; a name without a value begins a challenge. */
 const part = /([\w!#$%&'*+.^`|~-]+)(?:[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+)))?/g;
 
-/** Schemes and names of parameters in small letters; what cannot be read is left out. */
+/** Schemes and names of parameters are in lower case. We leave out parts that cannot be parsed. */
 export function challengesIn(header: string): readonly Challenge[] {
   const found: { scheme: string; parameters: Map<string, string> }[] = [];
   for (const [, name = "", quoted, plain] of header.matchAll(part)) {

@@ -12,7 +12,7 @@ const hosts: readonly (readonly [key: string, host: string | undefined])[] = [
   ["*.example.com", undefined],
 ];
 for (const [key, host] of hosts)
-  test(`of ${key} ${host ?? "nobody"} is asked`, () => assert.equal(hostToAsk(key), host));
+  test(`asks ${host ?? "no host"} about ${key}`, () => assert.equal(hostToAsk(key), host));
 
 const ways: readonly (readonly [host: string, schemes: string])[] = [
   ["quay.io", "https"],

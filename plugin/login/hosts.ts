@@ -1,9 +1,9 @@
-/** Where a registry of a pull secret answers. Pure. */
+/** The address at which a registry of a pull secret answers. Pure. */
 import { dockerHubRegistry, hasWildcard, hostOf, identity } from "#pullsecret/registry/registry.ts";
 import { splitPort } from "#pullsecret/registry/url.ts";
 import { Wrong } from "#contract/values.ts";
 
-/** The names that images and pull secrets have for Docker Hub. */
+/** The names that images and pull secrets use for Docker Hub. */
 const dockerHub: ReadonlySet<string> = new Set(["docker.io", "index.docker.io"]);
 
 /** The host of a key, as HOST or HOST:PORT; undefined for a key that does not name exactly one. */
@@ -20,15 +20,15 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Plain HTTP is for this machine, as Docker has it, and for hosts of which a person has said so;
- * there it is tried where no TLS is spoken.
+ * The schemes to try, in this order. As in Docker, this machine may use plain HTTP if it does not
+ * speak TLS. A host that the user has named (`--plain-http`) uses only plain HTTP.
  */
 export function schemesOf(host: string, plain: ReadonlySet<string>): readonly ("https" | "http")[] {
   if (plain.has(host)) return ["http"];
   return isLoopback(host) ? ["https", "http"] : ["https"];
 }
 
-/** Reads a host of `--plain-http`, in the form of pull secrets' keys. */
+/** Reads a host of `--plain-http`, which has the form of a pull secret's key. */
 export function hostAndPort(text: string): string | Wrong {
   return hostToAsk(text) === text ? text : new Wrong("is not HOST or HOST:PORT of a registry");
 }

@@ -1,4 +1,7 @@
-/** Whether a registry takes a credential, asked as `docker login` asks: `/v2/`, then a token. */
+/**
+ * Checks whether a registry accepts a credential, in the same way as `docker login`: first `/v2/`,
+ * then a token.
+ */
 import type { Credential } from "#pullsecret/document/auth.ts";
 import { isObject } from "#pullsecret/json/json.ts";
 import { ask, urlOf, type RegistryAnswer } from "./ask.ts";
@@ -7,8 +10,8 @@ import { hostToAsk, isLoopback, schemesOf } from "./hosts.ts";
 import { Unreachable } from "./unreachable.ts";
 
 /**
- * The outcome for one key, as `-o json` prints it: a stable shape. `notAsked`: the key does not
- * name exactly one host.
+ * The result for one key, as `-o json` prints it: a stable shape. `notAsked`: the key does not name
+ * exactly one host.
  */
 export type LoginOutcome = Readonly<{
   answer: "accepts" | "refuses" | "unreachable" | "notAsked";
@@ -24,10 +27,10 @@ export type Asking = Readonly<{
 
 type AskedLogin = Readonly<{ registry: string; credential: Credential }>;
 
-/** Registries that are asked at a time. More could meet a proxy's limit. */
+/** Maximum number of registries to ask at once. More could meet a proxy's limit. */
 const together = 8;
 
-/** Asks about every entry; the outcomes are in the entries' order. */
+/** Asks about every entry. The results are in the order of the entries. */
 export async function logInToAll(
   logins: readonly AskedLogin[],
   asking: Asking,
@@ -42,8 +45,8 @@ export async function logInToAll(
 }
 
 /**
- * Asks about one entry, and never rejects. The outcome repeats no word of the credential, nor of an
- * answer to it.
+ * Asks about one entry, and never rejects. The result quotes neither the credential nor any text of
+ * an answer.
  */
 async function logIn({ registry, credential }: AskedLogin, asking: Asking): Promise<LoginOutcome> {
   const host = hostToAsk(registry);
@@ -96,7 +99,7 @@ async function byToken(one: Handshake, challenge: Challenge): Promise<LoginOutco
 
 /**
  * The token service's URL, from the challenge's realm, service and scope. The credential is sent to
- * another host over TLS alone, unless the registry itself is asked over plain HTTP.
+ * another host only over TLS, unless the registry itself uses plain HTTP.
  */
 function tokenService({ root, plainHttp }: Handshake, { parameters }: Challenge): URL {
   const url = urlOf(parameters.get("realm") ?? "");
@@ -124,7 +127,7 @@ function tokenService({ root, plainHttp }: Handshake, { parameters }: Challenge)
 function tokenIn(body: string): string {
   const found = read(body);
   const token = found["token"] ?? found["access_token"];
-  // The characters of RFC 6750, and a colon. Others could make an invalid header.
+  // The characters of RFC 6750, plus the colon. Others could make an invalid header.
   if (typeof token === "string" && /^[\w.~+/=:-]+$/.test(token)) return token;
   throw new Unreachable("its token service gives no token");
 }
@@ -138,7 +141,7 @@ function read(body: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** The meaning of an answer's status. A registry that was asked too often (429) has not judged. */
+/** The meaning of an answer's status. A 429 (too many requests) is not a verdict. */
 function told({ status }: RegistryAnswer, what: string): LoginOutcome {
   if (status === 200) return { answer: "accepts", why: "" };
   if (status === 401 || status === 403)

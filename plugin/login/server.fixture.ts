@@ -1,4 +1,4 @@
-/** For tests: an HTTP server of this machine that answers as it is told. */
+/** For tests: a local HTTP server with the given answers. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -8,7 +8,7 @@ export type ReceivedRequest = Readonly<{ url: string; authorization: string }>;
 export type ServedRegistry = Readonly<{ host: string; asked: readonly ReceivedRequest[] }> &
   AsyncDisposable;
 
-/** `host` is HOST:PORT; `asked` grows. */
+/** `host` is HOST:PORT. `asked` collects the requests. */
 export async function serve(
   answer: (asked: ReceivedRequest, response: ServerResponse, host: string) => void,
 ): Promise<ServedRegistry> {

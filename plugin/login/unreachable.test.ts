@@ -18,7 +18,7 @@ const cases: readonly (readonly [code: string, why: RegExp])[] = [
   ["", /^gives no answer that is HTTP \(unknown error\)$/],
 ];
 for (const [code, why] of cases)
-  test(`${code || "an error without a code"} has its reason, without the error's own words`, () => {
+  test(`gives a reason for ${code || "an error without a code"} without the error's own words`, () => {
     const cause = Object.assign(new Error("s3cret"), { code });
     const reason = reasonOf(new TypeError("fetch failed: s3cret", { cause }));
     assert.match(reason.message, why);

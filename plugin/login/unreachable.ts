@@ -1,8 +1,8 @@
-/** Why a registry gives no answer that means anything, in words that quote nothing it said. */
+/** Why a registry gives no usable answer. The text quotes nothing of the answer. */
 
 export class Unreachable extends Error {
   override readonly name = "Unreachable";
-  /** True when the host answers, but does not speak TLS. */
+  /** True if the host answers, but does not speak TLS. */
   readonly withoutTls: boolean;
   constructor(why: string, withoutTls = false) {
     super(why);
@@ -23,7 +23,8 @@ const connections: Readonly<Record<string, string>> = {
 };
 
 /**
- * The reason by the code of the error below fetch. The error's own words may quote what was sent.
+ * The reason, by the code of the error that caused fetch to fail. The error's own words may quote
+ * what was sent.
  */
 export function reasonOf(error: unknown): Unreachable {
   if (error instanceof Error && error.name === "TimeoutError")

@@ -174,7 +174,7 @@ for (const [what, secret, state, shown] of [
     if (shown !== undefined) assert.match(notes.join("\n"), shown);
   });
 
-test("says that Secrets were not read when there is no right to get them", async () => {
+test("reports that Secrets were not read if the caller may not get them", async () => {
   const fake = cluster(pod({ secrets: ["a"], waiting: refusedPull }));
   fake.refusals.set(`${shop}/secrets/a`, 403);
   const { imagePullSecrets, notes, images } = await told(fake);
@@ -183,7 +183,7 @@ test("says that Secrets were not read when there is no right to get them", async
   assert.match(images[0]?.fix.join("\n") ?? "", /check secret\/a, which you may not read/);
 });
 
-test("takes the ServiceAccount's Secrets for a manifest, but not for a pod that was made before", async () => {
+test("uses the ServiceAccount's Secrets for a manifest, but not for an existing pod", async () => {
   const fake = cluster(pod());
   const account = { metadata: { name: "default" }, imagePullSecrets: [{ name: "a" }] };
   fake.objects.set(`${shop}/serviceaccounts/default`, account);
@@ -230,7 +230,7 @@ test("explains the failing pod of a workload", async () => {
   assert.deepEqual([object, one, images[0]?.error?.message], ["deployment/web", "web-1", denied]);
 });
 
-test("suggests a credential when nothing serves the image and the registry refused", async () => {
+test("suggests a credential if no entry serves the image and the registry refused", async () => {
   const { images } = await told(cluster(pod({ waiting: refusedPull }), []));
   assert.match(images[0]?.fix[0] ?? "", /pull-secret add quay\.io -u USER --password-stdin/);
 });
@@ -249,7 +249,7 @@ for (const [message, fix] of [
     assert.match(images[0]?.fix.join("\n") ?? "", fix);
   });
 
-test("leaves others' credentials out when the scope does not serve the ServiceAccount", async () => {
+test("leaves out credentials of sources other than the original if the scope does not serve the ServiceAccount", async () => {
   const fake = cluster(pod());
   const delivery = {
     mode: "CredentialProvider",
@@ -268,13 +268,13 @@ test("leaves others' credentials out when the scope does not serve the ServiceAc
   assert.match(notes.join("\n"), /not annotated globalpullsecret\.io\/use/);
 });
 
-test("names an object that is not there, and what else may be meant", async () => {
+test("names a missing object, and what else the user may mean", async () => {
   const { code, err } = await call(["explain", "pod/none", "-n", "a"], { cluster: cluster() });
   assert.equal(code, 1);
   assert.match(err, /^pod\/none: not found in namespace a; give -n, or docker\.io\/pod\/none if /);
 });
 
-test("works without a GlobalPullSecret, and passes other refusals on", async () => {
+test("works without a GlobalPullSecret, and passes on other refusals", async () => {
   const fake = cluster(pod());
   fake.objects.delete(globalPullSecretPath);
   const { notes } = await told(fake);

@@ -1,4 +1,4 @@
-/** Why a pod's images are pulled, or are not: its facts as an answer, and that as lines. Pure. */
+/** Why a pod's images can or cannot be pulled: the answer, and its lines for people. Pure. */
 import { sourceIds, useAnnotation } from "#contract/names.ts";
 import { repositoryOf } from "#pullsecret/registry/image.ts";
 import { redactTokens } from "#pullsecret/problems/token.ts";
@@ -13,7 +13,9 @@ import { adviceOnPull, kindOf, pullError, type PullError } from "./trouble.ts";
 type ImageAnswer = Readonly<{
   container: string;
   image: string;
-  /** As the kubelet tries them. Empty: the image is pulled without a credential. */
+  /**
+   * In the order in which the kubelet tries them. Empty: the image is pulled without a credential.
+   */
   tries: readonly Try[];
   error?: PullError;
   fix: readonly string[];
@@ -31,7 +33,7 @@ export type PodAnswer = Readonly<{
     secrets: readonly PullSecretState[];
   }>;
   images: readonly ImageAnswer[];
-  /** What holds for all images. */
+  /** Facts about all images. */
   notes: readonly string[];
 }>;
 
@@ -58,7 +60,7 @@ export function explainPod(facts: PodFacts): PodAnswer {
   };
 }
 
-/** Without what the Secret holds. */
+/** Without the content of the Secret. */
 const stateOf = ({ name, state, why }: PullSecretState): PullSecretState =>
   why === undefined ? { name, state } : { name, state, why };
 
@@ -72,7 +74,7 @@ function imageOf(
   const ofNode = (repository && global && explainObject(global, image)?.tries) || [];
   const serves = servesPod(facts);
   const ofSecrets = repository === undefined ? [] : secretTries(secrets, repository);
-  // Those of the original come first, so the others leave no gap in the numbers.
+  // The original's entries come first, so leaving out the others leaves no gap in the numbers.
   const served = ofNode.filter(({ source }) => serves || source === sourceIds.original);
   const tries: Try[] = [
     ...ofSecrets,
@@ -99,7 +101,10 @@ function imageOf(
   return { container: container.name, image, tries, ...(error ? { error } : {}), fix };
 }
 
-/** With scope Annotated, credentials of others than the original are for some ServiceAccounts. */
+/**
+ * With scope Annotated, only the annotated ServiceAccounts get credentials that are not the
+ * original's.
+ */
 function servesPod({ global, account }: PodFacts): boolean {
   if (global === undefined || !isScoped(global) || typeof account === "string") return true;
   return account.metadata?.annotations?.[useAnnotation] !== undefined;
@@ -157,7 +162,7 @@ const words: Readonly<Record<PullSecretState["state"], string>> = {
   notRead: " (not read)",
 };
 
-/** `ages` turns a time into how long ago it was. */
+/** `ages` turns a time into its age. */
 export function podLines(answer: PodAnswer, paint: Paint, ages: (at: string) => string): string[] {
   const { object, namespace, pod, node, serviceAccount, imagePullSecrets, images, notes } = answer;
   const { declaredBy, secrets } = imagePullSecrets;

@@ -1,4 +1,7 @@
-/** What the cluster says of an object's pods and their credentials; nothing is changed. */
+/**
+ * Reads from the cluster what it records about an object's pods and their credentials. It changes
+ * nothing.
+ */
 import type { V1Pod, V1PodSpec, V1Secret, V1ServiceAccount } from "@kubernetes/client-node";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -14,18 +17,18 @@ export type PodFacts = Readonly<{
   object: string;
   namespace: string;
   spec: V1PodSpec;
-  /** The pod that is looked at; undefined where the object has none yet. */
+  /** The pod to explain; undefined if the object has no pod yet. */
   pod: V1Pod | undefined;
   events: readonly PullEvent[];
   account: V1ServiceAccount | "missing" | "notRead";
-  /** Where the imagePullSecrets are declared. */
+  /** The place that declares the imagePullSecrets. */
   declaredBy: "pod" | "serviceAccount" | "nobody";
   secrets: readonly ReadSecret[];
-  /** Undefined where it is not installed, or may not be read. */
+  /** Undefined if the product is not installed or the caller may not read the object. */
   global: GlobalPullSecret | undefined;
 }>;
 
-/** What may not be read is undefined; everything else that fails rejects. */
+/** A part that the caller may not read is undefined. Any other failure rejects. */
 async function allowed<T>(read: Promise<T>): Promise<T | "notRead"> {
   try {
     return await read;
@@ -35,7 +38,7 @@ async function allowed<T>(read: Promise<T>): Promise<T | "notRead"> {
   }
 }
 
-/** `owner` is an object of the cluster, or a manifest's that need not be there yet. */
+/** `owner` is an object of the cluster, or an object of a manifest, which may not exist yet. */
 export async function gatherPod(
   cluster: Cluster,
   owner: PodOwner,
@@ -52,7 +55,7 @@ export async function gatherPod(
   ]);
   const account = found ?? "missing";
   const own = names(spec.imagePullSecrets);
-  // Admission copies them into the pod, once, as it is created (plugin ServiceAccount).
+  // Admission copies them into the pod once, when the pod is created (plugin ServiceAccount).
   const lent =
     own.length > 0 || pod !== undefined || typeof account === "string"
       ? []
@@ -72,13 +75,13 @@ export async function gatherPod(
 const names = (refs: readonly { name?: string }[] = []): string[] =>
   refs.flatMap(({ name }) => (name === undefined || name === "" ? [] : [name]));
 
-/** The pod itself; of a workload one whose pull fails, or its first. */
+/** The pod itself. For a workload: a pod whose pull fails, or else the first pod. */
 async function podOf(
   cluster: Cluster,
   owner: PodOwner,
   namespace: string,
 ): Promise<V1Pod | undefined> {
-  // A manifest has no uid: it is explained as it would be created.
+  // An object of a manifest has no uid. We explain it as it would be created.
   if (owner.metadata?.uid === undefined) return undefined;
   if (owner.kind === "Pod") return owner as V1Pod;
   const selector = owner.spec?.selector;

@@ -1,8 +1,8 @@
 /**
  * A pod's imagePullSecrets as the kubelet uses them (MakeDockerKeyring of its package
- * credentialprovider/secrets, UnionDockerKeyring): all Secrets together are one keyring, which is
- * asked before the node's config.json, and that before credential providers. What each has for the
- * image is tried, one after the other, until a pull succeeds. Pure.
+ * credentialprovider/secrets, UnionDockerKeyring). All Secrets together are one keyring. The
+ * kubelet searches this keyring first, then the node's config.json, then the credential providers.
+ * It tries the credentials for the image one after the other, until a pull succeeds. Pure.
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -13,8 +13,8 @@ import { formatProblem, problem } from "#pullsecret/problems/problems.ts";
 import { shownUser } from "#pullsecret/problems/token.ts";
 
 /**
- * `missing` and `ignored`: the kubelet goes on without it. `broken`: it pulls no image of the pod.
- * `notRead`: the caller has no right to get it.
+ * `missing` and `ignored`: the kubelet goes on without the Secret. `broken`: the kubelet pulls no
+ * image of the pod. `notRead`: the caller has no right to get the Secret.
  */
 type SecretState = "read" | "missing" | "ignored" | "broken" | "notRead";
 
@@ -22,7 +22,7 @@ export type PullSecretState = Readonly<{ name: string; state: SecretState; why?:
 
 export type ReadSecret = PullSecretState & Readonly<{ entries: readonly KubeletEntry[] }>;
 
-/** How the kubelet reads one Secret; undefined stands for one that is not there. */
+/** How the kubelet reads one Secret. Undefined stands for a missing Secret. */
 export function readSecret(name: string, secret: V1Secret | undefined): ReadSecret {
   const none = { name, entries: [] };
   if (secret === undefined) return { ...none, state: "missing" };
@@ -38,23 +38,23 @@ export function readSecret(name: string, secret: V1Secret | undefined): ReadSecr
   return { ...none, state: "broken", why };
 }
 
-/** Types of Secrets that the kubelet reads, and the key that each has. */
+/** The types of Secrets that the kubelet reads, and the key of each type. */
 const documents = [
   ["kubernetes.io/dockerconfigjson", ".dockerconfigjson"],
   ["kubernetes.io/dockercfg", ".dockercfg"],
 ] as const;
 
 /**
- * A credential that the kubelet tries, without it: which registry, and who supplied it. `order`:
- * its place; the kubelet draws the order among those of the same number for each pull.
+ * A credential that the kubelet tries: its registry and its source, without the credential itself.
+ * `order`: its place. The kubelet tries those of the same number in a random order for each pull.
  */
 export type Try = Readonly<{ from: string; registry: string; supplier: string; order: number }>;
 
 /**
  * The Secrets' entries for a repository, in the kubelet's order: the longest path first, from any
- * of the Secrets. For one registry the Secrets count in the order in which the pod names them. The
- * kubelet draws only among the spellings of a registry in one Secret, because it reads each Secret
- * into a map.
+ * of the Secrets. For one registry, the order of the Secrets is the order in which the pod names
+ * them. The order is random only among the spellings of a registry in one Secret, because the
+ * kubelet reads each Secret into a map.
  */
 export function secretTries(secrets: readonly ReadSecret[], repository: string): Try[] {
   const all = secrets.flatMap(({ name, entries }, place) =>

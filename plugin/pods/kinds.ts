@@ -1,4 +1,4 @@
-/** What runs pods, as people name it: `deploy/web`, `pod/web-0`, or a manifest. */
+/** Pods and workloads as people name them: `deploy/web`, `pod/web-0`, or a manifest. */
 import type { V1LabelSelector, V1ObjectMeta, V1PodSpec } from "@kubernetes/client-node";
 import { Wrong } from "#contract/values.ts";
 
@@ -17,7 +17,7 @@ const kinds: readonly Kind[] = [
 /** An object of the cluster, as a command line names it. */
 export type NamedObject = Readonly<{ kind: Kind; name: string }>;
 
-/** Any object that has pods, or is one: the members that count here. */
+/** A pod or an object that has pods: the members that we read. */
 export type PodOwner = Readonly<{
   kind?: string;
   metadata?: V1ObjectMeta;
@@ -29,8 +29,9 @@ export type PodOwner = Readonly<{
 }>;
 
 /**
- * Reads TYPE/NAME. Undefined where the type is none of Kubernetes, or a tag, digest or more path
- * shows an image: `pod/web` is also an image of Docker Hub's user pod, which is docker.io/pod/web.
+ * Reads TYPE/NAME. Undefined if the type is not one of Kubernetes', or if a tag, a digest or a
+ * longer path shows that it is an image. `pod/web` is ambiguous: to explain the image of Docker
+ * Hub's user pod, write docker.io/pod/web.
  */
 export function namedObject(text: string): NamedObject | Wrong | undefined {
   const [, type = "", name = ""] = /^([a-z]+)\/([^/:@]*)$/.exec(text) ?? [];
@@ -48,7 +49,7 @@ export const pathOf = ({ kind, name }: NamedObject, namespace: string): string =
 const collectionOf = ({ group, resource }: Kind, namespace: string): string =>
   `/${group}/namespaces/${namespace}/${resource}`;
 
-/** What its pods run; undefined for an object that has none. */
+/** The spec of its pods; undefined for an object that has no pods. */
 export function podSpecOf(object: PodOwner): V1PodSpec | undefined {
   if (!kinds.some(({ kind }) => kind === object.kind)) return undefined;
   if (object.kind === "Pod") return object.spec as V1PodSpec | undefined;
@@ -56,7 +57,7 @@ export function podSpecOf(object: PodOwner): V1PodSpec | undefined {
   return (template ?? jobTemplate?.spec?.template)?.spec;
 }
 
-/** The objects with pods in the documents of a manifest; of a List its items. */
+/** The objects with pods in the documents of a manifest, including the items of a List. */
 export function ownersIn(documents: readonly unknown[]): PodOwner[] {
   return documents.flatMap((one): PodOwner[] => {
     if (typeof one !== "object" || one === null) return [];
@@ -66,7 +67,7 @@ export function ownersIn(documents: readonly unknown[]): PodOwner[] {
   });
 }
 
-/** A selector as a request has it. */
+/** A selector in the form of a request's parameter. */
 export function selectorText({ matchLabels, matchExpressions }: V1LabelSelector): string {
   const equal = Object.entries(matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
   const each = (matchExpressions ?? []).map(({ key, operator, values = [] }) => {

@@ -1,10 +1,10 @@
-/** What a pod says of a pull that failed, and what to do about it. Pure. */
+/** The error that a pod reports about a failed pull, and what to do about it. Pure. */
 import type { V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
 import { redactTokens } from "#pullsecret/problems/token.ts";
 
 export type PullError = Readonly<{ reason: string; message: string; at?: string }>;
 
-/** The fields of an Event that are asked for. */
+/** The fields of an Event that we request. */
 export type PullEvent = Readonly<{
   reason?: string;
   message?: string;
@@ -14,7 +14,7 @@ export type PullEvent = Readonly<{
   involvedObject: Readonly<{ kind?: string; name?: string; uid?: string }>;
 }>;
 
-/** Reasons of a waiting container whose image is the trouble (kubelet/images/types.go). */
+/** The reasons of a container that waits because of its image (kubelet/images/types.go). */
 const reasons = new Set([
   "ErrImagePull",
   "ImagePullBackOff",
@@ -39,8 +39,8 @@ const timeOf = ({ series, lastTimestamp, eventTime }: PullEvent): string =>
   series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? "";
 
 /**
- * The last error of a container's pull; undefined where none lasts. A back-off alone does not hold
- * the registry's answer, which kubelets before 1.32 put into an Event only.
+ * The last error of a container's pull; undefined if the error is over. The reason of a back-off
+ * does not contain the registry's answer. Kubelets before 1.32 put the answer only into an Event.
  */
 export function pullError(
   pod: V1Pod | undefined,
@@ -64,7 +64,9 @@ export function pullError(
   return { reason, message: redactTokens(text), ...(at ? { at } : {}) };
 }
 
-/** Kinds of errors by the words of registries, runtimes and the kubelet; the first that fits. */
+/**
+ * Kinds of errors, by the words of registries, runtimes and the kubelet. The first match counts.
+ */
 const kinds = [
   ["never", /ErrImageNeverPull|never pull/i],
   ["name", /InvalidImageName|invalid reference format|couldn't parse image/i],
@@ -90,7 +92,7 @@ export type PullFacts = Readonly<{
   host: string;
   namespace: string;
   kind: ErrorKind | undefined;
-  /** Where the credentials that were tried come from: `secret/NAME` or `node`. */
+  /** The origins of the credentials that the kubelet tried: `secret/NAME` or `node`. */
   from: readonly string[];
   /** Secrets that the caller may not read. */
   notRead: readonly string[];

@@ -11,7 +11,7 @@ import { definition, deployment, installation, type InstalledObject } from "./ob
 type NamedObject = Readonly<{ metadata?: V1ObjectMeta }>;
 
 const read = (cluster: Cluster, path: string) =>
-  // As metadata: a Secret's content is not requested.
+  // Requested as metadata, so that we do not receive a Secret's content.
   cluster.get<NamedObject>(path, { as: "metadata" });
 
 /** Refused if Helm installed the controller, because its release would not follow the deletion. */
@@ -31,18 +31,18 @@ export async function isThere(cluster: Cluster, path: string): Promise<boolean> 
 }
 
 type Deleting = Readonly<{
-  /** For the controller's pods to end. */
+  /** Time for the controller's pods to end. */
   seconds: number;
   signal: AbortSignal;
-  /** The API server deletes nothing, so the controller's pods do not end. */
+  /** A dry run: the API server deletes nothing, so the controller's pods do not end. */
   dryRun: boolean;
-  /** Called with each object that was there and is deleted. */
+  /** Called with each object that existed and is now deleted. */
   deleted: (one: InstalledObject) => void;
 }>;
 
 /**
- * Deletes each object. False when the controller's pods have not ended in time, or `signal` has
- * aborted; the definition is there then.
+ * Deletes each object. False if the controller's pods did not end in time, or if `signal` has
+ * aborted. The CRD still exists then.
  */
 export async function deleteAll(
   cluster: Cluster,
@@ -69,8 +69,8 @@ async function deleteOne(
 }
 
 /**
- * A controller that still runs would take the deletion of GlobalPullSecret for its defaults, and
- * deploy again.
+ * A controller that still runs would treat the deleted GlobalPullSecret as one with default values,
+ * and deploy again.
  */
 async function podsEnd(cluster: Cluster, seconds: number, signal: AbortSignal): Promise<boolean> {
   const until = performance.now() + seconds * 1000;
@@ -80,7 +80,7 @@ async function podsEnd(cluster: Cluster, seconds: number, signal: AbortSignal): 
     await cluster.pages<V1Pod>(collections.pods, query, (pods) => void (count += pods.length));
     if (count === 0) return true;
     if (signal.aborted || performance.now() >= until) return false;
-    // Rejects only when it is aborted.
+    // Rejects only if it is aborted.
     await pause(1000, undefined, { signal }).catch(() => {});
   }
 }

@@ -1,4 +1,4 @@
-/** Withdraws, and waits until the controller reports that no node has anything of ours. */
+/** Withdraws, and waits until the controller reports that no node has any of our entries. */
 import type { ReadyReason } from "#api/reasons.ts";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { reasonAnnotation } from "#contract/names.ts";
@@ -18,7 +18,7 @@ type Answer = Readonly<{ is: "back" | "failed" | "not yet"; why: string }>;
 
 type Giving = Readonly<{ seconds: number; live: Live; dryRun: boolean }>;
 
-/** Withdraws and waits. If nothing of the controller's is left, there is nothing to wait for. */
+/** Withdraws and waits. If the controller has left no objects, there is nothing to wait for. */
 export async function giveBack(
   cluster: Cluster,
   { seconds, signal, live, dryRun }: Pick<Io, "signal"> & Giving,
@@ -36,7 +36,7 @@ export async function giveBack(
   const object = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
   if (object?.spec?.managementState !== state)
     await steer(cluster, { state, annotations, overPolicy: true });
-  // The nodes follow nothing that is not written.
+  // A dry run: nothing is written, so the nodes do not change.
   if (dryRun) return { is: "back", why: "" };
   let last = "the API server did not answer";
   const each = (object: GlobalPullSecret | undefined): Answer | undefined => {
@@ -52,7 +52,9 @@ export async function giveBack(
 
 const withdrawn: ReadyReason = "Withdrawn";
 
-/** Nodes that are away count, because no agent serves them once the controller is gone. */
+/**
+ * Nodes that are away also count, because no agent will serve them after the controller is deleted.
+ */
 function judge(object: GlobalPullSecret | undefined): Answer {
   const { is, why } = judgeServed(object, []);
   if (is === "failed") return { is, why };

@@ -42,7 +42,7 @@ function made(): ReadonlySet<string> {
   return new Set(found);
 }
 
-test("uninstall knows every object of manifests/, and no other but the Lease", () => {
+test("uninstall deletes every object of manifests/ and the Lease, and no other", () => {
   const known = [...installation, definition].map(({ kind, name }) => `${kind} ${name}`);
   assert.deepEqual(
     known.filter((one) => !one.startsWith("Lease ")).toSorted(),
@@ -51,7 +51,7 @@ test("uninstall knows every object of manifests/, and no other but the Lease", (
   );
 });
 
-test("each is deleted once, and what runs before what it may", () => {
+test("deletes each object once, and programs before their rights", () => {
   const names = installation.map(({ kind, name }) => `${kind} ${name}`);
   assert.equal(new Set(names).size, names.length);
   assert.ok(names.findIndex((one) => one.startsWith("Deployment ")) <= 1);

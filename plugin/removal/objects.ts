@@ -1,8 +1,11 @@
-/** Every object of the installation: what manifests/ and the controller make, in kube-system. */
+/**
+ * Every object of the installation in kube-system: those of manifests/ and those that the
+ * controller creates.
+ */
 import { namespace } from "#contract/names.ts";
 import { fieldManager, leaseName } from "#kube/client/ownership.ts";
 
-/** `kubectl get KIND/NAME` finds it; `path` is the API's. */
+/** `kubectl get KIND/NAME` finds the object. `path` is its path in the API. */
 export type InstalledObject = Readonly<{ kind: string; name: string; path: string }>;
 
 const group = (api: string, plural: string, name: string, within = "") =>
@@ -25,7 +28,10 @@ const audience = "global-pull-secret-audience";
 const monitoring = "apis/monitoring.coreos.com/v1";
 const monitored = "global-pull-secret";
 
-/** An admission policy and its binding, the binding first: a policy refuses nothing without it. */
+/**
+ * An admission policy and its binding. The binding comes first, because a policy without a binding
+ * refuses nothing.
+ */
 function admissionPolicy(name: string): readonly InstalledObject[] {
   const api = "apis/admissionregistration.k8s.io/v1";
   const [binding, policy] = ["ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"];
@@ -37,7 +43,7 @@ function admissionPolicy(name: string): readonly InstalledObject[] {
 
 export const deployment = namespaced("Deployment", controller, "apis/apps/v1", "deployments");
 
-/** The CRD of our object. Its objects are deleted with it. */
+/** Our CRD. Its objects are deleted with it. */
 export const definition = clusterWide(
   "CustomResourceDefinition",
   "globalpullsecrets.globalpullsecret.io",
@@ -45,27 +51,27 @@ export const definition = clusterWide(
   "customresourcedefinitions",
 );
 
-/** Programs come first, so that they create nothing again. The CRD comes last. */
+/** Programs are deleted first, so that they do not create objects again. The CRD comes last. */
 export const installation: readonly InstalledObject[] = [
   namespaced("PodDisruptionBudget", controller, "apis/policy/v1", "poddisruptionbudgets"),
   deployment,
-  // They bound the controller's account, which no program uses any more.
+  // These policies restrict the controller's account, which no program uses any more.
   ...["pods", "daemonset", "objects"].flatMap((of) => admissionPolicy(`global-pull-secret-${of}`)),
   namespaced("RoleBinding", controller, rbac, "rolebindings"),
   namespaced("Role", controller, rbac, "roles"),
-  // Of the component that reads the original from a Secret.
+  // Part of the component that reads the original from a Secret.
   namespaced("RoleBinding", original, rbac, "rolebindings"),
   namespaced("Role", original, rbac, "roles"),
-  // Of the components for further sources, for admission and for the network.
+  // Parts of the components for more sources, for admission and for the network.
   namespaced("RoleBinding", sources, rbac, "rolebindings"),
   namespaced("Role", sources, rbac, "roles"),
   ...admissionPolicy(sources),
-  // Of the component for scope Annotated.
+  // Part of the component for scope Annotated.
   ...admissionPolicy(use),
   clusterWide("ClusterRole", use, rbac, "clusterroles"),
   clusterWide("ClusterRoleBinding", audience, rbac, "clusterrolebindings"),
   clusterWide("ClusterRole", audience, rbac, "clusterroles"),
-  // Of the component for monitoring.
+  // Part of the component for monitoring.
   namespaced("PrometheusRule", monitored, monitoring, "prometheusrules"),
   namespaced("PodMonitor", monitored, monitoring, "podmonitors"),
   namespaced("ConfigMap", `${monitored}-dashboard`, "api/v1", "configmaps"),
@@ -75,6 +81,6 @@ export const installation: readonly InstalledObject[] = [
   clusterWide("ClusterRole", controller, rbac, "clusterroles"),
   clusterWide("ClusterRole", "globalpullsecret-viewer", rbac, "clusterroles"),
   namespaced("ServiceAccount", controller, "api/v1", "serviceaccounts"),
-  // Created by the controllers, to choose the one that writes.
+  // The controllers create this Lease to choose the one that writes.
   namespaced("Lease", leaseName, "apis/coordination.k8s.io/v1", "leases"),
 ];

@@ -7,7 +7,7 @@ import { broken, east, west } from "./seal.fixture.ts";
 const now = new Date("2026-11-23T00:00:00Z");
 const read = (text: string) => readCertificate(Buffer.from(text), "--cert east", now);
 
-test("of several certificates the first is the cluster's", () => {
+test("uses the first of several certificates as the cluster's", () => {
   const { fingerprint, until, publicKey } = read(`${east}${west}`);
   assert.match(fingerprint, /^[0-9a-f]{64}$/);
   assert.notEqual(fingerprint, read(west).fingerprint);
@@ -31,11 +31,11 @@ test("B12: refuses a certificate behind a byte order mark, as Go does", () => {
   assert.throws(() => read(`\ufeff${east}`), { name: "Refused", message: line });
 });
 
-test("a certificate that is cut off is refused", () => {
+test("refuses a certificate that is cut off", () => {
   assert.throws(() => read(east.slice(0, 200)), { name: "Refused" });
 });
 
-test("a certificate on its last day is taken, and a moment later no more", () => {
+test("accepts a certificate on its last day, and refuses it a moment later", () => {
   const { until } = read(east);
   const at = (milliseconds: number) =>
     readCertificate(Buffer.from(east), "--cert east", new Date(Date.parse(until) + milliseconds));

@@ -1,4 +1,4 @@
-/** A cluster's public certificate, as Sealed Secrets' controller gives it out. */
+/** A cluster's public certificate, as Sealed Secrets' controller serves it. */
 import { Buffer } from "node:buffer";
 import { type KeyObject, X509Certificate } from "node:crypto";
 import { Refused } from "../terminal/io.ts";
@@ -15,9 +15,9 @@ export type Certificate = Readonly<{
 export const longestCertificate = 64 * 1024;
 
 /**
- * The first certificate of a PEM text, whose key must be RSA, as the format demands; `source` is
- * what the lines call it. Throws Refused where there is none, or its time is over: its private key
- * may be gone.
+ * The first certificate of a PEM text. Its key must be RSA, because the format requires it.
+ * `source` is its name in errors. Throws Refused if there is no certificate, or if it has expired,
+ * because its private key may be gone.
  */
 export function readCertificate(pem: Uint8Array, source: string, now: Date): Certificate {
   const refuse = (why: string): never => {
@@ -35,7 +35,7 @@ export function readCertificate(pem: Uint8Array, source: string, now: Date): Cer
   return { publicKey, fingerprint, until: until.toISOString() };
 }
 
-/** Only PEM: a file of another kind is no certificate that anybody gave out. */
+/** Only PEM, because the controller serves certificates only as PEM. */
 function parsed(pem: Uint8Array): X509Certificate | undefined {
   try {
     const text = Buffer.from(pem).toString("latin1");

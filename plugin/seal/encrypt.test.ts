@@ -14,7 +14,7 @@ const labels: readonly (readonly [scope: Scope, label: string])[] = [
   ["cluster-wide", ""],
 ];
 for (const [scope, label] of labels)
-  test(`M8: a value of scope ${scope} opens under the label "${label}", and under no other`, () => {
+  test(`M8: opens a value of scope ${scope} under the label "${label}", and under no other`, () => {
     assert.equal(labelOf({ namespace: "kube-system", name: "regcred", scope }), label);
     for (const text of ["", "ü", "x".repeat(500_000)]) {
       const sealed = encrypt(Buffer.from(text), publicKey, label);
@@ -24,7 +24,7 @@ for (const [scope, label] of labels)
     }
   });
 
-test("the same value is never sealed to the same text, so that no two files can be compared", () => {
+test("never seals the same value to the same text, so that two files cannot be compared", () => {
   const sealed = () => encrypt(Buffer.from("same"), publicKey, "");
   assert.notEqual(sealed(), sealed());
 });

@@ -1,24 +1,24 @@
-/** The encryption of Sealed Secrets, as its controller opens it. */
+/** The encryption of Sealed Secrets, which its controller can open. */
 import { Buffer } from "node:buffer";
 import { constants, createCipheriv, type KeyObject, publicEncrypt, randomBytes } from "node:crypto";
 
 /**
- * What a sealed value is bound to, in Sealed Secrets' own words: its namespace and name, its
- * namespace, or nothing.
+ * The scope of a sealed value, by Sealed Secrets' own names: bound to namespace and name, to the
+ * namespace, or to nothing.
  */
 export type Scope = "strict" | "namespace-wide" | "cluster-wide";
 
 export type SealTarget = Readonly<{ namespace: string; name: string; scope: Scope }>;
 
-/** The text that a value is bound to: under another one the controller cannot open it. */
+/** The text to which a value is bound. With another text, the controller cannot open the value. */
 export function labelOf({ namespace, name, scope }: SealTarget): string {
   return { strict: `${namespace}/${name}`, "namespace-wide": namespace, "cluster-wide": "" }[scope];
 }
 
 /**
- * Base64 of: length of the wrapped key (2 bytes), the key wrapped by RSA-OAEP with SHA-256, and the
- * value by AES-256-GCM with its tag. Each call draws a new key, so that the nonce, which is zero in
- * this format, is used with it once.
+ * Base64 of three parts: the length of the wrapped key (2 bytes), the key wrapped by RSA-OAEP with
+ * SHA-256, and the value encrypted by AES-256-GCM, with its tag. Each call creates a new key,
+ * because the nonce of this format is always zero and must be used only once with a key.
  */
 export function encrypt(value: Uint8Array, publicKey: KeyObject, label: string): string {
   const key = randomBytes(32);

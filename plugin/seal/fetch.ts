@@ -1,4 +1,7 @@
-/** A joined cluster's public certificate, from its Sealed Secrets, by the API server's proxy. */
+/**
+ * Fetches a joined cluster's public certificate from its Sealed Secrets, through the API server's
+ * proxy.
+ */
 import { Buffer } from "node:buffer";
 import type { V1Service } from "@kubernetes/client-node";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -7,7 +10,7 @@ import { Refused } from "../terminal/io.ts";
 /** The controller's Service. */
 type Controller = Readonly<{ namespace: string; name: string }>;
 
-/** The PEM that the controller serves, unverified. */
+/** The PEM text that the controller serves, not verified yet. */
 export async function fetchCertificate(
   cluster: Cluster,
   { namespace, name }: Controller,

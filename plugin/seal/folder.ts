@@ -12,17 +12,17 @@ import { join } from "node:path";
 import { Misuse } from "../terminal/io.ts";
 import { fileOf, indexName, longestIndex, readIndex, type SealedIndex } from "./sealed-index.ts";
 
-/** The folder's index; undefined where nothing has been sealed yet. */
+/** The folder's index; undefined if nothing has been sealed yet. */
 export function indexOf(directory: string): SealedIndex | undefined {
   const path = join(directory, indexName);
   const size = told(directory, () => statSync(path, { throwIfNoEntry: false })?.size);
   if (size === undefined) return undefined;
-  // Bounded before it is read; an index of 1 MiB would name thousands of clusters.
+  // Maximum number of bytes to read. An index of 1 MiB would name thousands of clusters.
   const bytes = size > longestIndex ? Buffer.alloc(0) : told(path, () => readFileSync(path));
   return readIndex(bytes, path);
 }
 
-/** The clusters that have a file there. */
+/** The clusters that have a file in the folder. */
 export function clustersIn(directory: string): ReadonlySet<string> {
   const names = told(directory, () => readdirSync(directory));
   const suffix = fileOf("");
@@ -31,7 +31,7 @@ export function clustersIn(directory: string): ReadonlySet<string> {
   );
 }
 
-/** The first of these files that is there and holds no SealedSecret: somebody else's. */
+/** The first of these files that exists and does not hold a SealedSecret, so it is not ours. */
 export function foreignIn(directory: string, names: readonly string[]): string | undefined {
   return names.find((name) => {
     const path = join(directory, name);
@@ -42,13 +42,13 @@ export function foreignIn(directory: string, names: readonly string[]): string |
   });
 }
 
-/** Writes whole files or none of one, the directory made if need be. */
+/** Writes each file whole or not at all, and creates the directory if necessary. */
 export function writeFiles(directory: string, files: Readonly<Record<string, string>>): void {
   told(directory, () => mkdirSync(directory, { recursive: true }));
   for (const [name, text] of Object.entries(files)) {
     const path = join(directory, name);
     told(path, () => {
-      // A link that somebody committed under this name must not be followed.
+      // We must not follow a symbolic link that someone may have committed under this name.
       rmSync(`${path}.new`, { force: true });
       writeFileSync(`${path}.new`, text, { flag: "wx" });
       renameSync(`${path}.new`, path);

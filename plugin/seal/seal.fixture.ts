@@ -1,8 +1,10 @@
-/** For tests: certificates, whose private keys nobody has, and what opens a sealed value. */
+/**
+ * For tests: certificates without stored private keys, and a function that opens a sealed value.
+ */
 import { Buffer } from "node:buffer";
 import { constants, createDecipheriv, type KeyObject, privateDecrypt } from "node:crypto";
 
-/** Both valid for a hundred years. */
+/** Both are valid for a hundred years. */
 export const east = `-----BEGIN CERTIFICATE-----
 MIIDATCCAemgAwIBAgIUesKzVgf3PdEqRSIhprS3jKkmWMswDQYJKoZIhvcNAQEL
 BQAwDzENMAsGA1UEAwwEZWFzdDAgFw0yNjExMjMxNzE2NDFaGA8yMTI2MTAzMDE3
@@ -88,7 +90,9 @@ I6CpJFuvos/VorIAuKPmfPwenVtggRv1EwuzUAUEgZBnHw==
 `,
 };
 
-/** What Sealed Secrets' controller does with a value; throws where it is not meant for this key. */
+/**
+ * Opens a value as Sealed Secrets' controller does. Throws if the value was sealed for another key.
+ */
 export function open(sealed: string, key: KeyObject, label: string): string {
   const bytes = Buffer.from(sealed, "base64");
   const end = 2 + bytes.readUInt16BE();

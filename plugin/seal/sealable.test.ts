@@ -35,7 +35,7 @@ type Sealed = Readonly<{
   spec: { encryptedData: Readonly<Record<string, string>>; template: object };
 }>;
 
-test("M8: each value of the article's secret.yaml opens under the Secret's own name, and nothing else of it is hidden or leaks", async () => {
+test("M8: seals each value of the article's secret.yaml under the Secret's own name, and neither hides nor leaks anything else", async () => {
   const secret = await sealableFrom(Buffer.from(secretYaml), undefined, io);
   const target = { namespace: secret.namespace, name: secret.name, scope: "strict" } as const;
   const text = sealedSecret(secret, certificate, target);
@@ -62,7 +62,7 @@ test("M8: each value of the article's secret.yaml opens under the Secret's own n
   });
 });
 
-test("M8: --secret gives a manifest another name, which its values are then bound to", async () => {
+test("M8: --secret gives a manifest another name, to which its values are then bound", async () => {
   const given = { namespace: "shop", name: "login" };
   const secret = await sealableFrom(Buffer.from(secretYaml), given, io);
   const text = sealedSecret(secret, certificate, { ...given, scope: "strict" });

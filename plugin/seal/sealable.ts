@@ -1,4 +1,4 @@
-/** What is sealed: a pull secret's document, or the manifest of any Secret. */
+/** The inputs that can be sealed: a pull secret's document, or the manifest of any Secret. */
 import { Buffer, isUtf8 } from "node:buffer";
 import {
   namespace as kubeSystem,
@@ -9,7 +9,7 @@ import {
 import { protectionOf, verdictOn } from "../document/verdict.ts";
 import { Refused, type Io } from "../terminal/io.ts";
 
-/** A Secret before it is sealed: its keys with their bytes, and what is not secret of it. */
+/** A Secret before it is sealed: its keys with their bytes, and its public parts. */
 export type Sealable = Readonly<{
   namespace: string;
   name: string;
@@ -22,17 +22,18 @@ export type Sealable = Readonly<{
 
 type Place = Readonly<{ namespace: string; name: string }>;
 
-/** Bytes that a Secret may have; etcd takes no more. */
+/** The maximum number of bytes of a Secret, as the API server enforces it. */
 export const longestManifest = 1024 * 1024;
 
 const keyName = /^(?!\.{1,2}$|\.\.)[-._a-zA-Z0-9]{1,253}$/;
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-/** kubectl keeps the whole manifest there, with its values. */
+/** kubectl stores the whole manifest in this annotation, including its values. */
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 /**
- * Reads either. A pull secret is judged as the controller will, whichever way it comes. `given`:
- * the Secret that it becomes, where the caller names one. Throws Refused; no line has a value.
+ * Reads either. A pull secret is judged by the controller's rules, in a document or in a manifest.
+ * `given`: the Secret to create, if the caller names one. Throws Refused. The error contains no
+ * value.
  */
 export async function sealableFrom(
   bytes: Uint8Array,
@@ -61,9 +62,7 @@ const ofDocument = (bytes: Uint8Array): Sealable => ({
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * The manifest. Undefined for any other document, which the caller then checks as a pull secret.
- */
+/** The manifest. Undefined for any other document. The caller then checks it as a pull secret. */
 async function manifestIn(
   bytes: Uint8Array,
   io: Pick<Io, "documents">,
@@ -101,7 +100,7 @@ function ofManifest(manifest: Fields, given: Place | undefined): Sealable {
   };
 }
 
-/** stringData goes over data, as in the API server. */
+/** stringData overwrites data, as in the API server. */
 function dataOf({ data, stringData }: Fields): Record<string, Uint8Array> {
   const all: Record<string, Uint8Array> = {};
   for (const [key, value] of Object.entries(fields(data))) {

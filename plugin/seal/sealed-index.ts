@@ -1,4 +1,4 @@
-/** What a folder of sealed files knows of itself: the certificate that each was made with. */
+/** The index of a folder of sealed files: the certificate with which each file was sealed. */
 import { Buffer } from "node:buffer";
 import { isObject, readJson, type Json } from "#pullsecret/json/json.ts";
 import { Refused } from "../terminal/io.ts";
@@ -21,14 +21,14 @@ export const fileOf = (cluster: string): string => `${cluster}.yaml`;
 
 const version = 1;
 
-/** The index's text; clusters by name, so that one more is one more line of a diff. */
+/** The text of the index. Clusters are sorted by name, so a new cluster adds one line to a diff. */
 export function writeIndex({ namespace, name, scope, clusters }: SealedIndex): string {
   const sorted = Object.entries(clusters).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const index = { version, namespace, name, scope, clusters: Object.fromEntries(sorted) };
   return `${JSON.stringify(index, undefined, 2)}\n`;
 }
 
-/** Reads an index back. Throws Refused for one that this version did not write. */
+/** Reads an index back. Throws Refused for an index that this version did not write. */
 export function readIndex(bytes: Uint8Array, path: string): SealedIndex {
   const read = readJson(Buffer.from(bytes), { bytes: longestIndex, depth: 4 });
   const index = read.ok ? asIndex(read.value) : undefined;

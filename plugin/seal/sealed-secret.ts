@@ -1,9 +1,9 @@
-/** A SealedSecret that becomes a Secret in the one cluster that can open it. */
+/** A SealedSecret. It becomes a Secret in the one cluster that can open it. */
 import { encrypt, labelOf, type SealTarget } from "./encrypt.ts";
 import type { Certificate } from "./certificate.ts";
 import type { Sealable } from "./sealable.ts";
 
-/** Annotations by which the controller knows what a value is bound to; `strict` has none. */
+/** The annotations that name a value's scope for the controller. The scope `strict` has none. */
 const scopeAnnotations = {
   strict: undefined,
   "namespace-wide": "sealedsecrets.bitnami.com/namespace-wide",
@@ -11,8 +11,8 @@ const scopeAnnotations = {
 } as const;
 
 /**
- * The manifest, as YAML. Its values are base64, which needs no quotes; all other text of the Secret
- * is in quotes.
+ * The manifest, as YAML. The sealed values are base64, which needs no quotes. All other text of the
+ * Secret is in quotes.
  */
 export function sealedSecret(
   secret: Sealable,
@@ -56,10 +56,10 @@ function mapOf(name: string, values: Readonly<Record<string, string>>): readonly
 const annotationKey = (key: string): string =>
   /^[a-z]+\.[a-z.]+\/[a-z-]+$/.test(key) ? key : JSON.stringify(key);
 
-/** A Secret's key, in quotes unless no reader of YAML takes it for anything but text. */
+/** A Secret's key, in quotes unless every YAML reader treats it as text. */
 const keyOf = (key: string): string => (/^\.[a-z]+$/.test(key) ? key : JSON.stringify(key));
 
-/** A DNS name, in quotes where YAML could read another type: 1e5 is a number, no is false. */
+/** A DNS name, in quotes if YAML could read another type: `1e5` is a number, and `no` is false. */
 function scalar(name: string): string {
   return /^[a-z]{6}/.test(name) || /^[a-z]+-/.test(name) ? name : JSON.stringify(name);
 }

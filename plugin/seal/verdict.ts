@@ -1,17 +1,21 @@
-/** Whether a folder of sealed files is what its clusters need. Pure. */
+/** Whether the sealed files of a folder are the files that its clusters need. Pure. */
 import type { Certificate } from "./certificate.ts";
 import type { SealedIndex } from "./sealed-index.ts";
 
 /**
- * current · old: made with a certificate that the cluster has renewed since; it still opens, as the
- * controller keeps former keys · missing: a cluster without a file · left over: a file of a cluster
- * that was not named · unknown: of a cluster that does not give its certificate.
+ * current · old: sealed with a certificate that the cluster has renewed since; the controller keeps
+ * former keys, so it can still open the file · missing: a cluster without a file · left over: a
+ * file of a cluster that was not named · unknown: the file of a cluster whose certificate we could
+ * not get.
  */
 type State = "current" | "old" | "missing" | "left over" | "unknown";
 
 export type Verdict = Readonly<{ cluster: string; state: State; sealedUntil: string }>;
 
-/** One for each cluster that was named or has a file, by name. `files`: names of those there. */
+/**
+ * One verdict for each cluster that was named or has a file, sorted by name. `files`: the names of
+ * the existing files.
+ */
 export function judge(
   index: SealedIndex,
   files: ReadonlySet<string>,

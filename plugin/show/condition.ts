@@ -7,7 +7,7 @@ export function isTrue({ status }: GlobalPullSecret, type: ConditionType): boole
   return conditionOf(status, type)?.status === "True";
 }
 
-/** Whether the status speaks of the spec as it is now. */
+/** Whether the status describes the current spec. */
 export function isObserved({ metadata, status }: GlobalPullSecret): boolean {
   return (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
 }

@@ -1,10 +1,7 @@
-/** How credentials reach kubelets, as the object's spec has it, for people. */
+/** Describes for people how credentials reach kubelets, by the object's spec. */
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 
-/**
- * A line for a delivery that is not the default one, because what is promised of restarts is then
- * kept in another way.
- */
+/** A line for a delivery mode that is not the default, because its restarts differ. */
 export function deliveryLines({ spec }: GlobalPullSecret): string[] {
   const { mode, credentialProvider } = spec?.delivery ?? {};
   if (mode === undefined || mode === "Restart") return [];
@@ -12,7 +9,9 @@ export function deliveryLines({ spec }: GlobalPullSecret): string[] {
   return [`Delivery  ${mode}${scope === undefined ? "" : ` (${scope})`}`];
 }
 
-/** Whether only pods of annotated ServiceAccounts are served by what is not the original's. */
+/**
+ * Whether only pods of annotated ServiceAccounts get the credentials that are not the original's.
+ */
 export function isScoped({ spec }: GlobalPullSecret): boolean {
   const { mode, credentialProvider } = spec?.delivery ?? {};
   return mode === "CredentialProvider" && credentialProvider?.scope === "Annotated";

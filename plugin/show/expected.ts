@@ -1,22 +1,24 @@
-/** How long a rollout may still take, by the policy and the counts of the status. Pure. */
+/**
+ * Estimates how long a rollout may still take, from the policy and the counts of the status. Pure.
+ */
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 
 /**
- * Seconds of one step of a rollout in mode Restart, without the probation: four nodes, one by one,
- * took 36.8 s with a probation of 5 s.
+ * Seconds of one step of a rollout in mode Restart, without the probation. Four nodes, one after
+ * the other, took 36.8 s with a probation of 5 s.
  */
 const restartSeconds = 4;
 
 /** A kubelet reads its file again within 300 s; an agent turns Ready 5 s later. */
 const rereadSeconds = 305;
 
-/** The next pull uses the new answer, so that a step is a write and its report. */
+/** The next pull uses the new answer, so a step consists of a write and its report. */
 const providerSeconds = 3;
 
 /** The defaults of spec.rollout. */
 const defaults = { maxUnavailable: "10%", probation: "5s" } as const;
 
-/** Nodes that may change at a time: a percentage counts rounded up, and at least one. */
+/** How many nodes may change at a time. A percentage is rounded up, and the minimum is one node. */
 function atOnce(nodes: number, maxUnavailable: number | string): number {
   const text = String(maxUnavailable);
   const count = text.endsWith("%")
@@ -25,7 +27,10 @@ function atOnce(nodes: number, maxUnavailable: number | string): number {
   return Math.max(1, count || 1);
 }
 
-/** Steps of a rollout on `some` of the nodes. The first node goes alone, except at 100 %. */
+/**
+ * The number of steps of a rollout on `some` of the nodes. The first node goes alone, except at 100
+ * %.
+ */
 export function stepsFor(some: number, maxUnavailable: number | string, nodes = some): number {
   if (some <= 0) return 0;
   const each = atOnce(nodes, maxUnavailable);
@@ -36,7 +41,7 @@ export function stepsFor(some: number, maxUnavailable: number | string, nodes = 
 export const stepSeconds = (probation: string = defaults.probation): number =>
   restartSeconds + secondsOf(probation);
 
-/** Seconds that the nodes still need; undefined while the status counts none. */
+/** Seconds that the nodes still need; undefined while the status has no counts. */
 export function expectedSeconds({ spec, status }: GlobalPullSecret): number | undefined {
   const { desired = 0, updated = 0 } = status?.nodes ?? {};
   if (desired === 0) return undefined;

@@ -1,4 +1,4 @@
-/** Which source serves an image, by the object's status. Pure. */
+/** Finds the source that serves an image, from the object's status. Pure. */
 import type { GlobalPullSecret, RegistryStatus } from "#api/global-pull-secret.ts";
 import { sourceIds } from "#contract/names.ts";
 import { repositoryOf } from "#pullsecret/registry/image.ts";
@@ -8,16 +8,18 @@ import { match } from "#pullsecret/kubelet/match.ts";
 export type Explained = Readonly<{
   image: string;
   /**
-   * The entries that are tried, in the kubelet's order: those of the same number in one that it
-   * draws each time it reads the file.
+   * The entries to try, in the kubelet's order. Entries of the same number have a random order,
+   * which changes each time the kubelet reads the file.
    */
   tries: readonly (RegistryStatus & Readonly<{ order: number }>)[];
   ignored: readonly Readonly<{ registry: string; reason: string }>[];
-  /** Registries that status does not list: one of them may serve the image as well. */
+  /**
+   * The number of registries that the status does not list. One of them may also serve the image.
+   */
   omitted: number;
 }>;
 
-/** Explains which source serves an image; undefined where the image is no valid reference. */
+/** Explains which source serves an image; undefined if the image is not a valid reference. */
 export function explainObject(object: GlobalPullSecret, image: string): Explained | undefined {
   const { spec, status } = object;
   const repository = repositoryOf(image);
@@ -39,8 +41,8 @@ export function explainObject(object: GlobalPullSecret, image: string): Explaine
 }
 
 /**
- * The entries in the order that kubelets have with a provider: config.json comes before any
- * provider, and holds only the original's entries then.
+ * The entries in the order that kubelets use with a provider. config.json comes before any
+ * provider, and then holds only the original's entries.
  */
 function fileFirst(tries: Explained["tries"]): Explained["tries"] {
   const isInFile = ({ source }: RegistryStatus) => source === sourceIds.original;
@@ -48,7 +50,10 @@ function fileFirst(tries: Explained["tries"]): Explained["tries"] {
   return renumbered([...tries.filter(isInFile), ...tries.filter((one) => !isInFile(one))]);
 }
 
-/** Entries that were moved, numbered from 1 again. Those of one number keep one. */
+/**
+ * Numbers the entries from 1 again after they were moved. Entries with equal numbers keep equal
+ * numbers.
+ */
 function renumbered(tries: Explained["tries"]): Explained["tries"] {
   let order = 0;
   return tries.map((one, at) => {
@@ -57,7 +62,7 @@ function renumbered(tries: Explained["tries"]): Explained["tries"] {
   });
 }
 
-/** How people read the numbers. */
+/** Explains the numbers to the reader. */
 export function orderOf(tries: readonly Readonly<{ order: number }>[]): string {
   const isDrawn = new Set(tries.map(({ order }) => order)).size < tries.length;
   return isDrawn ? drawnOrder : fixedOrder;

@@ -37,13 +37,13 @@ const table: readonly (readonly [FleetSecret, RegExp])[] = [
 for (const [object, says] of table)
   test(`its first lines say ${says}`, async () => assert.match((await shown(object)).out, says));
 
-test("each cluster has a line, and no object is said as well", async () => {
+test("prints a line for each cluster, and reports that there is no object", async () => {
   const { out } = await shown(wholeFleet);
   assert.match(out, /^ *guest-a +Failed +2026-11-23T09:00:00Z +GPS435$/m);
   assert.match((await shown(undefined)).out, /^there is no FleetSecret$/m);
 });
 
-test("what failed last stands above the clusters, whose rows then have no more than its code", async () => {
+test("shows the latest failures above the clusters, whose rows then have only the code", async () => {
   const [cluster] = wholeFleet.status.clusters ?? assert.fail();
   const [failure] = wholeFleet.status.failures ?? assert.fail();
   const reason = `${failure?.reason}: ${failure?.message}`;
@@ -53,7 +53,7 @@ test("what failed last stands above the clusters, whose rows then have no more t
   assert.match(out, /^ *guest-a +Failed +2026-11-23T09:00:00Z +GPS435$/m);
 });
 
-test("-o json prints the objects; with --watch it is misuse, and a namespace is no path", async () => {
+test("prints the objects with -o json, and refuses --watch with it and a namespace that looks like a path", async () => {
   const { out } = await shown(wholeFleet, "-o", "json");
   assert.partialDeepStrictEqual(JSON.parse(out), [{ metadata: { name: "pull-secret" } }]);
   assert.equal((await shown(wholeFleet, "-w", "-o", "json")).code, 2);

@@ -1,11 +1,11 @@
-/** A FleetSecret as lines for people: how far it is, and each cluster. */
+/** A FleetSecret as lines for people: its progress, and each cluster. */
 import type { FleetSecret } from "#api/fleet-secret.ts";
 import type { FleetConditionType } from "#api/fleet-reasons.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { columns } from "../terminal/columns.ts";
 import type { Paint } from "../terminal/paint.ts";
 
-/** The state in one line: of several that are true, the one that a person must know first. */
+/** The state in one line. If several are true, the line has the most important one. */
 export function fleetHeadline(object: FleetSecret, paint: Paint): string {
   const { metadata, status } = object;
   const is = (type: FleetConditionType) => conditionOf(status, type)?.status === "True";
@@ -27,7 +27,8 @@ export function fleetLines(object: FleetSecret, paint: Paint): string[] {
   const said = warning?.status === "True" ? [paint.doubt(`Warning   ${warning.message}`)] : [];
   const clusters = status?.clusters ?? [];
   const failures = status?.failures ?? [];
-  // A failure is told whole above, so that of a thousand clusters nobody has to look for it.
+  // A failure is printed in full above, so that you need not search for it among a thousand
+  // clusters.
   const told = new Set(failures.map((one) => `${one.name} ${one.reason}: ${one.message}`));
   const rows = clusters.map(({ name: cluster, state, since, reason = "" }) => {
     return [cluster, state, since, told.has(`${cluster} ${reason}`) ? reason.slice(0, 6) : reason];

@@ -14,7 +14,7 @@ async function printed(...flags: readonly string[]): Promise<readonly Document[]
 const guards = ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"];
 const kinds = (all: readonly Document[]) => all.map(({ kind }) => kind);
 
-test("one Secret by its name may be written, in its namespace, and nothing else", async () => {
+test("allows writing one Secret by its name in its namespace, and nothing else", async () => {
   const all = await printed("--target", "team/123");
   assert.deepEqual(kinds(all), [...guards, "ServiceAccount", "Role", "RoleBinding"]);
   for (const { metadata } of all.slice(2))
@@ -24,7 +24,7 @@ test("one Secret by its name may be written, in its namespace, and nothing else"
   assert.deepEqual(all[3]?.rules, [rule]);
 });
 
-test("of what is handed over the cluster's own object may be read as well", async () => {
+test("also allows reading the cluster's own object if its controller rolls the Secret out", async () => {
   const all = await printed("--target", "kube-system/fleet-pull-secret");
   assert.deepEqual(kinds(all).slice(5), ["ClusterRole", "ClusterRoleBinding"]);
   const rule = {
@@ -36,7 +36,7 @@ test("of what is handed over the cluster's own object may be read as well", asyn
   assert.deepEqual(all[5]?.rules, [rule]);
 });
 
-test("the fleet's own account, where it writes Secrets of one name everywhere, is held by the same policy", async () => {
+test("limits the fleet's own account by the same policy where it writes Secrets of one name everywhere", async () => {
   const folder = new URL("../../manifests/fleet/cluster-resource-set/", import.meta.url);
   const shipped = ["policy.yaml", "policy-binding.yaml"].map((file) =>
     load(readFileSync(new URL(file, folder), "utf8")),

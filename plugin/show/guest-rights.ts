@@ -1,21 +1,22 @@
-/** What a cluster has to grant for a FleetSecret's target to be brought there, and no more. */
+/** The rights that a cluster has to grant for a FleetSecret's target, and no more. */
 import { fleetGuard, objectsOf } from "#contract/joined.ts";
 import { globalPullSecretName, namespace } from "#contract/names.ts";
 import type { Target } from "../joining/rights.ts";
 
 const group = "rbac.authorization.k8s.io";
-/** The name of all the objects, and of the account that kubeconfigs are made for. */
+/** The name of all the objects, and of the account that the kubeconfigs use. */
 const name = "global-pull-secret-fleet";
 
 /**
- * RBAC knows the Secret's name and not its type: without these, objects to apply before the rights,
- * the account could have any token of its namespace put into it.
+ * Policies to apply before the rights. RBAC restricts the Secret's name but not its type, so
+ * without these policies the account could have Kubernetes fill the Secret with any token of its
+ * namespace.
  */
 export const guards: readonly object[] = objectsOf(fleetGuard(name)).map(({ body }) => body);
 
 /**
- * As YAML: ServiceAccount, Role and its binding; for what is handed over also the right to read
- * what that cluster says of its nodes.
+ * As YAML: the ServiceAccount, the Role and its binding. For a Secret that the cluster's own
+ * controller rolls out, also the right to read that cluster's report about its nodes.
  */
 export function guestRights(target: Target): string {
   const where = JSON.stringify(target.namespace);

@@ -1,4 +1,4 @@
-/** The agents' pods as one row for each node, with the code of what the agent waits for. */
+/** The agents' pods as one row for each node, with the code of the agent's current problem. */
 import type { V1Pod } from "@kubernetes/client-node";
 import { catalogue, statusOf } from "#contract/agent-codes.ts";
 import { agentContainer, revisionAnnotation } from "#contract/names.ts";
@@ -54,10 +54,10 @@ function row({ metadata, spec, status }: V1Pod, probe: string | undefined): Node
   };
 }
 
-/** The termination message of the agent's ended container, which has the reason of its end. */
+/** The termination message of the agent's ended container, which contains the reason. */
 function terminationMessage(status: V1Pod["status"]): string {
   const agent = status?.containerStatuses?.find(({ name }) => name === agentContainer);
-  // A container that runs again waits for something else. Then the Event is newer.
+  // A container that runs again has another reason to wait. Then the Event is newer.
   const ended = agent?.state?.terminated ?? (agent?.state?.waiting && agent.lastState?.terminated);
   return lineOf(ended?.message?.trim() ?? "");
 }

@@ -1,6 +1,7 @@
 /**
- * What this product would meet on a cluster's nodes, by what their kubelets report of themselves
- * and by labels. No node is asked: what is said is expected, not measured. Pure.
+ * Predicts how this product would work on a cluster's nodes, from their labels and from the data
+ * that their kubelets report. We do not ask the nodes, so the result is expected and not measured.
+ * Pure.
  */
 import type { V1Node } from "@kubernetes/client-node";
 import type { DeliveryMode } from "#contract/names.ts";
@@ -19,15 +20,15 @@ type Kind = Readonly<{
   note?: string;
 }>;
 
-/** A group of nodes that are alike, as `-o json` prints it. */
+/** A group of similar nodes, as `-o json` prints it. */
 type Group = Kind & Readonly<{ nodes: number; ready: number; examples: readonly string[] }>;
 
 export type Preflight = Readonly<{
   nodes: number;
   groups: readonly Group[];
-  /** Kubelets that a first rollout in mode Restart restarts. */
+  /** The number of kubelets that the first rollout restarts in mode Restart. */
   restarts: number;
-  /** Seconds that this takes, with at most 10 % of the nodes at a time. */
+  /** Seconds that the rollout takes, with at most 10 % of the nodes at a time. */
   seconds: number;
 }>;
 
@@ -39,7 +40,8 @@ const cloud = {
 } as const satisfies Omit<Kind, "distribution">;
 
 /**
- * The first row that fits a node. docs/use/delivery-node.md and README.md say how each is known.
+ * The first row that matches a node counts. docs/use/delivery-node.md and README.md show how we
+ * know each row.
  */
 const kinds: readonly (readonly [(node: Facts) => boolean, Kind])[] = [
   [
@@ -150,7 +152,7 @@ export function kindOf({ metadata, status }: V1Node): Kind {
   return found[1];
 }
 
-/** Counts the nodes of each kind, page by page: of 5,000 nodes nothing but counts is kept. */
+/** Counts the nodes of each kind, page by page. Even for 5,000 nodes, it keeps only counts. */
 export class Preflighter {
   readonly #groups = new Map<Kind, { nodes: number; ready: number; examples: string[] }>();
 

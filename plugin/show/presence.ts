@@ -1,19 +1,19 @@
-/** Whether what a person has just written is on every node that can be served. */
+/** Whether a user's latest edit is on every node that can be served. */
 import type { ReadyReason } from "#api/reasons.ts";
 import type { GlobalPullSecret, SourceStatus } from "#api/global-pull-secret.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { isObserved, isTrue } from "./condition.ts";
 
-/** A source, and the version of its Secret now: undefined if there is none. */
+/** A source, and the current version of its Secret; undefined if the Secret does not exist. */
 export type PresentSource = Readonly<{ source: string; version: string | undefined }>;
 
-/** waiting: the controller will go on by itself. failed: only a person can. */
+/** waiting: the controller will go on by itself. failed: a person has to act. */
 export type Served = Readonly<{ is: "served" | "waiting" | "failed"; why: string }>;
 
 /**
- * Judges the object against the versions of the Secrets. Where those are not known, `present` is
- * empty, and the object is believed, which for an instant after an edit speaks of the version
- * before.
+ * Judges the object against the versions of the Secrets. If the versions are not known, `present`
+ * is empty and we rely on the object alone. For an instant after an edit, the object still
+ * describes the former version.
  */
 export function judgeServed(
   object: GlobalPullSecret | undefined,
@@ -30,10 +30,11 @@ export function judgeServed(
   if (open === undefined && isTrue(object, "Ready"))
     return { is: "served", why: conditionOf(object.status, "Ready")?.message ?? "" };
   if (open?.is === "failed") return open;
-  // A change that the controller had not read before the pause is not served during it.
+  // If the controller had not read a change before the pause, it does not serve the change during
+  // the pause.
   if (object.spec?.managementState === "Paused")
     return failed("it is paused; kubectl pull-secret resume, when changes may go on");
-  // Stalled may still speak of the version before.
+  // Stalled may still describe the former version.
   const unread = told.some(({ why }) => why.endsWith(notRead));
   if (!unread && isTrue(object, "Stalled")) return failed(messageOf(object, "Stalled"));
   return open ?? waiting(messageOf(object, "Ready"));
@@ -41,7 +42,7 @@ export function judgeServed(
 
 const notRead = "is not read by the controller yet";
 
-/** Reasons with which Ready says that every node that can be asked has given back. */
+/** Reasons with which Ready reports that every node in reach has removed our entries. */
 const givenBack: ReadonlySet<string> = new Set<ReadyReason>(["Withdrawn", "NodesAwaited"]);
 
 function judgeWithdrawn(object: GlobalPullSecret): Served {
@@ -63,7 +64,10 @@ function judgeSource(object: GlobalPullSecret, { source, version }: PresentSourc
   return waiting(`${source}: version ${version} is being rolled out (nodes: ${summary})`);
 }
 
-/** Once the deletion is read and its grace is over, Ready tells whether the nodes follow it. */
+/**
+ * After the controller has read the deletion and its grace period is over, Ready shows whether the
+ * nodes follow it.
+ */
 function judgeAbsent(source: string, status: SourceStatus | undefined): Served {
   if (status?.resourceVersion !== undefined) return waiting(`${source}: its deletion ${notRead}`);
   return status?.reason === "WithdrawalAwaited"
@@ -71,7 +75,7 @@ function judgeAbsent(source: string, status: SourceStatus | undefined): Served {
     : { is: "served", why: "" };
 }
 
-/** Compares versions as numbers; they are too long for JavaScript's own. */
+/** Compares versions as numbers. They are too long for JavaScript's number type. */
 function reaches(found: string | undefined, wanted: string): boolean {
   return found !== undefined && /^\d+$/.test(found) && BigInt(found) >= BigInt(wanted);
 }

@@ -68,7 +68,7 @@ const headlines: readonly (readonly [what: string, GlobalPullSecret, line: strin
 for (const [what, told, line] of headlines)
   test(`the first line tells: ${what}`, () => assert.equal(headline(told, plain), line));
 
-test("everything that the object says has its line, and what to do", () => {
+test("prints a line for everything that the object reports, and what to do", () => {
   const lines = statusLines(whole, screen);
   assert.equal(
     lines.join("\n"),
@@ -94,7 +94,7 @@ Nodes that need help
   );
 });
 
-test("what is not known has no line", () => {
+test("prints no line for unknown values", () => {
   const told = object({ status: { conditions: inForce, sources: [source("812")] } });
   assert.deepEqual(statusLines(told, screen), [
     "Ready: revision 7 is on every node that can be served",
@@ -115,7 +115,7 @@ const modes: readonly (readonly [DeliverySpec, string | undefined])[] = [
   ],
 ];
 for (const [delivery, line] of modes)
-  test(`delivery ${JSON.stringify(delivery)} is told: ${line ?? "no line"}`, () => {
+  test(`prints for delivery ${JSON.stringify(delivery)}: ${line ?? "no line"}`, () => {
     const lines = statusLines(object({ spec: { delivery } }), screen);
     assert.equal(
       lines.find((one) => one.startsWith("Delivery")),
@@ -123,14 +123,14 @@ for (const [delivery, line] of modes)
     );
   });
 
-test("more nodes that need help than are listed are counted", () => {
+test("counts the nodes that need help but are not listed", () => {
   const { nodes, ...status } = whole.status ?? {};
   assert.ok(nodes);
   const told = object({ status: { ...status, nodes: { ...nodes, failed: 11 } } });
   assert.equal(statusLines(told, screen).at(-1), "  and 10 more");
 });
 
-test("a registry whose credential ends shows when, and in red within the last hour", () => {
+test("shows when a registry's credential ends, in red within the last hour", () => {
   const paint = { ...plain, bad: (text: string) => `<${text}>` };
   const of = (expires: string) => {
     const registries = [{ registry: "quay.io", source: "additional-pull-secret", expires }];

@@ -1,4 +1,7 @@
-/** The object as lines for people: what is in force, who supplied it, which nodes need help. */
+/**
+ * The object as lines for people: the credentials in force, their sources, and the nodes that need
+ * help.
+ */
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { age, span } from "../terminal/age.ts";
 import { columns } from "../terminal/columns.ts";
@@ -8,7 +11,7 @@ import { deliveryLines } from "./delivery.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { isObserved, isTrue } from "./condition.ts";
 
-/** `now` is what ages are counted to. */
+/** `now`: the time from which ages are computed. */
 export type Screen = Readonly<{ paint: Paint; columns: number; now: number }>;
 
 export function statusLines(object: GlobalPullSecret, screen: Screen): string[] {
@@ -23,9 +26,7 @@ export function statusLines(object: GlobalPullSecret, screen: Screen): string[] 
   ];
 }
 
-/**
- * The object's state in one line: of several that are true, the one that a person must know first.
- */
+/** The object's state in one line. If several are true, the line has the most important one. */
 export function headline(object: GlobalPullSecret, paint: Paint): string {
   const { spec, status, metadata } = object;
   const { managementState: state = "Managed" } = spec ?? {};
@@ -36,7 +37,7 @@ export function headline(object: GlobalPullSecret, paint: Paint): string {
     const word = state === "Managed" ? "Reconciling" : state;
     return paint.doubt(`${word}: generation ${metadata.generation} of spec is not read yet`);
   }
-  // Their messages begin with the word.
+  // Their messages begin with this word.
   if (state !== "Managed" && said.startsWith(state.toLowerCase()))
     return paint.doubt(`${state}${said.slice(state.length)}`);
   const prefix = state === "Managed" ? "" : `${state}, `;
@@ -46,7 +47,7 @@ export function headline(object: GlobalPullSecret, paint: Paint): string {
   return paint.bad(`${prefix}Not ready: ${said}`);
 }
 
-/** A time that is none is shown as it is. */
+/** A text that is not a time is shown unchanged. */
 const ago = (at: string, now: number): string => {
   const shown = age(at, now);
   return shown === "" ? at : `${shown} ago`;
@@ -70,7 +71,7 @@ function revisionLines({ status }: GlobalPullSecret, { paint, now }: Screen): st
   return [`Revision  ${parts.join(", ")}`, ...halted];
 }
 
-/** Maximum number of columns of the bar; a longer one says no more. */
+/** Maximum number of columns of the bar. A longer bar would not show more. */
 const widestBar = 60;
 
 function nodeLines(object: GlobalPullSecret, screen: Screen): string[] {
@@ -109,7 +110,7 @@ function sourceLines({ status }: GlobalPullSecret): string[] {
   return ["Sources", ...columns(rows)];
 }
 
-/** The verdict on a source as one word, or its reason where that says more. */
+/** The verdict on a source as one word, or the reason if it is more specific. */
 const words: Readonly<Record<string, string>> = {
   True: "accepted",
   False: "refused",
@@ -122,7 +123,7 @@ type Versions = Readonly<{ resourceVersion?: string; servedResourceVersion?: str
 const progress = ({ resourceVersion, servedResourceVersion }: Versions): string =>
   resourceVersion === servedResourceVersion ? "on the nodes" : "not on every node yet";
 
-/** A credential that has ended, or ends within the hour, deserves a look. */
+/** A credential that has expired or expires within the hour needs attention. */
 function ending(expires: string, now: number, paint: Paint): string {
   const seconds = Math.floor((Date.parse(expires) - now) / 1000);
   if (seconds <= 0) return paint.bad(`expired ${ago(expires, now)}`);
@@ -151,7 +152,7 @@ function failureLines({ status }: GlobalPullSecret, { paint, now }: Screen): str
   const lines = failures.flatMap(({ node, code = "", message, since }) => {
     const { next } = adviceOn(code) ?? {};
     const first = `  ${paint.bad(node)}  ${message} (${ago(since, now)})`;
-    // An agent's own line ends with it already.
+    // An agent's own line already ends with this link.
     return next === undefined || message.includes(next) ? [first] : [first, `    ${next}`];
   });
   const { failed = 0, unfit = 0 } = status?.nodes ?? {};

@@ -1,4 +1,4 @@
-/** How long ago something was, as kubectl prints it. Pure. */
+/** Ages in kubectl's format. Pure. */
 
 /**
  * The age as kubectl's AGE column has it (duration.HumanDuration of apimachinery): two units while

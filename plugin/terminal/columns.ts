@@ -1,6 +1,8 @@
-/** Rows as lines: what people compare stands in columns. */
+/** Prints rows as lines with aligned columns, so that people can compare values. */
 
-/** The rows as lines, indented by two. Cells that are missing at a row's end leave no blanks. */
+/**
+ * The rows as lines, indented by two. Missing cells at the end of a row leave no trailing blanks.
+ */
 export function columns(rows: readonly (readonly string[])[]): string[] {
   const count = Math.max(0, ...rows.map((row) => row.length));
   const widths = Array.from({ length: count }, (_, column) =>

@@ -1,4 +1,4 @@
-/** A command as a value: what it is for, what it is told, and what runs it. */
+/** A command as a value: its purpose, its flags and operands, and the function that runs it. */
 import { asksForHelp } from "#contract/arguments.ts";
 import { readFlags, type Rule } from "#contract/flags.ts";
 import { usage, type Table, type TableValues } from "#contract/table.ts";
@@ -16,9 +16,9 @@ export const groups = {
 
 export type About<Rows extends Table> = Readonly<{
   group: keyof typeof groups;
-  /** One line of the usage. */
+  /** Its line in the usage. */
   what: string;
-  /** What follows `kubectl pull-secret NAME` in the example that its help shows. */
+  /** The arguments after `kubectl pull-secret NAME` in the example of its help. */
   example: string;
   flags: Rows;
   /** Further text for the command's help. */
@@ -30,7 +30,8 @@ export type Command = Omit<About<Table>, "rules"> &
   Readonly<{ run(name: string, argv: readonly string[], io: Io): Promise<ExitCode> }>;
 
 /**
- * Makes a command of its table and its work. It throws Misuse with all that is wrong, a line each.
+ * Creates a command from its table and its function. The command throws Misuse with a line for each
+ * error.
  */
 export function command<const Rows extends Table>(
   { rules = [], ...about }: About<Rows>,
@@ -50,7 +51,7 @@ export function command<const Rows extends Table>(
   };
 }
 
-/** `kubectl pull-secret NAME OPERAND… [flags]`; an operand that need not be given in brackets. */
+/** `kubectl pull-secret NAME OPERAND… [flags]`. Optional operands are in brackets. */
 function callOf(name: string, flags: Table): string {
   const rows = Object.entries(flags);
   const operands = rows.filter(([, { from }]) => from === "operand");
@@ -72,8 +73,8 @@ export function help(name: string, about: Omit<Command, "run">): string {
 type Commands = Readonly<Record<string, Command>>;
 
 /**
- * The command that a line names by one word or two, and its arguments: what follows the name, and
- * the flags before it, which kubectl allows too. The name is empty if there are only flags.
+ * The command that a line names by one word or two, and its arguments: the words after the name,
+ * and flags before it, which kubectl also allows. The name is empty if the line has only flags.
  */
 export function named(
   commands: Commands,
@@ -86,7 +87,7 @@ export function named(
   return [name, command, [...argv.slice(0, at), ...argv.slice(at + words)]];
 }
 
-/** How many words before the command's name are flags and their values. */
+/** The number of words before the command's name that are flags and their values. */
 function flagsBefore(commands: Commands, argv: readonly string[]): number {
   let at = 0;
   for (let word = argv[at]; word !== undefined && /^-(?!-?$)/.test(word); word = argv[at])

@@ -1,14 +1,14 @@
-/** A question of yes or no, on a terminal. */
+/** Asks a yes-or-no question on a terminal. */
 import { createInterface } from "node:readline";
 import { escape } from "#pullsecret/problems/keypath.ts";
 
 /**
- * Asks on standard error, because standard output may go elsewhere. Everything but `y` and `yes`
- * is a no; Ctrl-C, Ctrl-D and the end of the input as well, after which a new line begins.
+ * Asks on standard error, because standard output may go elsewhere. Everything except `y` and `yes`
+ * means no. Ctrl-C, Ctrl-D and the end of the input also mean no, and begin a new line.
  */
 export async function confirm(question: string): Promise<boolean> {
   const asker = createInterface({ input: process.stdin, output: process.stderr });
-  // Of readline/promises Ctrl-C rejects the answer, and the end of the input leaves it pending.
+  // In readline/promises, Ctrl-C rejects the answer, and the end of the input leaves it pending.
   const answer = await new Promise<string | undefined>((resolve) => {
     asker.once("close", () => resolve(undefined));
     asker.question(`${escape(question)} [y/N] `, resolve);

@@ -3,7 +3,7 @@ import { EventEmitter } from "node:events";
 import { test } from "node:test";
 import { interruptOf } from "./interrupt.ts";
 
-test("however often it is asked for, there is one signal and one listener", () => {
+test("creates one signal and one listener, however often it is requested", () => {
   const source = new EventEmitter();
   const signal = interruptOf(source);
   const all = Array.from({ length: 20 }, () => signal());
@@ -12,7 +12,7 @@ test("however often it is asked for, there is one signal and one listener", () =
   assert.equal(signal().aborted, true);
 });
 
-test("who never asks is ended by the first interrupt, and who asked by the second", () => {
+test("ends at the first interrupt without a request for the signal, and at the second with one", () => {
   const source = new EventEmitter();
   const signal = interruptOf(source);
   assert.equal(source.listenerCount("SIGINT"), 0);

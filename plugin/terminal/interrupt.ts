@@ -2,8 +2,9 @@
 import type { EventEmitter } from "node:events";
 
 /**
- * Gives the signal that aborts on the first interrupt of the process: one, made when it is asked
- * for. A process in which nobody asks is simply ended by an interrupt, and every one by the second.
+ * Provides the signal that aborts on the first interrupt of the process. It is created on first
+ * use. Without a request for the signal, an interrupt ends the process. A second interrupt always
+ * ends it.
  */
 export function interruptOf(source: Pick<EventEmitter, "once">): () => AbortSignal {
   let ends: AbortController | undefined;

@@ -7,16 +7,19 @@ import type { Cluster } from "#kube/client/cluster.ts";
 
 export type Io = Readonly<{
   /**
-   * The bytes of a file, or of standard input for `-`; at most `limit` and one more. Throws Misuse.
+   * The bytes of a file, or of standard input for `-`. It reads at most `limit` + 1 bytes. Throws
+   * Misuse.
    */
   read(path: string, limit: number): Promise<Uint8Array>;
   /** Writes a file that only its owner may read (0600), whole or not at all. Throws Misuse. */
   write(path: string, text: string): Promise<void>;
-  /** Whether standard input is a pipe or a file: something that its sender wants read. */
+  /**
+   * Whether standard input is a pipe or a file, so that the caller probably wants it to be read.
+   */
   piped: boolean;
-  /** Written as it is: what others wrote in it has to be escaped before, as `print` does. */
+  /** Written unchanged. Escape text of other programs before, as `print` does. */
   out(text: string): void;
-  /** One line on standard error; whatever is in the text, it cannot fool a terminal. */
+  /** Prints one line on standard error. The text is escaped, so it cannot fool a terminal. */
   err(line: string): void;
   /** Asks a question of yes or no; undefined if standard input is not a terminal. */
   confirm: ((question: string) => Promise<boolean>) | undefined;
@@ -24,11 +27,13 @@ export type Io = Readonly<{
   terminal: Terminal | undefined;
   /** Where a live line is drawn; undefined if standard error is not a terminal. */
   live: LiveTerminal | undefined;
-  /** Throws Misuse where the kubeconfig cannot be used. */
+  /** Throws Misuse if the kubeconfig cannot be used. */
   reach(how: Reach): Promise<Cluster>;
-  /** Where that leads, for others to connect to. Throws Misuse as `reach`. */
+  /**
+   * The address and trust of that cluster, for other programs to connect. Throws Misuse as `reach`.
+   */
   place(how: Reach): Promise<ServerAddress>;
-  /** Names of the kubeconfig's contexts. Throws Misuse where it cannot be used. */
+  /** Names of the kubeconfig's contexts. Throws Misuse if the kubeconfig cannot be used. */
   contexts(kubeconfig: string | undefined): Promise<readonly string[]>;
   /** The namespace of the kubeconfig's context; `default` without one. Throws Misuse as `reach`. */
   namespace(how: Reach): Promise<string>;
@@ -36,8 +41,8 @@ export type Io = Readonly<{
   /** The documents of a YAML text. Throws if it is not YAML; the error may quote the text. */
   documents(text: string): Promise<readonly unknown[]>;
   /**
-   * Aborts on Ctrl-C, which from the first access on no longer ends the process by itself: whoever
-   * takes it gives it to all that is waited for after.
+   * Aborts on Ctrl-C. After the first access, Ctrl-C no longer ends the process by itself, so pass
+   * this signal to everything that you wait for.
    */
   signal: AbortSignal;
 }>;
@@ -52,7 +57,7 @@ export type Reach = Readonly<{
   "request-timeout": number;
   as: string | undefined;
   "as-group"?: readonly (string | undefined)[] | undefined;
-  /** `server`: writes are judged there, and nothing is stored. */
+  /** `server`: the API server validates writes, and stores nothing. */
   "dry-run"?: "none" | "server";
   user?: string | undefined;
   cluster?: string | undefined;
@@ -63,24 +68,29 @@ export type Reach = Readonly<{
 /** A kubeconfig's cluster, as data: what another program needs to connect to it. */
 export type ServerAddress = Readonly<{
   server: string;
-  /** Without one, other programs use the roots of their machines, as `extensions` asks. */
+  /**
+   * Without one, other programs use the trusted roots of their machines, as `extensions` requires.
+   */
   "certificate-authority-data"?: string;
   "tls-server-name"?: string;
   extensions?: readonly object[];
 }>;
 
 /**
- * The exit code of a command. 0: done. 1: refused, or failed. 3: not yet, in the time given.
+ * The exit code of a command. 0: done. 1: refused or failed. 3: not done within the given time.
  * Misuse, thrown, becomes 2.
  */
 export type ExitCode = 0 | 1 | 3;
 
-/** The command line cannot be followed: one sentence, for standard error. */
+/** The command line is not valid. The message is one sentence, for standard error. */
 export class Misuse extends Error {
   override readonly name = "Misuse";
 }
 
-/** It cannot be done, and why: a line or more, for standard error; exit code 1. */
+/**
+ * The command cannot do its work. The message has the reason in one or more lines, for standard
+ * error. The exit code is 1.
+ */
 export class Refused extends Error {
   override readonly name = "Refused";
 }
@@ -92,11 +102,13 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTDIR: "no such file",
 };
 
-/** Written beside the file and renamed: an old file may have a mode that lets others read. */
+/**
+ * Written to a new file and renamed, because the mode of an old file may let other users read it.
+ */
 export async function writePrivate(path: string, text: string): Promise<void> {
   const beside = `${path}.${process.pid}.tmp`;
   try {
-    // What is there already is not ours to remove.
+    // We must not remove a file that existed before.
     const file = await open(beside, "wx", 0o600);
     try {
       await file.writeFile(text).finally(() => file.close());
@@ -111,7 +123,7 @@ export async function writePrivate(path: string, text: string): Promise<void> {
   }
 }
 
-/** Reads no more than is needed to see that something is too long: `/dev/zero` ends as well. */
+/** Stops reading as soon as the input is too long, so that even `/dev/zero` ends. */
 export async function readBounded(path: string, limit: number): Promise<Uint8Array> {
   const stream = path === "-" ? process.stdin : createReadStream(path, { end: limit });
   const chunks: Buffer[] = [];

@@ -1,28 +1,28 @@
-/** A line on a terminal that is drawn again, with elapsed and expected time. */
+/** A line on a terminal that is redrawn, with the elapsed and the expected time. */
 import { escape } from "#pullsecret/problems/keypath.ts";
 import { span } from "./age.ts";
 
-/** Where the line is drawn: standard error, if that is a terminal. */
+/** The terminal for the line: standard error, if it is a terminal. */
 export type LiveTerminal = Readonly<{ columns: number; write(text: string): void }>;
 
 export type Live = Readonly<{
-  /** Shows the text, and the seconds that it may still take, if they are known. */
+  /** Shows the text, and the remaining seconds if they are known. */
   show(what: string, seconds: number | undefined): void;
   /** Erases the line, so that the next output takes its place. */
   end(): void;
 }>;
 
-/** To the start of the line, and erases it. */
+/** Moves the cursor to the start of the line, and erases the line. */
 const erase = "\r\u001b[K";
 
-/** The time first, because the end is cut where the terminal is narrow. */
+/** The time comes first, because a narrow terminal cuts off the end. */
 export function liveText(what: string, elapsed: number, left: number | undefined): string {
   const rest = left === undefined || left <= 0 ? "" : `, about ${span(Math.ceil(left))} left`;
   return `${span(Math.floor(elapsed))}${rest}: ${escape(what)}`;
 }
 
 /**
- * Draws the line at each `show` and every second. Without a terminal `tell` gets each new text
+ * Draws the line at each `show`, and once a second. Without a terminal `tell` gets each new text
  * once, as a line.
  */
 export function liveLine(terminal: LiveTerminal | undefined, tell: (line: string) => void): Live {

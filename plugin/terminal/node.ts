@@ -1,4 +1,4 @@
-/** What the plugin needs of the Node that runs it. main.ts imports this file first. */
+/** Checks that Node has the features that the plugin needs. main.ts imports this file first. */
 import * as zlib from "node:zlib";
 import { Misuse } from "./io.ts";
 
@@ -13,7 +13,7 @@ if (Number.parseInt(node, 10) < least) {
 
 /**
  * Throws Misuse if this Node cannot reach a cluster. The client's HTTP library is made for Node
- * 22.19 and newer. It asks for zstd as it is loaded, which Node has since 22.15 and 23.8.
+ * 22.19 and newer. When it is loaded, it requires zstd, which Node has since 22.15 and 23.8.
  */
 export function requireClusterSupport(has: object = zlib): void {
   if (!("createZstdDecompress" in has))

@@ -14,11 +14,11 @@ async function printed(format: Format): Promise<string> {
   return out;
 }
 
-test("what others wrote cannot fool a terminal", async () => {
+test("escapes text of other programs that could fool a terminal", async () => {
   assert.equal(await printed("text"), "first\n\\u{1b}[2J\\u{1b}[32mall is well\\u{a}Ready\n");
 });
 
-test("programs get the value as it is", async () => {
+test("prints the value unchanged for programs", async () => {
   const { message } = JSON.parse(await printed("json")) as { message: string };
   assert.equal(message, "\u001b[2J\u001b[32mall is well\nReady");
   assert.match(await printed("yaml"), /^yaml \{"message":/);

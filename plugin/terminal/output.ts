@@ -1,4 +1,4 @@
-/** How a command prints a state: as text for people, or as JSON or YAML of a stable shape. */
+/** Prints a state as text for people, or as JSON or YAML of a stable shape. */
 import { oneOf } from "#contract/values.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 import type { Io } from "./io.ts";
@@ -18,8 +18,8 @@ export const outputFlag = {
 } as const;
 
 /**
- * Prints the value: as it is for programs, and for people as the lines that are made of it, from
- * which what could fool a terminal is gone.
+ * Prints the value unchanged for programs. For people it prints lines, in which characters that
+ * could fool a terminal are escaped.
  */
 export async function print<T>(
   format: Format,
@@ -34,7 +34,7 @@ export async function print<T>(
 
 export const textOf = (lines: readonly string[]): string => `${lines.join("\n")}\n`;
 
-/** Escapes every text in it: what is shown was written by others. */
+/** Escapes every text in the value, because other programs wrote it. */
 function harmless<T>(value: T): T {
   const escaped = (_: string, one: unknown) => (typeof one === "string" ? escape(one) : one);
   return JSON.parse(JSON.stringify(value), escaped) as T;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { bar, paintFor, terminalOf } from "./paint.ts";
 
-test("only a terminal with colours gets any", () => {
+test("uses colours only on a terminal that has them", () => {
   assert.equal(paintFor(undefined).bad("x"), "x");
   assert.equal(paintFor({ columns: 80, colour: false }).bad("x"), "x");
   assert.equal(paintFor({ columns: 80, colour: true }).bad("x"), "\u001b[31mx\u001b[0m");
@@ -27,12 +27,12 @@ const bars: readonly (readonly [counts: number[], whole: number, drawn: string])
   [[12, 3], 10, "[#######xxx]"],
 ];
 for (const [[good, bad], whole, drawn] of bars)
-  test(`${good} and ${bad} of ${whole} are ${drawn}`, () => {
+  test(`draws ${good} and ${bad} of ${whole} as ${drawn}`, () => {
     const parts = [["#", good ?? 0] as const, ["x", bad ?? 0] as const];
     assert.equal(bar(parts, whole, 10), drawn);
   });
 
-test("a bar has the columns that it is given, and every part that is not nothing is seen", () => {
+test("draws a bar with the given number of columns, and shows every part above 0", () => {
   const counts = fc.array(fc.nat(5000), { minLength: 1, maxLength: 4 });
   fc.assert(
     fc.property(counts, fc.nat(5000), fc.integer({ min: 10, max: 60 }), (all, rest, columns) => {

@@ -1,8 +1,8 @@
-/** Colours, which only a terminal gets, and the bar over nodes. */
+/** Colours for terminals, and the progress bar of nodes. */
 import type { Terminal } from "./io.ts";
 
 /**
- * The terminal that a stream goes to. Any value of NO_COLOR but an empty one turns colour off
+ * The terminal that a stream goes to. Any non-empty value of NO_COLOR turns colour off
  * (no-color.org). With TERM=dumb, such as in Emacs, there are no escape sequences at all.
  */
 export function terminalOf(
@@ -18,7 +18,7 @@ export type Paint = Readonly<Record<keyof typeof inks, (text: string) => string>
 
 const inks = { good: 32, doubt: 33, bad: 31, faint: 2, strong: 1 } as const;
 
-/** Leaves each text as it is where there is no terminal, or none with colours. */
+/** Leaves each text unchanged if there is no terminal, or only one without colours. */
 export function paintFor(terminal: Terminal | undefined): Paint {
   const ink = (code: number) => (text: string) =>
     terminal?.colour === true ? `\u001b[${code}m${text}\u001b[0m` : text;
@@ -28,8 +28,8 @@ export function paintFor(terminal: Terminal | undefined): Paint {
 }
 
 /**
- * Parts of a whole as a bar of so many columns, each with its letter. Every part above 0 gets a
- * column, taken from the longest.
+ * A bar of the given number of columns, in which each part has its own letter. Every part above 0
+ * gets a column, taken from the longest.
  */
 export function bar(
   parts: readonly (readonly [letter: string, count: number])[],

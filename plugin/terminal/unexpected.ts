@@ -1,4 +1,4 @@
-/** An error that no command expects: a bug of ours, in one line. */
+/** Prints an error that no command expects, which is a bug in our code, in one line. */
 
 /**
  * The error's kind, its code and its place in our code. Its message is left out, because it may

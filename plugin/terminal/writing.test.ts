@@ -12,14 +12,14 @@ function written(line: string): string {
   return text;
 }
 
-test("a line on standard error cannot erase others, make more, or fill the clipboard", () => {
+test("prints a line on standard error that cannot erase others, add lines, or fill the clipboard", () => {
   assert.equal(
     written("east: 500 \u001b[2K\u001b]52;c;cm0gLXJm\u0007\nnodes: all is well"),
     "east: 500 \\u{1b}[2K\\u{1b}]52;c;cm0gLXJm\\u{7}\\u{a}nodes: all is well\n",
   );
 });
 
-test("what is escaped already reads the same", () => {
+test("does not escape text that is already escaped", () => {
   const texts = fc.string({ unit: character });
   fc.assert(fc.property(texts, (text) => assert.equal(written(escape(text)), written(text))));
 });

@@ -3,7 +3,7 @@ import { escape } from "#pullsecret/problems/keypath.ts";
 
 /**
  * Writes each text as one line. Control characters are escaped, because other clusters wrote much
- * of the text, and it could fool a terminal. What is escaped already stays as it is.
+ * of the text, and it could fool a terminal. Text that is already escaped stays unchanged.
  */
 export const errTo =
   (write: (text: string) => void) =>

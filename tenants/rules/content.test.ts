@@ -4,7 +4,7 @@ import { judge, sameData, type SyncContent } from "./content.ts";
 
 const encode = (text: string) => Buffer.from(text).toString("base64");
 
-test("L12: folds stringData into data, where it wins, as in a Secret", () => {
+test("L12: merges stringData into data, and lets stringData win, as in a Secret", () => {
   const judged = judge({
     data: { a: encode("1"), b: encode("2") },
     stringData: { b: "ü", ["__proto__"]: "3" },
@@ -19,7 +19,7 @@ test("L12: folds stringData into data, where it wins, as in a Secret", () => {
   assert.equal(judged.content.type, "Opaque");
 });
 
-test("leaves out bits beyond the last byte, as a Secret does: otherwise the Secret would never match", () => {
+test("drops bits after the last byte, as a Secret does, because otherwise the Secret would never match", () => {
   const judged = judge({ data: { a: "eB==", b: "eHj=", c: "eA==" } });
   assert.deepEqual(judged.ok && judged.content.data, { a: "eA==", b: "eHg=", c: "eA==" });
 });
@@ -27,7 +27,7 @@ test("leaves out bits beyond the last byte, as a Secret does: otherwise the Secr
 const keys = (letter: string, count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`${letter}${at}`, ""]));
 
-test("accepts content exactly at its bounds: 64 keys of both maps, 262144 bytes in fewer characters", () => {
+test("accepts content exactly at its limits: 64 keys in both maps, 262144 bytes in fewer characters", () => {
   assert.ok(judge({ data: keys("d", 32), stringData: keys("s", 32) }).ok);
   assert.ok(judge({ data: keys("k", 64), stringData: keys("k", 64) }).ok, "the same keys");
   assert.ok(judge({ stringData: { a: `${"€".repeat(87_381)}p` } }).ok);
@@ -64,7 +64,7 @@ const refused: readonly (readonly [
   ],
 ];
 
-test("refuses what cannot be a Secret in one line with its code, and without values", () => {
+test("refuses content that cannot be a Secret, in one line with a code and without values", () => {
   for (const [what, held, code] of refused) {
     const judged = judge(held);
     assert.ok(!judged.ok, what);

@@ -21,8 +21,9 @@ type JudgedObject =
 const keyName = /^(?!\.{1,2}$|\.\.)[-._a-zA-Z0-9]{1,253}$/;
 
 /**
- * The limits of the copy, whose data has both maps. The schema sets them too, but in the tenant's
- * object it counts the keys of each map separately, and characters instead of bytes.
+ * The limits of the copy. Its data contains the keys of both maps, data and stringData. The schema
+ * sets them too, but in the tenant's object it counts the keys of each map separately, and
+ * characters instead of bytes.
  */
 const mostKeys = 64;
 const mostBytes = 256 * 1024;
@@ -46,8 +47,8 @@ export function judge({ data = {}, stringData = {}, type = "Opaque" }: Held): Ju
   const refused = (message: string) => ({ ok: false as const, message });
   const names = [...Object.keys(data), ...Object.keys(stringData)];
   if (names.some((name) => !keyName.test(name))) return refused(sentence("keyName"));
-  // The schema accepts only base64. Go's decoder drops the bits beyond the last byte, and a Secret
-  // comes back without them.
+  // The schema accepts only base64. Go's decoder drops the bits after the last byte, so the API
+  // server returns a Secret without them.
   const stored = Object.entries(data).map(([name, text]) => [
     name,
     encode(Buffer.from(text, "base64")),

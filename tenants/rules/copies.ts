@@ -92,7 +92,7 @@ const told = (origin: Origin) => ({
 /**
  * True for an object that a tenant's side made. A tenant's cluster has no such object. A tenant's
  * side that finds one runs in a management cluster by mistake. There it would copy the copies of
- * all tenants, and then its own, endlessly.
+ * all tenants, and then its own copies, without end.
  */
 export const isCopy = ({ labels = {}, annotations = {} }: V1ObjectMeta): boolean =>
   Object.entries(managedBy).every(([name, value]) => labels[name] === value) &&

@@ -36,16 +36,16 @@ export const originAnnotations = ({ name, namespace }: Origin): Record<string, s
   [names.namespace]: namespace,
 });
 
-/** The labels of a copy, with the same values as far as they fit: selectors need labels. */
+/** The labels of a copy, with the same values, shortened if necessary. Selectors need labels. */
 export const originLabels = ({ name, namespace }: Origin): Record<string, string> => ({
   [names.name]: labelValue(name),
   [names.namespace]: labelValue(namespace),
 });
 
 /**
- * The text as the value of a label. A label's value has at most 63 characters, a name 253. A longer
- * text is cut to its first 54 characters and 8 digits of its SHA-256, so that two names with the
- * same beginning get different values.
+ * The text as the value of a label. A label's value has at most 63 characters, but a name has up to
+ * 253. A longer text is cut to its first 54 characters and 8 digits of its SHA-256, so that two
+ * names with the same beginning get different values.
  */
 export function labelValue(text: string): string {
   if (text.length <= 63) return text;

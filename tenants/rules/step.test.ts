@@ -75,7 +75,7 @@ for (const [what, live, of, step] of table)
     assert.equal(stepOf(live, of, live !== undefined && isSecretOf(live.metadata, "77")), step);
   });
 
-test("treats an object that we did not make as foreign, whatever is in it, and waits for one being deleted", () => {
+test("treats an object that we did not create as foreign, whatever its content, and waits for an object that is being deleted", () => {
   const theirs = without(made(wanted), "managedFields", "ownerReferences");
   assert.ok(!isSecretOf(theirs.metadata, "77"));
   assert.equal(stepOf(theirs, wanted, false), "foreign");
@@ -83,7 +83,7 @@ test("treats an object that we did not make as foreign, whatever is in it, and w
   assert.equal(stepOf(leaving, wanted, true), "wait");
 });
 
-test("replaces it as wanted, in the version that was seen, and keeps what others wrote beside it", () => {
+test("replaces the object as wanted, in the version that was read, and keeps additions by others", () => {
   const live = made(wanted, { data: { b: "eA==" }, stringData: { c: "x" } });
   const other = { apiVersion: "v1", kind: "ConfigMap", name: "o", uid: "9" };
   const metadata = {
@@ -103,7 +103,7 @@ test("replaces it as wanted, in the version that was seen, and keeps what others
   assert.equal(body.metadata.managedFields, undefined);
 });
 
-test("L6: makes a label's value of the name, or of its first 54 characters and 8 of its hash", () => {
+test("L6: uses the name as a label's value, or its first 54 characters and 8 of its hash if it is too long", () => {
   assert.equal(labelValue("a".repeat(63)), "a".repeat(63));
   const [one, other] = [labelValue(`${"a".repeat(200)}b`), labelValue(`${"a".repeat(200)}c`)];
   assert.notEqual(one, other);
@@ -113,7 +113,7 @@ test("L6: makes a label's value of the name, or of its first 54 characters and 8
   }
 });
 
-test("believes a copy's origin only if it is a valid name", () => {
+test("accepts a copy's origin only if it is a valid name", () => {
   const origin = (name: string, namespace: string) => {
     const annotations = {
       "globalpullsecret.io/origin-name": name,
@@ -127,7 +127,7 @@ test("believes a copy's origin only if it is a valid name", () => {
     assert.equal(origin(odd, "default"), "0e9d");
 });
 
-test("recognises a copy, and no object with only some of its marks", () => {
+test("recognises a copy, but not an object with only some of its marks", () => {
   const { labels, annotations } = copyOf(object, content, "tenant-a").metadata;
   assert.ok(isCopy({ labels, annotations }));
   assert.ok(!isCopy({}));

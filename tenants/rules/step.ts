@@ -42,7 +42,10 @@ const sameContent = (live: Live, wanted: Wanted): boolean =>
   sameData(live.data ?? {}, wanted.data) &&
   Object.keys(live.stringData ?? {}).length === 0;
 
-/** True if the live metadata has all of ours. Others may add labels, annotations and owners. */
+/**
+ * True if the live metadata contains all of our metadata. Others may add labels, annotations and
+ * owners.
+ */
 function sameMetadata(live: V1ObjectMeta, { metadata }: Wanted): boolean {
   const has = (there: Readonly<Record<string, string>> = {}, ours: Readonly<typeof there>) =>
     Object.entries(ours).every(([name, value]) => there[name] === value);
@@ -62,8 +65,8 @@ function sameMetadata(live: V1ObjectMeta, { metadata }: Wanted): boolean {
 }
 
 /**
- * The whole object to replace the live one with, in the version that was read. It keeps the
- * metadata that others added, and none of their data.
+ * The whole object to replace the live one with, in the version that was read. The result keeps the
+ * metadata that others added, but none of their data.
  */
 export function replacement(live: Live, wanted: Wanted): object {
   const { managedFields: _written, ...metadata } = live.metadata;

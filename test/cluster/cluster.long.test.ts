@@ -93,7 +93,7 @@ suite("a real cluster", () => {
     assert.equal(first().readFile("config.json"), undefined);
   });
 
-  test("lets an account that lost its password pull nothing", async () => {
+  test("refuses every pull of an account whose password was deleted", async () => {
     const { users } = cluster.registry;
     const answer = async (): Promise<number> => {
       const authorization = `Basic ${cluster.registry.auth("additional").auth}`;
@@ -136,7 +136,7 @@ suite("a real cluster", () => {
     );
   });
 
-  test("reports who may do what only for served resources: a misspelt resource is an error, not a no", async () => {
+  test("reports who may do what only for served resources, and treats a misspelt resource as an error", async () => {
     const group = "rbac.authorization.k8s.io";
     assert.equal(await may(cluster, "somebody", "get", "pods:exec", "default"), false);
     assert.equal(await may(cluster, "somebody", "bind", `clusterroles.${group}/admin`), false);

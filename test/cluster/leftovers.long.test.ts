@@ -39,7 +39,7 @@ function directory(name: string): Promise<string> {
   });
 }
 
-test("sweeps in the next run what a killed run left, except a cluster that is kept", async () => {
+test("deletes in the next run the leftovers of a killed run, except a cluster that is kept", async () => {
   const killed = startElsewhere("killed");
   const kept = startElsewhere("kept", { keep: true });
   await Promise.all([killed.up, kept.up]);
@@ -66,7 +66,7 @@ test("sweeps in the next run what a killed run left, except a cluster that is ke
   assert.equal(removeCluster("kept"), false);
 });
 
-test("never sweeps living clusters, even unrecorded ones", async (t) => {
+test("never deletes running clusters, even unrecorded ones", async (t) => {
   const [empty, used] = ["gps98-hub", "gps99-hub"];
   for (const name of [empty, used]) await run(["ip", "netns", "add", name]);
   const child = spawn("nsenter", [`--net=/run/netns/${used}`, "sleep", "60"]);
@@ -86,7 +86,7 @@ test("never sweeps living clusters, even unrecorded ones", async (t) => {
   assert.equal(await isTaken(networkOf(99)), true);
 });
 
-test("sweeps a leftover in only one of several runs that begin at once, and never a cluster that has taken its slot", async () => {
+test("deletes a leftover in only one of several runs that begin at once, and never a cluster that has taken its slot", async () => {
   const name = "slot";
   names.push(name);
   const state = await claim({ name, users: {} });

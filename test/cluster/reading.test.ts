@@ -20,7 +20,7 @@ test("turns kubectl's arguments into one request", () => {
     assert.deepEqual(askedBy(words.split(" ")), { path, query }, words);
 });
 
-test("leaves to kubectl what only kubectl understands", () => {
+test("leaves requests to kubectl that only kubectl understands", () => {
   for (const words of ["pods -A", "widgets", "pod one two", "pod one -l a=b", "pods,secrets"])
     assert.equal(askedBy(words.split(" ")), undefined, words);
 });

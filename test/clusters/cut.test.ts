@@ -168,7 +168,7 @@ test("finds a join that is killed after any of its requests, and joins again or 
   }
 });
 
-test("finishes a removal that was killed after any of its requests with the next one, and forgets no placed object", async () => {
+test("finishes a removal that was killed after any of its requests when it runs again, and forgets no placed object", async () => {
   let ended = false;
   for (let requests = 0; !ended; requests += step) {
     const where = `killed after ${requests} requests`;

@@ -62,7 +62,7 @@ const work = (image: string, document: string) => [
   },
 ];
 
-test("M5: runs three replicas of a private image on two nodes, and on the remaining node when the other is pulled", async () => {
+test("M5: runs three replicas of a private image on two nodes, and on the remaining node when the other one is switched off", async () => {
   await freshBundle();
   cluster = await startCluster({ nodes: 2 });
   await installCrd(cluster);

@@ -135,7 +135,7 @@ async function refusedAll(as: Api): Promise<void> {
   }
 }
 
-test("gets any other account's token with RBAC alone, and a token of its own that nothing revokes", async () => {
+test("gets any other account's token with only RBAC, and a token of its own that cannot be revoked", async () => {
   await thief.apply(path, tokenOf("replicaset-controller"), how);
   const user = await filled();
   assert.equal(user, "system:serviceaccount:kube-system:replicaset-controller");
@@ -182,7 +182,7 @@ test("changes neither the policies nor its rights", async () => {
   }
 });
 
-test("has the same limits for the account that `fleet rbac` prints", async () => {
+test("has the same limits for the account of `fleet rbac`", async () => {
   const { out } = await call(["fleet rbac", "--target", `kube-system/${target}`]);
   const file = join(cluster.directory, "fleet-rbac.yaml");
   writeFileSync(file, out);

@@ -80,7 +80,7 @@ const bounding = (objects: readonly KubeObject[]) => ({
 
 for (const [how, objects] of Object.entries(others))
   for (const args of [[], boundArguments])
-    test(`${how} bounds the account as manifests/ does, ${args.length} flags given`, async () => {
+    test(`${how} limits the account as manifests/ does, with ${args.length} flags`, async () => {
       const usual = bounding(await kustomized({ ...overlay, patches: boundsOf(args) }));
       assert.equal(usual.policies.length, 6);
       assert.deepEqual(byName(bounding(await objects(args)).policies), byName(usual.policies));
@@ -250,7 +250,7 @@ describe("the account", () => {
     });
 });
 
-describe("each flag of the controller, if annotations name the required values", () => {
+describe("allows each flag of the controller if annotations name the required values", () => {
   before(async () => {
     await install(await kustomized({ ...overlay, patches: boundsOf(boundArguments) }));
   });

@@ -138,7 +138,7 @@ async function isRolledOut(): Promise<boolean> {
 const podSpec = async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.template.spec;
 
 for (const [sentence, kind, patch, repaired] of edits) {
-  test(`repairs an edit of ${sentence} (${kind}) within seconds, and then is at rest`, async () => {
+  test(`repairs an edit of ${sentence} (${kind}) within seconds, and then sends nothing`, async () => {
     await deployed();
     const name = kind === "secret" ? "global-pull-secret" : syncer;
     await kubectl("patch", kind, name, "-p", JSON.stringify(patch));

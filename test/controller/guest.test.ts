@@ -192,7 +192,7 @@ test("keeps the Lease while the hosted cluster's API server is away, and deliver
   assert.equal(controller.exited(), undefined);
 });
 
-test("ends in time when the hosted cluster is gone for good", async () => {
+test("ends in time when the hosted cluster is deleted", async () => {
   await rotateOriginal("3");
   const controller = start();
   await declare("7");
@@ -208,7 +208,7 @@ test("ends in time when the hosted cluster is gone for good", async () => {
   await guest.cluster.startApiServer();
 });
 
-test("writes nothing there without the management cluster, and lets the next process continue when it is back", async () => {
+test("writes nothing in the guest without the management cluster, and lets the next process continue when it is back", async () => {
   await rotateOriginal("4");
   const controller = start();
   await declare("8");
@@ -294,7 +294,7 @@ test("ends the controller at its start with a code, before any request, if a kub
     );
 });
 
-test("ends before a request there if a kubeconfig names another cluster, so that no process serves two tenants", async () => {
+test("ends before a request to another cluster that a kubeconfig names, so that no process serves two tenants", async () => {
   await rotateOriginal("5");
   const controller = start();
   await declare("12");
@@ -312,7 +312,7 @@ test("ends before a request there if a kubeconfig names another cluster, so that
   assert.equal(await home.api.get<V1Secret>(paths.global), undefined);
 });
 
-test("lets the hosted cluster's administrator steer that cluster, and reach nothing here", async () => {
+test("lets the hosted cluster's administrator set the policy of that cluster, and access nothing here", async () => {
   await rotateOriginal("6");
   const since = new Date().toISOString();
   await home.cluster.apply({

@@ -110,7 +110,7 @@ test("lets only one of two controllers with different flags serve, while the oth
   assert.equal(await plane.leader(on), holder);
 });
 
-test("lets the other controller serve within 20 s after the leader is killed, with its own flags, and then is at rest", async () => {
+test("lets the other controller serve within 20 s after the leader is killed, with its own flags, and then sends nothing", async () => {
   const [leading] = await pair();
   await leading.kill();
   const seconds = await secondsUntilServed("two", theirs("two"), 20_000);
@@ -136,7 +136,7 @@ test("releases the Lease when the leader is stopped, so that the other need not 
 });
 
 for (const pause of everyPoint ? [0, 100] : [0]) {
-  test(`writes nothing and ends as a leader that is frozen ${pause} ms into a change and comes back when another serves`, async () => {
+  test(`writes nothing and ends if a leader is frozen ${pause} ms into a change and continues when another controller serves`, async () => {
     const [leading] = await pair();
     await plane.declare(on, content("two"));
     await new Promise((resolve) => setTimeout(resolve, pause));
@@ -174,7 +174,7 @@ test("elects one leader of three that start at the same instant", async () => {
   assert.equal(all.filter((one) => one.leads()).length, 1);
 });
 
-test("never changes objects that it may only create, even if their creator is the same manager", async () => {
+test("never changes an object that it may only create, even if the same manager created it", async () => {
   const metadata = { name: "newborn", namespace: "kube-system", resourceVersion: newborn };
   const path = `${paths.secrets}/newborn`;
   const options = { manager: "one", force: false };

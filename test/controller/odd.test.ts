@@ -44,7 +44,7 @@ async function halted(): Promise<number> {
   return bad;
 }
 
-test("stops failing content at its first node, takes back that node's grant, and replaces no pod", async () => {
+test("stops failing content at its first node, revokes that node's grant, and replaces no pod", async () => {
   const bad = await halted();
   const uids = async () => (await plane.agents(on)).map(({ metadata }) => metadata?.uid);
   const before = await uids();
@@ -70,7 +70,7 @@ test("rolls out corrected content after a halt", async () => {
   assert.equal(started(bad), 1);
 });
 
-test("rolls the same content out on a retry after a halt, and begins with the node that failed", async () => {
+test("rolls out the same content on a retry after a halt, and begins with the node that failed", async () => {
   const bad = await halted();
   kubelets.behaviour = () => "ready";
   await retry();
@@ -133,7 +133,7 @@ test("lets an unreachable node neither use the budget nor delay rollout and remo
   await until("node b has the revision", () => kubelets.order(revision + 1).includes("b"));
 });
 
-test("does not delay the others for nodes that cannot start the agent, and lists those with the kubelet's reason", async () => {
+test("does not delay other nodes because some cannot start the agent, and lists these with the kubelet's reason", async () => {
   await kubelets.add("stuck");
   kubelets.behaviour = (node) => (node === "stuck" ? "never starts" : "ready");
   await served(1);

@@ -168,7 +168,7 @@ test("lets a drain take one controller at a time, and is not held up by one that
   assert.match(manifest, /^ {2}replicas: 2$/m);
 });
 
-test("makes no hot loop and loses nothing while the API server is away in the middle of a rollout, and continues when it is back", async () => {
+test("makes no hot loop and loses nothing when the API server is away in the middle of a rollout, and continues when it is back", async () => {
   await using proxy = await TcpProxy.before(on.cluster.server);
   const kubeconfig = plane.writeKubeconfig(
     on.cluster,
@@ -296,7 +296,7 @@ test("recreates objects that were deleted while all connections were cut, once t
   await controller.stop();
 });
 
-test("follows a rollout and a removal through the watches, and reads objects only when it takes something away", async () => {
+test("follows a rollout and a removal through the watches, and reads objects only before it deletes them", async () => {
   await steer(on, "100%");
   await using controller = plane.startController(on.kubeconfig);
   await plane.declare(on, content("one"));

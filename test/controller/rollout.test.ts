@@ -24,7 +24,7 @@ rig();
 const uids = async () =>
   (await plane.agents(on)).map(({ metadata }) => metadata?.uid ?? "").toSorted();
 
-test("gives the first revision to one node alone, and after its proof to one node after another", async () => {
+test("gives the first revision to one node alone, and after its proof to the others one by one", async () => {
   await start(1);
   await deployed();
   assert.deepEqual(kubelets.order(1).toSorted(), names);
@@ -83,7 +83,7 @@ test("repairs an edit of global-pull-secret in the middle of a rollout within se
   assert.ok(kubelets.model.nodes.every(({ applied }) => applied === content("two")));
 });
 
-test("gives a node that joins while the canary is alone the content served before, and the newest in its turn", async () => {
+test("gives a node that joins during the canary phase the previously served content, and the newest content in its turn", async () => {
   const before = await served(1);
   let isHeld = true;
   kubelets.behaviour = (_, revision) => (isHeld && revision === before + 1 ? "hangs" : "ready");

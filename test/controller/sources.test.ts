@@ -64,7 +64,7 @@ test("continues without the missing right, and the line in the Event grants exac
   });
 });
 
-test("continues beside a broken extra, and removes only the own entries of a deleted one", async () => {
+test("continues beside a broken extra, and removes only the entries that a deleted extra alone supplied", async () => {
   await plane.declare(on, '{"auths":{"low.example":{"auth":"%%%"}}}', "low-pull");
   await plane.untilEvent(on, "SourceRejected", "GPS115 low:");
   const rotated = Buffer.from("h:2").toString("base64");

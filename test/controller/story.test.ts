@@ -42,7 +42,7 @@ async function playOnCluster(): Promise<Chapter[]> {
   }
 }
 
-describe("the README's story, on a real API server", () => {
+describe("plays the README's story on a real API server", () => {
   let real: readonly Chapter[];
   let fake: readonly Chapter[];
 
@@ -55,13 +55,13 @@ describe("the README's story, on a real API server", () => {
     });
   });
 
-  test("goes as on the fake API server: writes, answers, Events, conditions and nodes", () => {
+  test("behaves as on the fake API server: writes, answers, Events, conditions and nodes", () => {
     const outline = (chapters: readonly Chapter[]) =>
       chapters.map((chapter) => ({ ...chapter, owners: [] }));
     assert.deepEqual(outline(real), outline(fake));
   });
 
-  test("leaves the same field owners as the fake API server", () => {
+  test("results in the same field owners as on the fake API server", () => {
     for (const [at, { title, owners }] of real.entries()) {
       const others = fake[at]?.owners ?? [];
       const lacks = owners.filter((one) => !others.includes(one));

@@ -73,7 +73,7 @@ const cases = [
   { size: 100, stuck: 30, bare: 10 },
 ];
 for (const { size, stuck, bare } of cases)
-  test(`serves all others if of ${size} nodes ${stuck} cannot start the agent and ${bare} have no pod`, async (t) => {
+  test(`serves all other nodes if ${stuck} of ${size} nodes cannot start the agent and ${bare} have no pod`, async (t) => {
     isRepaired = false;
     await refuseBare();
     const kinds = { stuck, bare, well: size - stuck - bare };

@@ -66,7 +66,7 @@ const startLast = () =>
 const uidOf = ({ metadata }: V1Pod) => metadata?.uid ?? "";
 const restarts = () => kubelets.model.nodes.map(({ name, restarts: its }) => [name, its.length]);
 
-test(`replaces each pod once and restarts no kubelet in an upgrade from ${lastRelease.version}, and mistakes no annotation of an old pod for a grant`, async () => {
+test(`replaces each pod once, restarts no kubelet in an upgrade from ${lastRelease.version}, and never treats an old pod's annotations as a grant`, async () => {
   await steer(on, 1);
   const former = startLast();
   await plane.declare(on, content("one"));

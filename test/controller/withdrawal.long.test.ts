@@ -58,7 +58,7 @@ test("no longer waits for a node that is away when the node is deleted", async (
   await plane.untilGone(on, 150_000);
 });
 
-test("rolls out to all nodes again, one first, when the Secret is created again during the wait for absent nodes", async () => {
+test("rolls out to all nodes again, one node first, when the Secret is created again during the wait for absent nodes", async () => {
   await start(1);
   const revision = await deployed();
   await kubelets.die("c");

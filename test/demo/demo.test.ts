@@ -7,7 +7,7 @@ import { script } from "./script.ts";
 
 const program = fileURLToPath(new URL("main.ts", import.meta.url));
 
-test("the demo tells its whole script, and every claim holds", async () => {
+test("prints the demo's whole script, and every claim is true", async () => {
   // In one stream, so that the order is what a person sees.
   const told = await run(["bash", "-c", 'exec "$0" "$1" 2>&1', process.execPath, program]);
   assert.match(told, /^Every claim was checked and holds\.$/m);

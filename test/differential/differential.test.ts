@@ -101,7 +101,7 @@ function compare({ file, images }: Question, answer: OracleAnswer): void {
   }
 }
 
-test(`explain finds the same as the kubelet, in its order, for ${files} random files`, async (t) => {
+test(`explain finds the same entries as the kubelet, in the same order, for ${files} random files`, async (t) => {
   t.diagnostic(`SEED=${seed}`);
   const random = new Random(seed);
   const questions = Array.from({ length: files }, () => ({
@@ -130,7 +130,7 @@ test(`explain finds the same as the kubelet, in its order, for ${files} random f
   );
 });
 
-test(`lets the kubelet read our output as the same credentials, and find them as it did in the source`, async (t) => {
+test(`writes output that the kubelet reads as the same credentials, and searches like the source`, async (t) => {
   t.diagnostic(`SEED=${seed}`);
   const random = new Random(seed + 1);
   const cases: {

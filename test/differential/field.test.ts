@@ -76,7 +76,7 @@ test("writes a credential alike in held() and asked()", async () => {
   assert.equal(held(Buffer.from("u"), Buffer.from("p")), "/75/70");
 });
 
-test("states for each field case what the kubelet does with it", async () => {
+test("states for each case from the field how the kubelet handles it", async () => {
   const known = cases.flatMap((one) => {
     const file = one.file ?? merged(one);
     return one.image === undefined || file === undefined ? [] : [{ one, file, image: one.image }];
@@ -174,7 +174,7 @@ const nodes: readonly (readonly [theirs: Users, ours: Users, image: string, trie
   [{ "docker.io/library": "t" }, { [hubKey]: "ours" }, "nginx", "t"],
 ];
 
-test("B04, F52: lets the kubelet on the node try ours, and again all others when ours are gone", async () => {
+test("B04, F52: makes the kubelet on the node try our entries, and all others again after ours are removed", async () => {
   const rows = nodes.map(([theirs, ours, image, tried]) => {
     const before = read(fileOf(theirs));
     const { document, owned } = put(before, nothingOwned, desired(ours));
@@ -214,7 +214,7 @@ const rivals: readonly (readonly [ours: string, theirs: string, image: string, f
     ["a.io", "user:pw@a.io/x", "a.io/x/y", true],
   ];
 
-test("B04: reports exactly the entries as tried before ours that the kubelet tries before ours", async () => {
+test("B04: reports exactly those entries as tried before ours that the kubelet really tries before ours", async () => {
   const files = rivals.map(([ours, theirs]) => fileOf({ [ours]: "ours", [theirs]: "theirs" }));
   const answers = await asked(rivals.map(([, , image], at) => [files[at] ?? "", image]));
   for (const [at, [ours, theirs, image, first]] of rivals.entries()) {

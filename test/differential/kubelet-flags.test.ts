@@ -122,7 +122,7 @@ const refused: readonly (readonly [what: string, from: string, words: RegExp, sp
   ],
 ];
 for (const [what, config, words, spoil] of refused)
-  test(`does not start a kubelet whose flags name ${what}`, async (t) => {
+  test(`the kubelet does not start if its flags name ${what}`, async (t) => {
     const root = lay(t, ours, answer("ours"));
     assert.deepEqual(await lookUp(root, [image], config), [[triedAs("ours")]]);
     spoil((name) => join(root, name));

@@ -21,7 +21,7 @@ const keys = [
 ];
 const image = "quay.io/team/app";
 
-test(`explain shows the kubelet's order for a pod, for the Secrets of ${pods} random pods`, async (t) => {
+test(`explain shows the kubelet's order for the Secrets of ${pods} random pods`, async (t) => {
   t.diagnostic(`SEED=${seed}`);
   const random = new Random(seed);
   const asked = Array.from({ length: pods }, () =>

@@ -32,7 +32,7 @@ const images = [
   "other.io/app",
 ];
 
-test("lets the kubelet find by our provider the same as by the same entries in config.json", async (t) => {
+test("makes the kubelet find the same credentials by our provider as by the same entries in config.json", async (t) => {
   const root = lay(t, providerConfig(entries.keys(), "All"), answerOf(entries));
   const file = Buffer.from(JSON.stringify({ auths: Object.fromEntries(entries) }));
   const [byFile] = await ask([{ file, images }]);
@@ -64,7 +64,7 @@ test("calls an entry answerable exactly if the kubelet runs our script for it", 
   );
 });
 
-test("lets the kubelet find nothing and continue without an answer, or with an empty one", async (t) => {
+test("makes the kubelet find nothing and continue if the answer is missing or empty", async (t) => {
   const config = providerConfig([], "All");
   assert.deepEqual(await lookUp(lay(t, config), ["a.io/app"]), [[]]);
   assert.deepEqual(await lookUp(lay(t, config, answerOf(new Map())), ["a.io/app"]), [[]]);
@@ -84,7 +84,7 @@ const spoilt: readonly (readonly [what: string, script: string, found: number])[
   ["hangs for longer than a kubelet waits", "#!/bin/sh\nexec sleep 90\n", 0],
 ];
 for (const [what, program, count] of spoilt)
-  test(`lets a kubelet whose script ${what} find ${count}, ${count === 0 ? "log it, " : ""}continue, and find all by the next one`, async (t) => {
+  test(`makes a kubelet whose script ${what} find ${count}, ${count === 0 ? "log it, " : ""}continue, and find all with the next script`, async (t) => {
     const root = lay(t, providerConfig([], "All"), answerOf(entries));
     const file = join(root, providerFiles.script);
     writeFileSync(file, program);
@@ -103,7 +103,7 @@ test("answers even if the stamp cannot be created", async (t) => {
   assert.equal(found?.length, 1);
 });
 
-test("starts a kubelet with both scopes, and with no configuration that we refuse for a wrong field", async (t) => {
+test("starts a kubelet with each scope's configuration, but with none that we refuse for a wrong field", async (t) => {
   for (const scope of ["All", "Annotated"] satisfies ProviderScope[])
     await lookUp(lay(t, providerConfig(["a.io:1"], scope)), ["other.io/app"]);
   const good = providerConfig([], "All");

@@ -113,7 +113,7 @@ test("replaces the agents' pods when the installer changes them, without a kubel
   });
 });
 
-test("does not delay a withdrawal for a node that gets no agent, and leaves that node's file alone", async () => {
+test("does not delay a withdrawal because a node gets no agent, and does not change that node's file", async () => {
   await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);
   assert.equal(first?.readFile("config.json"), undefined);

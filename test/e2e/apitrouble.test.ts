@@ -29,7 +29,7 @@ const written = (name: string) => JSON.stringify({ auths: { [name]: { auth: "dTp
 const failuresIn = (text: string) =>
   text.split("\n").filter((line) => /watch failed|reconcile failed/.test(line)).length;
 
-test("loses nothing, repeats nothing and does not retry in a hot loop when the API server goes away in the middle", async (t) => {
+test("loses nothing, repeats nothing and makes no hot loop when the API server goes away in the middle of a rollout", async (t) => {
   const seed = Number(process.env["SEED"] ?? Date.now() % 1000);
   const stage = stages[Math.abs(seed) % stages.length] ?? "wave";
   t.diagnostic(`SEED=${seed}: at the ${stage}`);

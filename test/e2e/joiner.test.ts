@@ -92,7 +92,7 @@ test("H4: gives a node that joins long after a rollout the credential before its
   context.diagnostic(`the file was written ${await joins("after")} ms after boot`);
 });
 
-test("lets a pod that is there before the agent fail at its image until the credential comes, and never after that", async (context) => {
+test("a pod that starts before the agent fails to pull only until the credential arrives", async (context) => {
   await cluster.apply(podOn({ name: "node4" } as Node, "early", image));
   const begun = Date.now();
   const since = (): number => Date.now() - begun;

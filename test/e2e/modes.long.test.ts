@@ -156,7 +156,7 @@ test("restarts at most the first node's kubelet when the mode changes from Resta
   assert.ok(restarted.length <= 1, `${restarted.length} kubelets`);
 });
 
-test("lets the first node finish what it has begun when the mode changes from Reread to Restart, then serves every node", async () => {
+test("lets the first node finish its change when the mode changes from Reread to Restart, then serves every node", async () => {
   await changeInMidRollout("Reread", "Restart");
   await arePulled();
 });

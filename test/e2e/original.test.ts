@@ -89,7 +89,7 @@ test("H9: merges an original that appears later, and prefers the additional on a
   assert.deepEqual(await pullers("conflict"), ["additional"]);
 });
 
-test("H3: delivers the original's rotation while the additional is invalid and its last good entries stay in force, as a pull proves", async () => {
+test("H3: delivers the original's rotation while the additional is invalid, keeps the additional's last good entries, and proves it by a pull", async () => {
   await product.writeAdditional(cluster, '{"auths":{"":{"auth":"dTpw"}}}');
   await product.untilEvent(cluster, "Rejected", /empty/);
   await writeOriginal(JSON.stringify({ auths: platform("two") }));
@@ -99,7 +99,7 @@ test("H3: delivers the original's rotation while the additional is invalid and i
   assert.deepEqual(await pullers("rotated"), ["additional"]);
 });
 
-test("H24: changes nothing anywhere when both are invalid, and reports both", async () => {
+test("H24: changes nothing when both sources are invalid, and reports both", async () => {
   const before = await everything();
   await writeOriginal('{"auths":{"platform.example":{"auth":"%%%"}}}');
   const original = await product.untilEvent(
@@ -117,7 +117,7 @@ test("H24: changes nothing anywhere when both are invalid, and reports both", as
   await staysAs(before);
 });
 
-test("takes nothing away from the nodes when the original disappears, and reports it", async () => {
+test("removes nothing from the nodes when the original is deleted, and reports it", async () => {
   const before = await everything();
   await cluster.kubectl("delete", "events", "-n", names.namespace, "--all");
   await cluster.kubectl("delete", "secret", "pull-secret", "-n", names.namespace);
@@ -126,7 +126,7 @@ test("takes nothing away from the nodes when the original disappears, and report
   await writeOriginal(JSON.stringify({ auths: platform("two") }));
 });
 
-test("H21: leaves no file after removal where there was none, even if an original is configured", async () => {
+test("H21: leaves no file after a removal if there was none before, even if an original is configured", async () => {
   await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);
   for (const node of cluster.nodes) assert.equal(node.readFile("config.json"), undefined);

@@ -93,7 +93,7 @@ test("refuses objects of other owners under all of our names with an Event, and 
 let kubeletsBefore: string[];
 let filesBefore: string[];
 
-test("recreates each of our objects within seconds when it is deleted, and leaves the nodes undisturbed", async () => {
+test("recreates each of our objects within seconds when it is deleted, without any change on the nodes", async () => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
   kubeletsBefore = await kubelets(cluster);

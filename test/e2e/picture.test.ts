@@ -25,7 +25,7 @@ function micros(time: string): number {
 
 type Step = readonly [what: string, micros: number];
 
-test("HD, H5, H10, H11, H12: follows the picture's order: Secret, controller, global-pull-secret, ServiceAccount, Role, RoleBinding, DaemonSet, agent, file, D-Bus, kubelet", async () => {
+test("HD, H5, H10, H11, H12: acts in the order of the picture: Secret, controller, global-pull-secret, ServiceAccount, Role, RoleBinding, DaemonSet, agent, file, D-Bus, kubelet", async () => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
   const [node] = cluster.nodes;

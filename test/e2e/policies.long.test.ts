@@ -7,7 +7,7 @@ import { agentOn, allAtOnce, auths, kubelets } from "./nodes.ts";
 import { podOn, pullRefused, stateOf, untilState } from "./pods.ts";
 import * as product from "./product.ts";
 
-test("runs a private image with restart Never once the kubelet has read its file again, within 5 minutes and a back-off", async (t) => {
+test("runs a private image with restart Never after the kubelet has read its file again, within 5 minutes plus a back-off", async (t) => {
   await using cluster = await startCluster({ nodes: 1 });
   const [node] = cluster.nodes;
   assert.ok(node);

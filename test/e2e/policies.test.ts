@@ -100,7 +100,7 @@ test("names all wrong flags at once, with the right values, and starts nothing",
   ]);
 });
 
-test("H17: finds another unit and serves another root directory, and the original wins a conflict if configured so", async () => {
+test("H17: finds another unit, serves another root directory, and lets the original win a conflict if configured", async () => {
   const first = await kubelet();
   await writeSecret(names.additionalSecretName, {
     [cluster.registry.host]: cluster.registry.auth("additional"),

@@ -197,7 +197,7 @@ test("H16: delivers a change of content to every node, and keeps others' entries
   assert.match(nodes()[0]?.readFile("config.json")?.toString() ?? "", /elsewhere\.example/);
 });
 
-test("lets an unmount on the node reach an agent that started during the mount, so that its copy does not keep a device busy", async () => {
+test("passes an unmount on the node to an agent that started during the mount, so that its copy does not keep a device busy", async () => {
   const [, node] = nodes();
   assert.ok(node);
   const place = "/var/lib/kubelet/of-another-pod";

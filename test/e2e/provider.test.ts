@@ -122,7 +122,7 @@ test("H4: serves the next pull on a node that was prepared by the page's snippet
   await nothingRestarted();
 });
 
-test("lists nodes that were prepared for another scope as unfit, does not touch them, and keeps serving what they had", async () => {
+test("lists nodes that were prepared for another scope as unfit, does not touch them, and keeps their previous content in use", async () => {
   await product.steerProduct(cluster, by("Annotated"));
   const status = async () =>
     (await cluster.get<GlobalPullSecret>("gps", globalPullSecretName))?.status ?? {};
@@ -204,7 +204,7 @@ async function recorded(node: Cluster["nodes"][number], repository: string): Pro
   });
 }
 
-test("records an image only for the ServiceAccount with scope Annotated, keeps it from other pods, and leaves an earlier record for all pods unchanged", async () => {
+test("the kubelet records an image only for the ServiceAccount with scope Annotated, refuses it to other pods, and keeps an earlier record for all pods", async () => {
   const image = await cluster.pushApp("scoped/app:1");
   await arePulled("may", image);
   for (const node of cluster.nodes) {

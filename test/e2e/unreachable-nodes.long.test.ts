@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => cluster?.down());
 
-test("lets the other controller write within seconds when the node of the writing one is pulled, and delays no living node", async (context) => {
+test("lets the other controller write within seconds when the node of the leader is switched off, and delays no running node", async (context) => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(
     cluster,
@@ -49,7 +49,7 @@ test("lets the other controller write within seconds when the node of the writin
   await product.untilRemoved(cluster);
 });
 
-test("H4: delays a rollout for a node that dies unnoticed at its beginning only until the node is missed", async (context) => {
+test("H4: delays a rollout because of a node that dies unnoticed at its beginning only until the node is reported as away", async (context) => {
   await product.installProduct(cluster, { wish: 1 });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
@@ -69,7 +69,7 @@ test("H4: delays a rollout for a node that dies unnoticed at its beginning only 
   await product.untilServed(cluster, 2);
 });
 
-test("H4: treats two of three nodes that die unnoticed as an outage, and serves every node without help when they are back", async () => {
+test("H4: treats two of three nodes that die unnoticed as an outage, and serves every node by itself when they are back", async () => {
   const [host, ...away] = (await hostFirst(cluster)) as [Node, Node, Node];
   for (const node of away) node.stop();
   await writeEntry("third.example");

@@ -43,7 +43,7 @@ async function untilCondition(node: Node, status: "Unknown" | "False"): Promise<
   });
 }
 
-test("H4: serves all other nodes one after another beside an unreachable one, also cordoned, tainted and without a network", async (context) => {
+test("H4: serves all other nodes one by one beside an unreachable node, even cordoned, tainted and without a network", async (context) => {
   const [host, tainted, without, dead, forgotten] = [at(0), at(1), at(2), at(3), at(4)];
   for (const node of [dead, forgotten]) node.stop();
   await cluster.kubectl("delete", "node", forgotten.name);

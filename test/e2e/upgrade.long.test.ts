@@ -97,14 +97,14 @@ async function downgrade(change: object): Promise<string> {
   return text;
 }
 
-test("continues from a newer journal whose writer allows it on a downgrade, without a kubelet restart", async () => {
+test("continues on a downgrade from a newer journal if its writer allows it, without a kubelet restart", async () => {
   const before = await state();
   await downgrade({ version: 4, reads: 3, novelty: { kept: true } });
   await product.untilServed(cluster, 1);
   assert.deepEqual(await state(), before);
 });
 
-test("leaves a newer journal that it may not read, the file and the kubelet alone on a downgrade, and reports it", async () => {
+test("changes neither the file, the kubelet nor a newer journal that it may not read on a downgrade, and reports it", async () => {
   const before = await state();
   const good = node.readFile(journal)?.toString() ?? "";
   const text = await downgrade({ version: 9, reads: 9, owned: "in a form of the future" });
@@ -134,7 +134,7 @@ test("leaves a newer journal that it may not read, the file and the kubelet alon
   assert.deepEqual(Object.keys(auths(node)), ["other.example"]);
 });
 
-test("H21: leaves nothing on removal after all of this", async () => {
+test("H21: leaves nothing behind in a removal after these upgrades and downgrades", async () => {
   await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);
   assert.equal(node.readFile("config.json"), undefined);

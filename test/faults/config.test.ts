@@ -36,7 +36,7 @@ function entries(prefix: string) {
   );
 }
 
-test("adds ours to any plain file, closes it to others, and restores the same bytes and mode", async () => {
+test("adds our entries to any plain file, removes other users' rights, and restores the same bytes and mode", async () => {
   type Row = readonly [what: string, bytes: string | undefined, mode?: number];
   const rows: readonly Row[] = [
     ["absent", undefined],
@@ -136,7 +136,7 @@ test("keeps what another program writes between our reading and our rename", asy
   assert.equal(systemd.restartCalls, 1);
 });
 
-test("treats our credential as ours when the journal is gone without a trace, and removes it in the withdrawal", async () => {
+test("recognizes our credential although the journal is gone without a trace, and removes it in the withdrawal", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   {
@@ -177,7 +177,7 @@ test("treats a new kubelet directory as current when it replaces the old one, an
   assert.equal(readFileSync(`${node.kubelet}.away/config.json`, "utf8"), ours);
 });
 
-test("invents nothing when the kubelet's directory may not be entered, reports the reason, and recovers", async () => {
+test("creates nothing when the kubelet's directory may not be entered, reports the reason, and recovers", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   writeFileSync(node.config, JSON.stringify({ auths: theirs }));

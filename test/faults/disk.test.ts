@@ -126,7 +126,7 @@ class Documents implements Disposable {
 const made = { fsync: 13, rename: 13, pwrite64: 6 };
 const calls = Object.keys(made);
 
-test("makes exactly as many of these calls in an apply as are made to fail below, so that none is left out", async () => {
+test("makes exactly as many of these calls in an apply as the tests below make fail, so that none is left out", async () => {
   await using disk = await Disk.make();
   const log = join(disk.node.root, "strace.log");
   const trace = ["strace", "-D", "-f", "-qq", "-o", log, "-e", `trace=${calls.join()}`];
@@ -235,7 +235,7 @@ test("changes nothing on a read-only file system, reports the reason, and recove
   await disk.healed(agent, "read-only");
 });
 
-test("invents nothing when the kubelet's directory is missing or our folder is another program's file, and recovers", async () => {
+test("creates nothing when the kubelet's directory is missing or our folder is another program's file, and recovers", async () => {
   await using disk = await Disk.make();
   renameSync(disk.node.kubelet, `${disk.node.kubelet}.away`);
   await using agent = await disk.agent();
@@ -251,7 +251,7 @@ test("invents nothing when the kubelet's directory is missing or our folder is a
   await disk.healed(agent, "directory");
 });
 
-test("keeps the old answer whole while the disk is full at a rotation, and writes the new one when there is room", async () => {
+test("keeps the old answer complete while the disk is full in a rotation, and writes the new answer when there is room", async () => {
   let full = 0;
   for (const pages of [0, 2, 4, 6, 8, 10]) {
     await using disk = await Disk.make("mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs");

@@ -53,7 +53,7 @@ test("applies the last of 10,000 quick changes of the mounted Secret with few re
   assert.ok(agent.output.split("\n").length < 400);
 });
 
-test("H15: waits for a mount that is behind, ahead, incomplete or nonsense and touches nothing, then applies a good one", async () => {
+test("H15: waits and touches nothing while a mount is too old, too new, incomplete or invalid, then applies a good one", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   const intent = { salt: "2".repeat(32), intent: "apply" };
@@ -114,7 +114,7 @@ test("H15: waits for a mount that is behind, ahead, incomplete or nonsense and t
   assert.equal(node.file, ours);
 });
 
-test("ends with the last change when the same change goes back and forth, with one restart each", async () => {
+test("applies the last change when the content alternates, with one restart for each change", async () => {
   await using place = await AgentPlace.make();
   for (const revision of [1, 2, 3, 4, 5]) {
     const password = revision % 2 === 1 ? "ours" : "other";
@@ -131,7 +131,7 @@ test("ends with the last change when the same change goes back and forth, with o
   assert.equal(place.systemd.restartCalls, 5);
 });
 
-test("turns NotReady on a healthz that is wrong, mute, slow, endless or refused, restarts nothing, and turns Ready again", async () => {
+test("turns NotReady if healthz is wrong, silent, slow, endless or refused, restarts nothing, and turns Ready again", async () => {
   await using place = await AgentPlace.make();
   const right = (socket: Socket) => void socket.end("HTTP/1.1 200 OK\r\n\r\nok");
   const answers: readonly ((socket: Socket) => void)[] = [

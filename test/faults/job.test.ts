@@ -43,7 +43,7 @@ test("requests another restart if the kubelet is down afterwards, whatever the j
   assert.deepEqual(await applyEach(place, scripts), Array(jobResults.length).fill(2));
 });
 
-test("proves a new kubelet that answers by one restart, whatever the job's result", async () => {
+test("accepts a new kubelet that answers after one restart, whatever the job's result", async () => {
   await using place = await AgentPlace.make();
   const scripts = jobResults.map((job): ScriptedRestart[] => [{ job, after: "running" }]);
   assert.deepEqual(await applyEach(place, scripts), Array(jobResults.length).fill(1));
@@ -64,7 +64,7 @@ test("waits for another client's job for the unit, queued or running, and sends 
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("counts another client's restart that was queued when the file was put in place as the owed one", async () => {
+test("counts another client's restart as the due one if it was queued when the file was put in place", async () => {
   await using place = await AgentPlace.make();
   place.systemd.job = 7;
   await using agent = await place.agent();

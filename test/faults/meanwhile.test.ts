@@ -19,7 +19,7 @@ test("does not start a kubelet that is down when the agent arrives, and gives it
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
 });
 
-test("leaves a kubelet stopped that was stopped while all is in force, reports it, and is Ready again when it is started", async () => {
+test("does not start a kubelet that was stopped after the change was complete, reports it, and is Ready again when it is started", async () => {
   await using place = await AgentPlace.make();
   // No pause between two restarts, after which one would come.
   place.systemd.startLimitMicros = 100_000n;
@@ -40,7 +40,7 @@ test("leaves a kubelet stopped that was stopped while all is in force, reports i
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("counts another client's restart after the file was put in place as the owed one", async () => {
+test("counts another client's restart as the due one if it came after the file was put in place", async () => {
   await using place = await AgentPlace.make();
   // Our own request is lost with an error. An administrator restarts the kubelet instead.
   place.systemd.script = [

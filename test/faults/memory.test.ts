@@ -79,7 +79,7 @@ async function deployed(t: TestContext, { node, systemd }: AgentPlace) {
   };
 }
 
-test("never reaches a limit of 96 MiB with a 1 MiB Secret beside 1 MiB of others' entries", async (t) => {
+test("stays below a limit of 96 MiB with a 1 MiB Secret beside 1 MiB of entries of other programs", async (t) => {
   await using place = await AgentPlace.make();
   const { node } = place;
   const { start, inGroup, judge } = await deployed(t, place);
@@ -167,7 +167,7 @@ test("applies, rolls back and restores the largest file beside the largest Secre
 test("applies, rolls back and restores as many values as are accepted beside the largest Secret", (t) =>
   applyRollBackAndRestore(t, 0, 5200));
 
-test("keeps the same limit in the other version of cgroups, on a machine that has its memory controller there", (t) => {
+test("keeps the same limit in the other version of cgroups if the machine has its memory controller there", (t) => {
   // A controller is in one hierarchy at a time, so one run can cover only one version.
   const others = versions.filter((one) => one !== controller).map(({ name }) => name);
   t.skip(`${others.join()}: this machine has its memory controller in ${controller.name}`);

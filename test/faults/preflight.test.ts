@@ -59,7 +59,7 @@ test("does not start a dead, left-over kubelet.service beside the real kubelet, 
   assert.deepEqual(place.systemd.restarted, ["k3s-agent.service"]);
 });
 
-test("does not start a stopped kubelet because config.json drifts meanwhile", async () => {
+test("does not start a stopped kubelet when config.json drifts meanwhile", async () => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent(["--unit=kubelet.service"]);
   await agent.shows(200, "GPS200");
@@ -98,7 +98,7 @@ test("keeps the detected unit as the one that owes the restart, even if none is 
   assert.deepEqual([place.node.file, systemd.active], [undefined, "active"]);
 });
 
-test("leaves a kubelet with a control plane in it to read the file again or to be restarted by others, unless a flag allows the restart", async () => {
+test("does not restart a kubelet that contains a control plane unless a flag allows it, and waits until it reads the file again", async () => {
   await using place = await AgentPlace.make();
   place.systemd.unit = "k3s.service";
   {
@@ -153,7 +153,7 @@ test("names a file that a new config.json would hide, and begins the change once
   }
 });
 
-test("ignores root's .docker for a kubelet without HOME, and sees the one beside config.json without help", async () => {
+test("ignores root's .docker for a kubelet without HOME, and finds the one beside config.json without the first container", async () => {
   await using place = await AgentPlace.make();
   place.node.sees({ "/root/.docker/config.json": "entries" });
   const legacy = join(place.node.kubelet, ".dockercfg");
@@ -194,7 +194,7 @@ test("looks for .dockercfg beside config.json also with --hidden-files Skip, and
   await agent.shows(200, "GPS200", 40_000);
 });
 
-test("creates config.json and our folder again if both are deleted together, because nothing is hidden that was not hidden before", async () => {
+test("creates config.json and our folder again if both are deleted together, because this hides no additional file", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   writeFileSync(join(node.pod, podFiles.hidden), JSON.stringify({ kind: "ours" }));
@@ -251,7 +251,7 @@ async function runFirstContainer(node: NodeDirectory, root: string): Promise<unk
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : ended.stderr;
 }
 
-test("sees the files there but prints no content, and always exits with 0, as the first container under the DaemonSet's flags", async () => {
+test("finds the files as the first container under the DaemonSet's flags, prints no content, and always exits with 0", async () => {
   using node = new NodeDirectory();
   const root = join(node.root, "host");
   const put = (path: string, text: string) => {
@@ -281,7 +281,7 @@ test("sees the files there but prints no content, and always exits with 0, as th
   assert.match(String(await runFirstContainer(node, root)), /ENOENT|ERR_ACCESS/);
 });
 
-test("can open nothing else as the first container's program under the DaemonSet's flags", () => {
+test("can open no other file as the first container's program under the DaemonSet's flags", () => {
   using node = new NodeDirectory();
   const program = join(node.root, "try.cjs");
   const root = join(node.root, "host");

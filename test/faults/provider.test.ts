@@ -94,7 +94,7 @@ test("serves the next pull after each of two rotations with one kubelet process,
   assert.equal((await inside.kubelet()).InvocationID, InvocationID);
 });
 
-test("keeps other credentials usable when the script is killed, writes rubbish or is gone, and recovers at the next try", async () => {
+test("keeps other credentials usable when the script is killed, prints invalid output or is missing, and recovers at the next try", async () => {
   const auth = encode(await rotate());
   await inside.shows(200, "GPS200");
   const file = join(inside.node.kubelet, providerFiles.script);

@@ -247,7 +247,7 @@ function slope(samples: readonly Held[]): number {
   );
 }
 
-test("keeps every promise through random faults, and does not grow", async (t) => {
+test("keeps every promise through random faults, and does not leak memory or descriptors", async (t) => {
   t.diagnostic(`SEED=${seed}`);
   try {
     await injectFaults(comingAndGoing, () => {});

@@ -41,7 +41,7 @@ test("changes nothing without systemd, reports the reason, and recovers when sys
   assert.equal(node.file, ours);
 });
 
-test("writes the file with policy Never, requests no restart, and is ready when the kubelet must have read it, across agents", async () => {
+test("writes the file with policy Never, requests no restart, and is ready after the kubelet must have read it, even if agents are replaced", async () => {
   await using place = await AgentPlace.make();
   const journal = join(place.node.folder, "journal.json");
   {
@@ -63,7 +63,7 @@ test("writes the file with policy Never, requests no restart, and is ready when 
   assert.deepEqual(place.systemd.calls, []);
 });
 
-test("is ready on a node without a grant, and leaves only a record there", async () => {
+test("is ready on a node without a grant, and writes only a record there", async () => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent([], 0);
   await agent.shows(200, "GPS201");
@@ -137,7 +137,7 @@ test("does its work and reports the port while another program holds the probe p
   await node.says(/^$/);
 });
 
-test("ends once to report that the node is clean, before it is Ready, and then stays", async () => {
+test("ends once to report that the node is clean, before it is Ready, and then keeps running", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   {
@@ -164,7 +164,7 @@ test("ends once to report that the node is clean, before it is Ready, and then s
   assert.equal(agent.child.exitCode, null);
 });
 
-test("leaves no trace on a node with nothing of ours: creates no folder, needs no lock", async () => {
+test("creates no folder and needs no lock on a node without any of our entries", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   node.newPod();
@@ -316,7 +316,7 @@ test("ends a wait for a job at once on SIGTERM, and the next agent does not rest
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("counts the restart as made when systemd reports it after it hung up in the middle of the job, and does not repeat it", async () => {
+test("does not repeat a restart if systemd hangs up in the middle of the job and later reports the restart", async () => {
   await using place = await AgentPlace.make();
   place.systemd.onCall = (member) => void (member === "RestartUnit" && place.systemd.die());
   await using agent = await place.agent();
@@ -358,7 +358,7 @@ test("keeps reviving a kubelet that stays down after the rollback, and does not 
   assert.equal(place.systemd.active, "active");
 });
 
-test("H18: requests one more restart with the old file for a kubelet that systemd restarts repeatedly, and no further one", async () => {
+test("H18: requests exactly one more restart with the old file for a kubelet that systemd restarts repeatedly", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   systemd.startLimitMicros = 100_000n;
@@ -421,7 +421,7 @@ test("removes everything but a directory that another program made in our folder
   assert.deepEqual([node.file, ...node.kept], [undefined, "backup"]);
 });
 
-test("does not report a withdrawal as complete after a lost journal until an administrator has looked", async () => {
+test("does not report a withdrawal as complete after a lost journal until an administrator confirms it", async () => {
   await using place = await AgentPlace.make();
   {
     await using agent = await place.agent();

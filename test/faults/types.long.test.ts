@@ -30,7 +30,7 @@ const deaths = [
   [3, "no"],
 ] as const;
 
-test("H18: restores the old file of a kubelet of any Type that dies at once, after 3 s or after 15 s, restarted by systemd or not", async (t) => {
+test("H18: restores the old file if a kubelet of any Type dies at once, after 3 s or after 15 s, with or without restarts by systemd", async (t) => {
   for (const type of types)
     for (const [seconds, restarts] of deaths) {
       revision += 1;
@@ -41,7 +41,7 @@ test("H18: restores the old file of a kubelet of any Type that dies at once, aft
     }
 });
 
-test("lifts a start limit that outlasts our attempts before each attempt, and the kubelet ends up running with the old file", async () => {
+test("resets a long start limit before each attempt, so that the kubelet ends up running with the old file", async () => {
   revision += 1;
   await inside.fresh();
   inside.node.mount(revision, content);

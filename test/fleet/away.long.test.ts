@@ -47,7 +47,7 @@ function throughProxy(): string {
 /** Seconds for which it is away, and the last of them, in which attempts are counted. */
 const [away, last] = [240, 100];
 
-test("retries a cluster that is away for four minutes ever less often, delays no other, and delivers the last of two rotations within 35 s of its return", async () => {
+test("retries a cluster that is away for four minutes less and less often, delays no other, and delivers the last of two rotations within 35 s after its return", async () => {
   await fleet.declareGuest(home, "far", throughProxy(), labelled);
   await fleet.declareGuest(home, "near", near.kubeconfig, labelled);
   await home.cluster.apply(fleetSecret());

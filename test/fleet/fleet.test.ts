@@ -131,7 +131,7 @@ const types: Readonly<Record<string, readonly string[]>> = {
   "vendor.example/license": ["license"],
 };
 
-test("K7: copies a Secret of any type unchanged to each cluster, except a token that opens a single cluster", async () => {
+test("K7: copies a Secret of any type unchanged to each cluster, except a token for a single cluster", async () => {
   await begin({ rollout: { canary: 0, maxConcurrency: "100%" } });
   const give = async (type: string, keys: readonly string[], annotations = {}) => {
     const its = ["secret", "source-pull-secret", "-n", "kube-system", "--ignore-not-found"];
@@ -176,7 +176,7 @@ test("does not touch a Secret that another owner placed, and delays no other clu
   assert.equal(await fleet.targetIn(b), undefined);
 });
 
-test("takes nothing away when a source is deleted or refused, and shows it to no cluster", async () => {
+test("removes nothing when a source is deleted or refused, and sends a refused source to no cluster", async () => {
   await begin({ removal: { grace: "0s", deadline: "1h" } });
   await source("1");
   await placedIn("1", a, b);

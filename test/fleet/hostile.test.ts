@@ -108,7 +108,7 @@ const quiet = {
   forgets: ["Unreachable", "GPS461"],
 } as const;
 
-test("sends few requests to clusters whose answers or watches drip, whose watches end at once, or that forget what they got, and serves the other", async (t) => {
+test("sends few requests to clusters with very slow answers or watches, watches that end at once, or lost writes, and serves the other", async (t) => {
   const manners = Object.keys(quiet) as (keyof typeof quiet)[];
   for (const manner of manners) await addFake(`ill-${manner}`, manner);
   await fleet.declareGuest(home, "real", real.kubeconfig, labelled);

@@ -57,7 +57,7 @@ const entryOf = (user: "original" | "additional") => {
   return document.auths[host()]?.auth;
 };
 
-test("lets a workload cluster's node pull with a Secret of the management cluster, and is done only when that node has it", async () => {
+test("lets a workload cluster's node pull with a Secret of the management cluster, and is done only after that node has the Secret", async () => {
   const image = await cluster.pushApp("team/app:1");
   await cluster.apply(podOn(node(), "app", image));
   await untilPod(cluster, "app", ...pullRefused);

@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => [home, ...(guests ?? [])].forEach((one) => one?.cluster.down()));
 
-test("K2, K3, K6, K8: runs the page's walk-through as it stands, and prints what the page shows", async () => {
+test("K2, K3, K6, K8: runs the page's walk-through unchanged, and prints the same output as the page", async () => {
   const [a, b] = guests.map(({ cluster }) => cluster);
   assert.ok(a && b);
   const contexts = { management: home.cluster, "guest-a": a, "guest-b": b };

@@ -148,7 +148,7 @@ test("is done when the nodes have it, gives it to no other cluster before that, 
   assert.deepEqual(refused, []);
 });
 
-test("halts a fleet that allows no failure when nodes fail, stays halted in a new process, and continues with better content", async () => {
+test("halts a fleet that allows no failure when nodes fail, stays halted in a new process, and continues with corrected content", async () => {
   kubelets.behaviour = (_, revision) =>
     revision > 0 ? "GPS203 restarting the kubelet failed" : "ready";
   await begin({}, { rollout: { maxFailures: 0 } });
@@ -173,7 +173,7 @@ test("halts a fleet that allows no failure when nodes fail, stays halted in a ne
   await placedIn(plain, "2");
 });
 
-test("reports and passes over a canary that exceeds rollout.progressDeadline, and is done when its nodes have it", async () => {
+test("reports and skips a canary that exceeds rollout.progressDeadline, and is done when its nodes have the content", async () => {
   kubelets.behaviour = (_, revision) => (revision > 0 ? "hangs" : "ready");
   await begin({}, { rollout: { progressDeadline: "3s" } });
   await source("1");
@@ -183,7 +183,7 @@ test("reports and passes over a canary that exceeds rollout.progressDeadline, an
   await untilState(home, "guest-a", "Done");
 });
 
-test("delays no other cluster for one that its administrator paused, and is done when it resumes", async () => {
+test("delays no other cluster because an administrator paused one, and is done when that one resumes", async () => {
   await begin({ managementState: "Paused" });
   await source("1");
   await placedIn(plain, "1");
@@ -192,7 +192,7 @@ test("delays no other cluster for one that its administrator paused, and is done
   await untilState(home, "guest-a", "Done");
 });
 
-test("waits with the line that grants it where the GlobalPullSecret may not be read, and delays no other", async () => {
+test("waits if it may not read a cluster's GlobalPullSecret, shows the command that grants the right, and delays no other", async () => {
   const binding = ["clusterrolebinding", "global-pull-secret-fleet"];
   const saved = await on.cluster.get<object>(...binding);
   await on.cluster.kubectl("delete", ...binding);

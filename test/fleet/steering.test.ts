@@ -108,7 +108,7 @@ test("leaves placed Secrets with removalPolicy Orphan, and a new object recogniz
   for (const guest of [a, b]) assert.equal(await fleet.targetIn(guest), undefined);
 });
 
-test("obeys maxConcurrency in a removal: with one at a time the second begins when the first is over", async () => {
+test("limits a removal by maxConcurrency: with one at a time, the second begins after the first is complete", async () => {
   const deletions = async (maxConcurrency: number | string): Promise<number> => {
     await declare({ rollout: { canary: 0, maxConcurrency } });
     controller = fleet.startFleet(home);
@@ -181,7 +181,7 @@ for (const [whose, isNew] of [
   ["in the process that knows both", false],
   ["in a new process that knows the one that goes first", true],
 ] as const)
-  test(`keeps the Secret of a cluster that is selected under another name as well when one name goes, ${whose}`, async (t) => {
+  test(`keeps the Secret of a cluster that is selected under two names when one name is removed, ${whose}`, async (t) => {
     const another = "guest-a-renamed";
     t.after(() => home.cluster.kubectl("delete", "namespace", another));
     await using proxy = await TcpProxy.before(a.cluster.server);
@@ -348,7 +348,7 @@ test("fails for a cluster whose admission changes the content, and serves the ot
   await untilState(home, "guest-a", "Done");
 });
 
-test("gives a change to the next cluster when the previous one has had it for minSuccessTime", async () => {
+test("gives a change to the next cluster after the previous one has had it for minSuccessTime", async () => {
   await declare({ rollout: { canary: 1, minSuccessTime: "5s" } });
   await source("1");
   const since = new Date().toISOString();

@@ -111,7 +111,7 @@ for (const [what, secret] of accepted)
     assert.equal(await refusal(secret), "");
   });
 
-test("lets a Secret that was invalid before it became a source be annotated and deleted, but not made worse", async () => {
+test("allows annotating and deleting a Secret that was invalid before it became a source, but no other invalid change", async () => {
   const late = opaque("late-pull-secret");
   await cluster.apply(object(late));
   const secretRef = { name: late.name };
@@ -141,7 +141,7 @@ async function createdBy(user: string, one: ReturnType<typeof account>): Promise
   );
 }
 
-test("lets the annotation by which pods may use the sources be set only with a binding, and only in its namespace", async () => {
+test("allows setting the annotation by which pods may use the sources only with a binding, and only in its namespace", async () => {
   const bind = async (kind: string, role: string, user: string, ...where: readonly string[]) =>
     await cluster.kubectl(
       "create",
@@ -170,7 +170,7 @@ test("lets the annotation by which pods may use the sources be set only with a b
   assert.equal(await refusedTo("user", "granted"), false);
 });
 
-test("lets a user without that right change everything else of such a ServiceAccount, and delete it, but not restore the annotation", async () => {
+test("allows a user without that right to change everything else in such a ServiceAccount, and to delete it, but not to restore the annotation", async () => {
   await cluster.apply(account("kept", use));
   const annotate = async (annotation: string) =>
     await kubectlAs("editor", "annotate", "--overwrite", "sa/kept", "-n", "default", annotation);
@@ -184,7 +184,7 @@ test("lets a user without that right change everything else of such a ServiceAcc
   await cluster.kubectl(...patch);
 });
 
-test("accepts every pod of ours but the agents' under Pod Security restricted", async () => {
+test("accepts all our pods except the agents under Pod Security restricted", async () => {
   const level = { "pod-security.kubernetes.io/enforce": "restricted" };
   const metadata = { name: "strict", labels: level };
   await cluster.apply({ apiVersion: "v1", kind: "Namespace", metadata });

@@ -220,7 +220,7 @@ test("role SyncManagement is kubectl kustomize manifests/sync/management", async
   );
 });
 
-test("role SyncTenant is kubectl kustomize manifests/sync/tenant with its CRD; the namespace is a value", async () => {
+test("renders kubectl kustomize manifests/sync/tenant with its CRD for role SyncTenant, with the namespace as a value", async () => {
   const resources = ["sync/tenant", "crds/syncsecrets"];
   assert.deepEqual(await released(...inRole("SyncTenant")), await plain({ resources }));
   const target = { kind: "Deployment", name: "global-pull-secret-sync-tenant" };
@@ -234,7 +234,7 @@ test("role SyncTenant is kubectl kustomize manifests/sync/tenant with its CRD; t
   await assert.rejects(charted("--set=role=SyncTenant"), /managementNamespace is not set/);
 });
 
-test("every object has the standard labels, and none of them is in a selector but the name", async () => {
+test("adds the standard labels to every object, and uses only the name in selectors", async () => {
   for (const role of roles)
     for (const object of await charted(...inRole(role))) {
       const { labels = {} } = object.metadata as { labels?: Record<string, string> };
@@ -272,7 +272,7 @@ function installed(holderIdentity: string | undefined, spec?: GlobalPullSecretSp
   return cluster;
 }
 
-test("the controller declares the policy, without a hook, an account or a right more", async () => {
+test("the controller declares the policy, without an additional hook, account or right", async () => {
   const policies = [
     policy,
     { rollout: { maxFailures: "50%" } },
@@ -292,7 +292,7 @@ test("the controller declares the policy, without a hook, an account or a right 
   assert.deepEqual(hooks, (await charted()).filter(isHook).map(nameOf));
 });
 
-test("an uninstall withdraws and waits, whatever the policy declares, if a controller runs", async () => {
+test("withdraws and waits in an uninstall if a controller runs, whatever the policy declares", async () => {
   const words = (await hookCommand("withdraw", withPolicy)) ?? [];
   assert.deepEqual(words, await hookCommand("withdraw"));
   assert.deepEqual(await hookCommand("settle", withPolicy), await hookCommand("settle"));
@@ -307,7 +307,7 @@ test("an uninstall withdraws and waits, whatever the policy declares, if a contr
   assert.deepEqual(writtenBy(cluster), { managementState: "Withdrawn" });
 });
 
-test("an uninstall withdraws nothing after an install whose controller never ran", async () => {
+test("withdraws nothing in an uninstall if no controller ever ran", async () => {
   for (const [holder, wanted] of [
     [undefined, 0],
     ["", 1],
@@ -324,7 +324,7 @@ test("an uninstall withdraws nothing after an install whose controller never ran
   }
 });
 
-test("an uninstall ends with Managed after a withdrawal that the policy declares, too", async () => {
+test("ends an uninstall with Managed, even if the policy declares a withdrawal", async () => {
   const cluster = installed("", { managementState: "Withdrawn" });
   const fieldsV1 = { "f:spec": { "f:managementState": {} } };
   const managedFields = [{ manager: policyManager, operation: "Apply", fieldsV1 }];
@@ -350,7 +350,7 @@ const hooks = {
   test: ["test", 300, ["get", "list", "watch"]],
 } as const;
 
-test("each hook runs at its event, with its rights, resources and limits, and is labelled", async () => {
+test("runs each hook at its event, with its rights, resources, limits and labels", async () => {
   const resources = { limits: { memory: "65Mi" }, requests: { cpu: "11m", memory: "65Mi" } };
   const objects = await charted(
     "--set=controller.podLabels.team=a",
@@ -432,7 +432,7 @@ test("Argo CD runs the hooks of uninstall, each object of them in one phase", as
   });
 });
 
-test("helm test waits for the nodes, and fails while the policy is Withdrawn", async () => {
+test("waits for the nodes in helm test, and fails while the policy is Withdrawn", async () => {
   const words = (await hookCommand("test")) ?? [];
   assert.deepEqual(words.slice(0, 2), ["wait", "--timeout=4m"]);
   for (const [managementState, reason, wanted] of [
@@ -447,7 +447,7 @@ test("helm test waits for the nodes, and fails while the policy is Withdrawn", a
   }
 });
 
-test("annotations of the account, variables, volumes, zones and ports are values", async () => {
+test("has values for the account's annotations, variables, volumes, zones and ports", async () => {
   const volume = { name: "ca", configMap: { name: "ca" } };
   const mount = { name: "ca", mountPath: "/etc/ca" };
   const variable = { name: "HTTPS_PROXY", value: "http://proxy:3128" };
@@ -478,7 +478,7 @@ test("annotations of the account, variables, volumes, zones and ports are values
   assert.equal(pod?.topologySpreadConstraints, undefined);
 });
 
-test("networkPolicy.apiServerPorts replace the ports of the component", async () => {
+test("replaces the ports of the component with networkPolicy.apiServerPorts", async () => {
   const path = "/spec/egress/0/ports";
   const value = [{ protocol: "TCP", port: 8443 }];
   const target = { kind: "NetworkPolicy" };
@@ -715,7 +715,7 @@ function pathsOf(values: object, maps: boolean, above = ""): readonly string[] {
 
 const defaults = load(textOf("chart/values.yaml")) as object;
 
-test("lists in the table of values by role every value that not every role uses", () => {
+test("lists every value that only some roles use in the table of values by role", () => {
   const wanted = pathsOf(defaults, false).filter((path) =>
     Object.hasOwn(usedBy, path.split(".")[0] ?? ""),
   );
@@ -726,7 +726,7 @@ test("lists in the table of values by role every value that not every role uses"
 });
 
 for (const role of roles)
-  test(`role ${role}: a value changes what is installed, or the chart refuses it with a sentence`, async () => {
+  test(`role ${role}: a value changes the installed objects, or the chart refuses it with a sentence`, async () => {
     const usual = await charted(...inRole(role));
     for (const [path, value] of Object.entries(others)) {
       const set = `--set=${path}=${value}`;
@@ -815,7 +815,7 @@ test("renders the same objects as a dependency of a chart that has templates of 
   assert.deepEqual(await rendered(false), []);
 });
 
-test("prints a wait in the notes that does not return before the Secret is read", async (t) => {
+test("prints in the notes a wait that does not return before the controller has read the Secret", async (t) => {
   const folder = copyOf(chart, t);
   // helm prints notes only if it reaches a cluster.
   copyFileSync(join(chart, "templates/NOTES.txt"), join(folder, "notes.txt"));

@@ -142,7 +142,7 @@ test("declares the value policy, reverts edits of it, and releases it when it is
   assert.ok(!(await managersOf()).includes(policyManager));
 });
 
-test("keeps the working controller and its policy when an upgrade brings one that the API server refuses", async () => {
+test("keeps the running controller and its policy when an upgrade contains a policy that the API server refuses", async () => {
   const wrong = ["--set=policy.rollout.probation=1s", "--atomic", "--timeout=40s"];
   await assert.rejects(upgrade(...wrong));
   assert.equal((await specOf())?.managementState, "Managed");

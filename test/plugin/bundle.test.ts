@@ -42,14 +42,14 @@ for (const [version, hook, names] of [
   [20, likeNode20, "Map.groupBy, [].values().map, new Set().union, globalThis.Iterator"],
   [22, likeNode22, "Promise.try, RegExp.escape, Error.isError, globalThis.URLPattern"],
 ] as const)
-  test(`what is newer than Node ${version} is really taken away`, async () => {
+  test(`removes the features that are newer than Node ${version}`, async () => {
     const source = `console.log([${names}].map((one) => typeof one).join(" "))`;
     const { out, err } = await run([process.execPath, "--require", hook, "--eval", source]);
     assert.deepEqual([out, err], [`${"undefined ".repeat(4).trim()}\n`, ""]);
   });
 
 for (const node of [[own], [process.execPath, "--require", likeNode20]])
-  test(`reaches a cluster where Node has zstd, and else asks for a newer one in one line: ${node.length === 1 ? "the machine's own" : "like 20"}`, async () => {
+  test(`reaches a cluster if Node has zstd, otherwise asks for a newer Node in one line: ${node.length === 1 ? "the machine's own" : "like 20"}`, async () => {
     const { code, err } = await run([...node, plugin, "status", "--kubeconfig", "nowhere.yaml"]);
     const { out } = await run([...node, "-p", "'createZstdDecompress' in require('node:zlib')"]);
     assert.equal(code, 2, err);
@@ -57,7 +57,7 @@ for (const node of [[own], [process.execPath, "--require", likeNode20]])
     assert.match(err, out === "true\n" ? /^nowhere\.yaml: / : tooOld);
   });
 
-test("sends a request to a cluster with what Node 22 has", async () => {
+test("sends a request to a cluster with only the features of Node 22", async () => {
   const nowhere = file(
     "nowhere-22.yaml",
     JSON.stringify({
@@ -73,7 +73,7 @@ test("sends a request to a cluster with what Node 22 has", async () => {
   assert.match(err, /ECONNREFUSED|no answer/);
 });
 
-test("the commands that SUPPORT.md lists for Node 20 run with what it has", async () => {
+test("runs the commands that SUPPORT.md lists for Node 20 with only its features", async () => {
   const [, row = ""] =
     /^\| 20 or newer +\| (.*) \|$/m.exec(readFileSync("SUPPORT.md", "utf8")) ?? [];
   file("pull.json", '{"auths":{"a.io":{"auth":"dTpw"}}}');
@@ -100,7 +100,7 @@ test("the commands that SUPPORT.md lists for Node 20 run with what it has", asyn
     }
 });
 
-test("the plugin starts on Node 20 or newer, whichever it was tried with", async () => {
+test("starts the plugin on Node 20 or newer", async () => {
   const { out } = await run([own, "--version"]);
   assert.ok(Number(/^v(\d+)\./.exec(out)?.[1]) >= 20, out);
 });

@@ -40,7 +40,7 @@ const live = async () => await on.api.get<GlobalPullSecret>(globalPullSecretPath
 const generation = async () => (await live())?.metadata.generation ?? 0;
 const secret = async () => await on.api.get<V1Secret>(plane.paths.additional);
 
-test("add makes the Secret, wait waits for its very version, remove deletes it", async () => {
+test("add creates the Secret, wait waits for exactly its version, remove deletes it", async () => {
   const added = await plugin("add quay.io -u robot --password-stdin", `${password}\n`);
   assert.deepEqual([added.code, added.err], [0, ""], JSON.stringify(added));
   const first = (await secret())?.metadata?.resourceVersion ?? "";
@@ -79,7 +79,7 @@ test("add makes the Secret, wait waits for its very version, remove deletes it",
     assert.ok(!`${out}${err}`.includes(password), "the password is printed");
 });
 
-test("pause, withdraw, resume and retry write their field, and Git's stays Git's", async () => {
+test("pause, withdraw, resume and retry write only their field, and keep Git's fields", async () => {
   const state = async () => (await live())?.spec?.managementState;
   for (const [line, wanted] of [
     ["pause --reason upgrade", "Paused"],
@@ -104,7 +104,7 @@ test("pause, withdraw, resume and retry write their field, and Git's stays Git's
   await steer(on, {});
 });
 
-test("status and nodes need no right on Secrets; wait says that it lacks one", async () => {
+test("status and nodes need no right on Secrets, and wait reports that it lacks the right", async () => {
   const observedGeneration = await generation();
   await tell({ observedGeneration, sources: [source("1")], conditions: inForce });
   const rules = [
@@ -133,7 +133,7 @@ test("status and nodes need no right on Secrets; wait says that it lacks one", a
   assert.match(added.err, /403 Forbidden.*; ask for that right, or use --as/);
 });
 
-test("a cluster that cannot be reached, or is not there, is told in a line", async () => {
+test("reports an unreachable or missing cluster in one line", async () => {
   const lost = await plugin("status --context nowhere");
   assert.equal(lost.code, 2);
   assert.match(lost.err, /has no context "nowhere"/);

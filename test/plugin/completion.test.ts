@@ -71,12 +71,12 @@ for (const [name, complete] of Object.entries({ bash, zsh, fish }))
       assert.deepEqual(await complete(line), offered);
     });
 
-test("the name of the plugin itself is completed as well", async () => {
+test("also completes the name of the plugin itself", async () => {
   assert.deepEqual(await bash(["kubectl-pull_secret", "wa"]), ["wait"]);
   assert.deepEqual(await zsh(["kubectl-pull_secret", "wa"]), ["wait"]);
 });
 
-test("what is not for the plugin is left to kubectl's own completion", async () => {
+test("leaves other words to kubectl's own completion", async () => {
   const script = `__start_kubectl() { COMPREPLY=(its own); }
     source <(kubectl pull-secret completion bash)
     COMP_WORDS=(kubectl get po); COMP_CWORD=2; __kubectl_pull_secret; echo "\${COMPREPLY[@]}"`;

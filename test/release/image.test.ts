@@ -44,7 +44,7 @@ async function build(name: string, mode: number, age: Date): Promise<string> {
   return layout;
 }
 
-test("two builds in two folders, of files with other times and modes, have one digest", async () => {
+test("builds the same digest in two folders whose files have different times and modes", async () => {
   const one = await build("one", 0o644, new Date("2001-02-01"));
   const other = await build("other", 0o600, new Date("2026-02-01"));
   assert.equal(readLayout(other).digest, readLayout(one).digest);
@@ -70,7 +70,7 @@ test("two builds in two folders, of files with other times and modes, have one d
   }
 });
 
-test("our layer holds the bundles, root's and readable, stamped with the commit's time", async () => {
+test("puts the bundles into our layer, owned by root, readable, and with the commit's time", async () => {
   const { platforms } = readLayout(join(folder, "one.oci"));
   const list = ["tar", "--utc", "--full-time", "--numeric-owner", "-tvzf"];
   const listed = await run([...list, platforms[0]?.layers[1] ?? ""]);
@@ -83,7 +83,7 @@ test("our layer holds the bundles, root's and readable, stamped with the commit'
   );
 });
 
-test("the image adds at most 1.2 MiB to its base", () => {
+test("adds at most 1.2 MiB to the base image", () => {
   const { platforms } = readLayout(join(folder, "one.oci"));
   const sizes = platforms.map(({ layers }) =>
     layers.slice(1).reduce((sum, layer) => sum + statSync(layer).size, 0),
@@ -91,7 +91,7 @@ test("the image adds at most 1.2 MiB to its base", () => {
   assert.ok(Math.max(...sizes) < 1.2 * 2 ** 20, `${sizes.join(", ")} bytes`);
 });
 
-test("the base is pinned by its digest, and no instruction runs anything", () => {
+test("pins the base by its digest, and runs no program in any instruction", () => {
   const text = readFileSync(join(repository, "Containerfile"), "utf8");
   assert.match(text, /^ARG BASE=\S+:nonroot@sha256:[0-9a-f]{64}$/m);
   const instructions = text.match(/^[A-Z]+(?= )/gm) ?? [];
@@ -102,7 +102,7 @@ test("the base is pinned by its digest, and no instruction runs anything", () =>
   );
 });
 
-test("a base that cannot be pulled is told in one line, with what to do", async () => {
+test("reports in one line a base that cannot be pulled, with what to do", async () => {
   const [context, layout] = [join(folder, "lost"), join(folder, "lost.oci")];
   const pinned = `localhost:1/base:nonroot@sha256:${"0".repeat(64)}`;
   mkdirSync(context);
@@ -118,7 +118,7 @@ test("a base that cannot be pulled is told in one line, with what to do", async 
   assert.ok(!existsSync(layout));
 });
 
-test("the image's bills list its packages, Node and the base of each architecture", async () => {
+test("lists the packages, Node and the base of each architecture in the image's bills of materials", async () => {
   const image = readLayout(join(folder, "one.oci"));
   const all = await npmBoms(repository);
   const zod = all.cyclonedx.components.find(({ name }) => name === "zod")?.["bom-ref"] ?? "";

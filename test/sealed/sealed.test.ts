@@ -94,7 +94,7 @@ async function privateKeyOf({ cluster }: Joined): Promise<string> {
   return Buffer.from(list?.items[0]?.data?.["tls.key"] ?? "", "base64").toString();
 }
 
-test("M8, M11: a sealed file becomes the pull secret in its own cluster, and nothing in the other", async () => {
+test("M8, M11: turns a sealed file into the pull secret in its own cluster, and into nothing in the other cluster", async () => {
   const [east, west] = both();
   for (const [joined, other] of [
     [east, west],
@@ -121,7 +121,7 @@ const moves: readonly (readonly [scope: Scope, namespace: string, status: "True"
   ["cluster-wide", "default", "True"],
 ];
 for (const [scope, where, status] of moves)
-  test(`M8: a file of scope ${scope} under another name in ${where}: it opens is ${status}`, async () => {
+  test(`M8: opens a file of scope ${scope} under another name in ${where}: ${status}`, async () => {
     const [east] = both();
     const at = { name: `moved-${scope}`, namespace: where };
     await seal("-f", "pull-secret.json", "--cert", "east=east.pem", "--scope", scope, "-o", scope);
@@ -186,7 +186,7 @@ test("kubeseal opens what we seal, and we read what it seals", async () => {
   assert.equal(open(theirs.trim(), createPrivateKey(readFileSync(key)), label), document);
 });
 
-test("M10: with a pair of one's own in both clusters, as the page gives it, one file opens in both", async () => {
+test("M10: opens one file in both clusters if both have the same key pair, as on the page", async () => {
   const [east, west] = both();
   const contexts = { east: east.cluster, west: west.cluster };
   const desk = deskAt(join(folder, "desk"), { contexts });

@@ -137,7 +137,7 @@ function story(): void {
   );
 
   test(
-    "H17: makes up the restart of an agent that was killed after it wrote the file",
+    "H17: does the missing restart if an agent was killed after it wrote the file",
     step(async () => {
       const old = node.file;
       node.mount(5, secret("5"));
@@ -153,7 +153,7 @@ function story(): void {
   );
 
   test(
-    "keeps what it has without a grant, and repairs it under one",
+    "keeps its content without a grant, and repairs it with one",
     step(async () => {
       const own = node.file;
       node.mount(6, secret("6"));

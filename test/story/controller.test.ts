@@ -7,7 +7,7 @@ import { before, describe, test } from "node:test";
 import { playOnFakeApi } from "../harness/fake-stage.ts";
 import { documents, nodeNames, type Chapter } from "../harness/story.ts";
 
-describe("the README's story, on a fake API server", () => {
+describe("plays the README's story on a fake API server", () => {
   let chapters: ReadonlyMap<string, Chapter>;
 
   before(async () => {
@@ -23,7 +23,7 @@ describe("the README's story, on a fake API server", () => {
   const everywhere = (document: string) => nodeNames.map(() => document);
   const ready = ({ conditions }: Chapter) => conditions.find((one) => one.startsWith("Ready="));
 
-  test("HD: creates the objects in the drawn order when the Secret is created", () => {
+  test("HD: creates the objects in the order of the picture when the Secret is created", () => {
     const { writes } = chapter("create");
     assert.deepEqual(
       writes.filter((write) => write.endsWith(": 201")),
@@ -63,7 +63,7 @@ describe("the README's story, on a fake API server", () => {
     assert.ok(!event.includes(documents.mistake));
   });
 
-  test("keeps what every node has when an agent fails with new content", () => {
+  test("keeps the content of every other node when an agent fails with new content", () => {
     const halted = chapter("halt");
     assert.deepEqual(halted.nodes, everywhere(documents.rotated));
     assert.equal(ready(halted), "Ready=False Halted");

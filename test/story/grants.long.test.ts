@@ -72,7 +72,7 @@ test("serves 1,000 revisions in one process without growing memory", { skip }, a
 });
 
 test(
-  "refuses what the node does not support, and again only for a new since",
+  "refuses content that the node does not support, and refuses it again only for a new since",
   { skip },
   async (t) => {
     const { node, systemd, start } = await place(t);

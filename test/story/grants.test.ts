@@ -124,7 +124,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "turns unready for a new since of the same content, in another second than since",
+    "turns NotReady for a new since of the same content, in another second than since",
     step(async () => {
       const seen = new Set<number>();
       grant(3);
@@ -140,7 +140,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "makes up the restart of a process that was killed between the file and the restart",
+    "does the missing restart if a process was killed between the file and the restart",
     step(async () => {
       const old = node.file;
       node.mount(4, secret("4"));
@@ -194,7 +194,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "finishes the change of a pod that was deleted, and reports without a grant that it failed",
+    "finishes the change of a deleted pod, and reports its failure without a grant",
     step(async () => {
       systemd.script = [crashes, crashes, crashes, comesBack];
       systemd.onCall = (member) => member === "RestartUnit" && agent.child.kill("SIGKILL");

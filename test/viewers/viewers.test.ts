@@ -36,7 +36,7 @@ test("judges every state of a rollout as intended with kstatus' own code", async
   assert.deepEqual(Object.fromEntries(verdicts), kstatus);
 });
 
-test("gives in Argo CD the health of health_test.yaml for every state, including the message", async () => {
+test("reports in Argo CD the health of health_test.yaml for every state, including the message", async () => {
   const found = await ask([...states.values()]);
   const verdicts = names.map((name, at) => {
     const { health, message } = found[at] ?? { health: "", message: "" };
@@ -45,7 +45,7 @@ test("gives in Argo CD the health of health_test.yaml for every state, including
   assert.deepEqual(Object.fromEntries(verdicts), Object.fromEntries(expectedHealth()));
 });
 
-test("judges independently of the order of the conditions in both", async () => {
+test("judges independently of the order of the conditions, in Argo CD and with kstatus", async () => {
   const reversed = [...states.values()].map((object) => {
     const conditions = (object.status?.conditions ?? []).toReversed();
     return Object.assign({}, object, { status: { ...object.status, conditions } });
@@ -93,7 +93,7 @@ const fleets: readonly (readonly [
   ["it is paused", ["Done"], "InProgress", "Suspended", { paused: true }],
 ];
 
-test("judges a FleetSecret as good in both only when every selected cluster has the Secret by this spec", async () => {
+test("judges a FleetSecret as good in both only if every selected cluster has the Secret of the current spec", async () => {
   const objects = fleets.map(([, states, , , more]) => {
     const clusters = states.map((state, at) => ({ name: `c${at}`, state }));
     const found = { clusters, version: "1", stalled: undefined, paused: false, warnings: [] };

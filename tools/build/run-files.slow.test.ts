@@ -47,7 +47,7 @@ test("ends a process that hangs in a loop or leaves a handle open", async (t) =>
   assert.ok((await outcome(t, [`${open}${passes}`])).passed);
 });
 
-test("plays the same law with the same seed", async (t) => {
+test("generates the same cases of a law with the same seed", async (t) => {
   const root = join(import.meta.dirname, "../..");
   const law = `
     const fc = require(${JSON.stringify(join(root, "node_modules/fast-check"))});

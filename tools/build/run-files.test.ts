@@ -102,7 +102,7 @@ test("fails a file without a test beside good ones", async () => {
   assert.match(line.error, /registers no test/);
 });
 
-test("fails a run whose last test leaves something that throws later", async () => {
+test("fails a run if its last test leaves code that throws later", async () => {
   const line = (await outcomeOf()).lines.find(({ name }) => name === "after its end");
   assert.ok(line?.kind === "failed");
   assert.match(line.error, /after/);

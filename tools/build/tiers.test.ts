@@ -55,7 +55,7 @@ test("shows every promise of the core in test:cluster, except the one about impo
   assert.deepEqual(missing, [withoutCluster]);
 });
 
-test("runs every point in test:all if test:cluster runs only a sample of a file", () => {
+test("runs all points of a file in test:all if test:cluster runs only a sample of them", () => {
   const sampling = clusterFiles.filter((file) => {
     const text = readFileSync(file, "utf8");
     return text.includes('sample.ts"') || text.includes(".fixture.ts");

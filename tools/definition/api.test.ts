@@ -25,7 +25,7 @@ test("generates types with exactly the fields of the CRDs", () => {
   }
 });
 
-test("bounds every text and every list as the CRDs do", () => {
+test("limits every text and every list as the CRDs do", () => {
   const all = both.flatMap(([, definition]) => fieldsOf(definition));
   const unbounded = all.flatMap(({ path, schema: one }) => {
     const known = path === "apiVersion" || path === "kind" || one.enum !== undefined;
@@ -36,7 +36,7 @@ test("bounds every text and every list as the CRDs do", () => {
   assert.deepEqual(unbounded, []);
 });
 
-test("states for every list how it is merged, and for every field what it is for", () => {
+test("states for every list how it is merged, and for every field its purpose", () => {
   for (const { path, schema: one } of both.flatMap(([, all]) => fieldsOf(all))) {
     if (one.type === "array") assert.ok(one["x-kubernetes-list-type"], path);
     const items = path.endsWith("[]") && one.type !== "object";

@@ -6,14 +6,14 @@ import { metricsPage } from "#tools/pages/metrics.ts";
 import { alerts } from "./alerts.ts";
 import { panels } from "./monitoring.ts";
 
-test("the runbook of every alert is a heading of a page", () => {
+test("links the runbook of every alert to a heading of a page", () => {
   for (const { alert, runbook } of alerts) {
     const [file = "", anchor = ""] = runbook.split("#");
     assert.ok(anchorsOf(readFileSync(file, "utf8")).has(anchor), `${alert}: ${runbook}`);
   }
 });
 
-test("alerts and panels ask for metrics that docs/reference/metrics.md has", () => {
+test("uses in alerts and panels only metrics of docs/reference/metrics.md", () => {
   const page = metricsPage();
   const asked = [...alerts, ...panels].flatMap(({ expr }) =>
     Array.from(expr.matchAll(/global_pull_secret_(\w+)/g), ([, name = ""]) => name),

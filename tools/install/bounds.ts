@@ -57,7 +57,7 @@ const pods: Bounds = {
   why: [
     "RBAC cannot limit a right to the agents' pods, because their names are random. The controller",
     "patches their annotations, and deletes them in an upgrade. This policy denies its account",
-    "everything else: with other labels, a pod would be behind any Service.",
+    "everything else: with other labels, a pod could receive the traffic of any Service.",
   ],
   rules: [{ group: "", resources: "pods", operations: "UPDATE DELETE" }],
   validations: [

@@ -8,7 +8,7 @@ import { named, usedBy } from "./roles.ts";
 import { flagValues, valueOf, valuesSchema } from "./values-schema.ts";
 import { textOf } from "./yaml.ts";
 
-test("a time that the chart takes is one that the plugin reads, in the hook that cannot ask back", () => {
+test("accepts in the chart only times that the plugin can read in the hook", () => {
   const schema = JSON.parse(valuesSchema()) as {
     properties: { uninstall: { properties: { timeout: { pattern: string } } } };
   };
@@ -30,7 +30,7 @@ test("allows what Helm adds to the values of a dependency, and no other unknown 
   assert.equal(additionalProperties, false);
 });
 
-test("the notes do not wait for Ready, which may be True for the version before", () => {
+test("does not wait for Ready in the notes, because it may be True for the previous version", () => {
   const notes = textOf("chart/templates/NOTES.txt");
   assert.doesNotMatch(notes, /condition=Ready/);
   assert.match(notes, /kubectl pull-secret wait/);
@@ -69,7 +69,7 @@ function takes(one: Value | undefined, value: unknown): boolean {
   return new RegExp(one.pattern ?? "").test(text) && (one.enum ?? [text]).includes(text);
 }
 
-test("a flag's value is refused by the schema if the controller refuses it, and taken if it takes it", () => {
+test("the schema accepts a flag's value exactly if the controller does", () => {
   const names = Object.keys(flags).filter((name) => Object.hasOwn(flagValues, valueOf(name)));
   assert.deepEqual(Object.keys(samples).toSorted(), names.map(valueOf).toSorted());
   const its = schema.properties?.["flags"]?.properties;
@@ -91,14 +91,14 @@ test("a flag's value is refused by the schema if the controller refuses it, and 
   }
 });
 
-test("names the roles of each value that not every role uses", () => {
+test("names the roles of each value that only some roles use", () => {
   for (const [value, its] of Object.entries(usedBy)) {
     const { description = "" } = schema.properties?.[value] ?? {};
     assert.ok(description.toLowerCase().startsWith(`${named(its)}: `.toLowerCase()), description);
   }
 });
 
-test("requires what the templates look into, so that null is refused before them", () => {
+test("requires the values that templates read, so that the schema refuses null before", () => {
   const groups = Object.entries(schema.properties ?? {}).filter(
     ([, { properties }]) => properties !== undefined,
   );

@@ -76,99 +76,115 @@ const properties = described({
   global: free("Values that a parent chart shares with its dependencies. Not used here."),
   enabled: toggle("For the condition of a parent chart's dependency. Not used here."),
   role: text(
-    "What this release installs: Cluster, the controller of this cluster's nodes; Hosted, that of one guest, in the namespace of its control plane; Fleet, that of FleetSecrets; SyncManagement and SyncTenant, the two sides of SyncSecrets. The description of a value begins with its roles, if not every role uses it. The chart refuses a value that is set for another role.",
+    "The program that this release installs. Cluster: the controller of this cluster's nodes. Hosted: the controller of one guest, in the namespace of its control plane. Fleet: the controller of FleetSecrets. SyncManagement and SyncTenant: the two sides of SyncSecrets. If only some roles use a value, its description begins with their names. The chart refuses a value that is set for another role.",
     { enum: roles },
   ),
-  image: group("The one image, of controller and agents.", {
-    repository: text("Where the nodes pull it from, without a tag. Required."),
+  image: group("The image of both controller and agents.", {
+    repository: text(
+      "The repository from which the nodes pull the image, without a tag. Required.",
+    ),
     tag: text("Empty: the chart's appVersion."),
-    digest: text("sha256:…; with it the tag is not used.", { pattern: "^(sha256:[0-9a-f]{64})?$" }),
-    pullPolicy: text("Of the controller's pods.", { enum: ["Always", "IfNotPresent", "Never"] }),
+    digest: text("The image's digest (sha256:…). If it is set, the tag is not used.", {
+      pattern: "^(sha256:[0-9a-f]{64})?$",
+    }),
+    pullPolicy: text("The pull policy of the controller's pods.", {
+      enum: ["Always", "IfNotPresent", "Never"],
+    }),
   }),
-  imagePullSecrets: list("Secrets of kube-system that the image is pulled with.", {
+  imagePullSecrets: list("Secrets of kube-system with the credentials to pull the image.", {
     type: "object",
     additionalProperties: false,
     required: ["name"],
     properties: { name },
   }),
   crds: group("The CRD of GlobalPullSecret, FleetSecret or SyncSecret, by the role.", {
-    install: toggle("false: apply and upgrade it yourself. An uninstall never deletes it."),
+    install: toggle(
+      "If false, you apply and upgrade the CRD yourself. An uninstall never deletes the CRD.",
+    ),
   }),
   policy: policySchema(
-    "The spec of GlobalPullSecret, such as {rollout: {maxUnavailable: 25%}}; docs/reference/globalpullsecret.md lists the fields. The controller declares these fields and keeps them: it reverts edits of others, except `kubectl pull-secret pause` and `withdraw`, which last until `resume`. A field that you remove goes back to its default. Empty: it declares none, and the object is yours.",
+    "The spec of GlobalPullSecret, such as {rollout: {maxUnavailable: 25%}}; docs/reference/globalpullsecret.md lists the fields. The controller declares these fields and reverts edits by others, except those of `kubectl pull-secret pause` and `withdraw`, which last until `resume`. A field that you remove here returns to its default. If empty, the controller declares no field, and you edit the object yourself.",
   ),
   original: text(
-    "Secret with the original pull secret, NAMESPACE/NAME; empty: each node's own file. The right to read it comes with it.",
+    "The Secret with the original pull secret, as NAMESPACE/NAME. The chart also grants the right to read it. If empty, the original is each node's own file.",
     { pattern: "^([a-z0-9][-a-z0-9]*/[a-z0-9][-a-z0-9.]*)?$" },
   ),
   extraSources: list(
-    "Names of Secrets of kube-system that spec.sources may name: the right to read them.",
+    "Names of Secrets in kube-system that spec.sources may name. The chart grants the right to read them.",
     name,
   ),
   flags: group(
-    "The controller's flags, in camelCase; what is absent is as docs/reference/configuration.md says.",
+    "The controller's flags, in camelCase. docs/reference/configuration.md lists their defaults.",
     Object.fromEntries(Object.entries(flagValues).map(([key, flag]) => [key, flagSchema(flag)])),
   ),
   controller: group("The controller's pods.", {
     replicas: {
-      description: "2: one writes, the other stands by. With 1 there is no PodDisruptionBudget.",
+      description:
+        "With 2, one writes and the other stands by. With 1, there is no PodDisruptionBudget.",
       type: "integer",
       minimum: 1,
     },
     resources: free(
       "Requests and limits. The highest peak measured was 121 MiB: Node.js keeps at most 96 MiB of old space (--max-old-space-size), and its program, buffers and TLS need the rest. 256Mi leaves twice that; a lower limit risks an OOM kill in a rollout.",
     ),
-    nodeSelector: free("Labels of the nodes that it may run on."),
+    nodeSelector: free("The labels of the nodes on which the controller may run."),
     tolerations: list(
-      "Taints that its pods bear. Unset: those of control planes, or with role Hosted none.",
+      "Tolerations of the pods. If unset: those for control planes; with role Hosted, none.",
       { type: "object" },
     ),
-    affinity: free("In the place of the preference for two different nodes."),
+    affinity: free("Replaces the preference for two different nodes."),
     topologySpreadConstraints: list(
-      "In the place of the preference for two different zones. Unset: topology.kubernetes.io/zone, ScheduleAnyway. []: none.",
+      "Replaces the preference for two different zones. If unset: topology.kubernetes.io/zone with ScheduleAnyway. If []: none.",
       { type: "object" },
     ),
-    extraEnv: list("More environment variables, such as HTTPS_PROXY or NODE_EXTRA_CA_CERTS.", {
+    extraEnv: list(
+      "Additional environment variables, such as HTTPS_PROXY or NODE_EXTRA_CA_CERTS.",
+      {
+        type: "object",
+        required: ["name"],
+      },
+    ),
+    extraVolumes: list("Additional volumes of the pods, such as a ConfigMap with a CA.", {
       type: "object",
       required: ["name"],
     }),
-    extraVolumes: list("More volumes of its pods, such as a ConfigMap with a CA.", {
-      type: "object",
-      required: ["name"],
-    }),
-    extraVolumeMounts: list("Where its container mounts them.", {
+    extraVolumeMounts: list("The mounts of these volumes in the container.", {
       type: "object",
       required: ["name", "mountPath"],
     }),
-    podLabels: free("More labels of its pods."),
-    podAnnotations: free("More annotations of its pods."),
+    podLabels: free("Additional labels of the pods."),
+    podAnnotations: free("Additional annotations of the pods."),
     priorityClassName: text(
-      "PriorityClass of its pods; empty: the cluster's default. Unset: system-cluster-critical, or with role Hosted the cluster's default.",
+      "The PriorityClass of the pods. If empty: the cluster's default. If unset: system-cluster-critical; with role Hosted, the cluster's default.",
     ),
   }),
   serviceAccount: group("The account of the controller's pods.", {
     annotations: {
-      ...free("More annotations of it, such as those that give it an identity of a cloud."),
+      ...free(
+        "Additional annotations of the account, such as those that give it a cloud identity.",
+      ),
       additionalProperties: { type: "string" },
       // These bound what the account may do.
       propertyNames: { not: { pattern: "^globalpullsecret\\.io/" } },
     },
   }),
-  bounds: group("What the controller's account may do.", {
+  bounds: group("Limits for the controller's account.", {
     enabled: toggle(
-      "Adds ValidatingAdmissionPolicies: the account patches and deletes the agents' pods only, and its DaemonSet runs the image above only. false: a stolen token of the account can take over the cluster.",
+      "Adds ValidatingAdmissionPolicies. They allow the account to patch and delete only the agents' pods, and its DaemonSet to run only the image above. If false, a stolen token of the account can take over the cluster.",
     ),
   }),
   monitoring: group("Metrics, alerts and a dashboard.", {
     enabled: toggle(
-      "Adds a metrics Service, a PodMonitor, a PrometheusRule and a Grafana dashboard. Needs the definitions of monitoring.coreos.com.",
+      "Adds a metrics Service, a PodMonitor, a PrometheusRule and a Grafana dashboard. Needs the CRDs of monitoring.coreos.com.",
     ),
-    docs: text("What runbook_url of an alert begins with: where you serve docs/."),
+    docs: text("The beginning of the alerts' runbook_url: the address at which you serve docs/."),
   }),
-  networkPolicy: group("What it may be asked and may ask.", {
-    enabled: toggle("Adds a NetworkPolicy: metrics and probes in, the API server's ports out."),
+  networkPolicy: group("Incoming and outgoing connections of the controller.", {
+    enabled: toggle(
+      "Adds a NetworkPolicy. It allows incoming metrics requests and probes, and outgoing connections to the API server's ports.",
+    ),
     apiServerPorts: {
-      ...list("Ports of the API server, behind its Service as well.", {
+      ...list("Ports of the API server, including the port behind its Service.", {
         type: "integer",
         minimum: 1,
         maximum: 65_535,
@@ -177,12 +193,12 @@ const properties = described({
       minItems: 1,
     },
   }),
-  admission: group("Wrong Secrets refused at kubectl apply.", {
+  admission: group("Refusal of wrong Secrets at kubectl apply.", {
     enabled: toggle("Adds a ValidatingAdmissionPolicy for the Secrets that are sources."),
   }),
   annotated: group("spec.delivery.credentialProvider.scope Annotated.", {
     enabled: toggle(
-      "Adds what kubelets need for it, and a ValidatingAdmissionPolicy: who may annotate.",
+      "Adds the right that kubelets need for this scope, and a ValidatingAdmissionPolicy that restricts who may annotate ServiceAccounts.",
     ),
   }),
   hosted: group(
@@ -190,13 +206,18 @@ const properties = described({
     {
       original: {
         ...name,
-        description: "Secret with the original pull secret, in the release's namespace.",
+        description: "The Secret with the original pull secret, in the release's namespace.",
       },
       kubeconfig: group(
-        "Where the guest's kubeconfig is, in the release's namespace.",
+        "The Secret with the guest's kubeconfig, in the release's namespace.",
         {
-          secret: { ...name, description: "The Secret's name; with Cluster API NAME-kubeconfig." },
-          key: text("Its key; with Cluster API value.", { pattern: "^[-._a-zA-Z0-9]+$" }),
+          secret: {
+            ...name,
+            description: "The Secret's name. With Cluster API, it is NAME-kubeconfig.",
+          },
+          key: text("The key in the Secret. With Cluster API, it is value.", {
+            pattern: "^[-._a-zA-Z0-9]+$",
+          }),
         },
         ["secret", "key"],
       ),
@@ -204,11 +225,11 @@ const properties = described({
     ["original", "kubeconfig"],
   ),
   fleet: group(
-    "One Secret, many clusters.",
+    "One Secret for many clusters.",
     {
       // A rule without a name would grant every Secret there.
       sources: {
-        ...list("Names of Secrets of kube-system that FleetSecrets may bring.", name),
+        ...list("Names of Secrets in kube-system that FleetSecrets may place in clusters.", name),
         minItems: 1,
       },
       clusterResourceSet: toggle("Adds the rights for via: ClusterResourceSet."),
@@ -221,26 +242,28 @@ const properties = described({
       { pattern: "^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)?$" },
     ),
     removalDeadline: text(
-      "How long a deleted SyncSecret waits for its copy to be gone (s, m, h).",
+      "How long a deleted SyncSecret waits for the deletion of its copy (s, m, h).",
       {
         pattern: "^[1-9][0-9]{0,5}(s|m|h)$",
       },
     ),
   }),
   hooks: group(
-    "Objects that Helm creates for a moment, such as the Jobs of helm uninstall and helm test.",
+    "Objects that Helm creates temporarily, such as the Jobs of helm uninstall and helm test.",
     {
       enabled: toggle(
-        "false: renders none. Set it if you apply the output of helm template, or tools apply it: these Jobs would run at once, and withdraw the pull secret.",
+        "If false, the chart renders none of them. Set it to false if you or a tool apply the output of helm template. Otherwise these Jobs would run at once, and withdraw the pull secret.",
       ),
     },
   ),
   uninstall: group(
     "helm uninstall.",
     {
-      withdraw: toggle("Before it, let the nodes give back what is ours; false: they keep it."),
+      withdraw: toggle(
+        "Removes our entries from the nodes before the uninstall. If false, the nodes keep them.",
+      ),
       timeout: text(
-        "How long they may take (s, m, h); then the uninstall fails. Keep it below helm's --timeout.",
+        "How long the nodes may take (s, m, h). After that, the uninstall fails. Keep it below helm's --timeout.",
         { pattern: "^[1-9][0-9]{0,5}(s|m|h)$" },
       ),
     },

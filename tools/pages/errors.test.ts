@@ -33,13 +33,13 @@ test("gives every code one anchor, what happens by itself, and what to do", () =
   assert.doesNotMatch(errorsPage(), /undefined/);
 });
 
-test("has no text about a code that is gone", () => {
+test("has no text about a code that no longer exists", () => {
   const codes = new Set<string>(all.map(([code]) => code));
   for (const code of [...Object.keys(ofAgents), ...Object.keys(ofPrograms)])
     assert.ok(codes.has(code), code);
 });
 
-test("has a meaning of its own for exactly the codes whose text is only a detail", () => {
+test("has a separate meaning for exactly those codes whose text is only a detail", () => {
   const bare = all.filter(([, meaning]) => meaning === "{}").map(([code]) => code);
   assert.deepEqual(Object.keys(meanings), bare.toSorted());
 });

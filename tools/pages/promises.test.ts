@@ -9,7 +9,7 @@ const tests = allTests();
 /** What is promised in each document that the product was asked to follow. */
 const asked = { H: 25, K: 13, L: 33, M: 13 };
 
-test("every number that was asked for is promised, either shown by tests or said on a page", () => {
+test("has for every requested number a promise, either shown by tests or stated on a page", () => {
   const wanted = Object.entries(asked).flatMap(([letter, last]) =>
     Array.from({ length: last }, (_, index) => `${letter}${index + 1}`),
   );
@@ -31,14 +31,14 @@ test("every promise is shown by a test that begins with its number", () => {
   );
 });
 
-test("every number in a test's name is that of a promise, and stands at its beginning", () => {
+test("every number in a test's name belongs to a promise, and is at the beginning of the name", () => {
   for (const { file, name } of tests) {
     for (const number of numbersIn(name)) assert.ok(number in promises, `${file}: ${number}`);
     assert.deepEqual(numbersIn(name), shownBy(name), `${file}: ${name}`);
   }
 });
 
-test("lists promises without a test under a heading of their page, and as such on the page of promises", () => {
+test("lists promises without a test under a heading of their page, and marks them on the page of promises", () => {
   const [shown = "", said = ""] = promisesPage([]).split("## Stated, not shown");
   for (const [number, { page, sentence }] of Object.entries(prose)) {
     const [file = "", anchor = ""] = page.split("#");
@@ -70,7 +70,7 @@ test("each promise has the command of every tier that shows it, the lowest tier 
   assert.equal(shownBy("H2"), `\`npm run test:cluster\`<br>${real}`);
 });
 
-test("every file that holds tests is run by a tier, the lowest tier that imports it", () => {
+test("runs every file with tests in a tier, the lowest tier that imports it", () => {
   const known = new Map(tests.map(({ file, tier }) => [file, tier]));
   assert.equal(known.get("plugin/cases.fixture.ts"), "test");
   const exclude = ["node_modules/**", "dist/**", "tools/pages/promises.test.ts"];
@@ -100,7 +100,7 @@ test("counts each promise once, even if several tests show it", () => {
   });
 });
 
-test("names are read in every way that tests write them", () => {
+test("reads names in every form in which tests write them", () => {
   const source = [
     'test("H1: one", () => {});',
     '  test(`H2, HD: ${sentence} is "so"`, async () => {});',

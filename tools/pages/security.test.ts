@@ -49,7 +49,7 @@ const readOnly: Readonly<Record<string, string>> = {
   Disabled: "read-only, but not recursively",
 };
 
-test("SECURITY.md names what of the node each container mounts, and how, in every mode", () => {
+test("SECURITY.md names the node's directories that each container mounts, and how, in every mode", () => {
   const rows = table("mount of the node");
   for (const delivery of modes) {
     const { containers = [], initContainers = [], volumes = [] } = podOf(delivery) ?? {};
@@ -70,7 +70,7 @@ test("SECURITY.md names what of the node each container mounts, and how, in ever
   }
 });
 
-test("SECURITY.md says of each container what its security context says", () => {
+test("SECURITY.md describes each container's security context correctly", () => {
   for (const delivery of modes) {
     const pod = podOf(delivery);
     const { hostNetwork, hostPID, hostIPC, automountServiceAccountToken } = pod ?? {};

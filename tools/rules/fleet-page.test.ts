@@ -51,7 +51,7 @@ for (const folder of ["fleet", "hosted"])
     assert.deepEqual(new Set(told), new Set(counted));
   });
 
-test("grants the fleet's accounts only rights on Kubernetes' own kinds, ours, Cluster API's and the inventory's", () => {
+test("grants the fleet's accounts only rights on kinds of Kubernetes, of Cluster API, of the inventory and our own", () => {
   const objects = objectsIn("fleet");
   const groups = objects.flatMap(({ rules }) =>
     (Array.isArray(rules) ? (rules as { apiGroups: string[] }[]) : []).flatMap(

@@ -97,7 +97,7 @@ const cases: readonly (readonly [files: Files, problem: RegExp | undefined])[] =
   ],
 ];
 
-test("names an import against the direction with its file", (t) => {
+test("names an import against the allowed direction, with its file", (t) => {
   const root = mkdtempSync(join(tmpdir(), "imports-"));
   t.after(() => rmSync(root, { recursive: true }));
   for (const [files, problem] of cases) {

@@ -26,7 +26,7 @@ test("silences and excuses no test", () => {
   assert.deepEqual(found, []);
 });
 
-test("finds each way to silence or to excuse a test", () => {
+test("finds every form in which a test can be skipped or excused", () => {
   for (const text of [
     "test.only(",
     "describe.todo(",

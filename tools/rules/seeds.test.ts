@@ -20,7 +20,7 @@ test("draws random values in tests from a seed that is printed and can be set", 
   for (const [file, text] of reading) assert.match(text, /SEED=\$\{/, file);
 });
 
-test("plays lists as long as a law allows", () => {
+test("generates lists as long as a law allows", () => {
   // Set by tools/build/laws.ts, which the runner loads.
   const lengths = (made: fc.Arbitrary<string | readonly unknown[]>) =>
     fc.sample(made, { numRuns: 500, seed: 1 }).map(({ length }) => length);

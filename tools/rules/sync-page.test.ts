@@ -33,7 +33,7 @@ test("L32: lists eleven practices, each with instructions in one line", () => {
   );
 });
 
-test("L31: reads the whole log of every pod of the Deployment in a recipe: only one of the two writes", () => {
+test("L31: reads the whole log of every pod of the Deployment in a recipe, because only one of the two writes", () => {
   const told = Array.from(
     commands.matchAll(/kubectl --context (\w+) logs (.*?)(?: \| .*)?$/gm),
     ([, context = "", flags = ""]) => ({ context, flags: flags.trim() }),

@@ -41,7 +41,7 @@ export function readDocument(bytes: Uint8Array): Reading {
   if (!(tree instanceof JsonMembers))
     return { kind: "document", document: emptyDocument, invalid: "it is not a JSON object" };
   const { value, faults } = rawValues(tree);
-  // Two readers would understand this differently, so writing it back could lose something.
+  // Two readers would read this differently, so writing it back could lose data.
   const [fault = notUtf8(bytes)] = faults;
   if (fault !== undefined) return { kind: "odd", why: `${fault.path}: ${fault.kind}` };
   const rest = new Map(membersOf(value));
@@ -97,7 +97,7 @@ const json = JSON as typeof JSON & {
   isRawJSON(value: unknown): boolean;
 };
 
-/** Thirty times what a pull secret needs, and far below the limit of our recursion. */
+/** Thirty times the depth that a pull secret needs, and far below the limit of our recursion. */
 const mostLevels = 100;
 
 /** A document's values to write back, and the faults that forbid it. */
@@ -124,7 +124,10 @@ function isReadable(entry: RawJson): boolean {
   return entry === null || (isObject(entry) && "password" in readFields(membersOf(entry)));
 }
 
-/** An entry in our own form. An entry with more than a user and a password is returned as it is. */
+/**
+ * An entry in our own form. An entry that has more than a user and a password is returned
+ * unchanged.
+ */
 export function plain(entry: RawJson): RawJson {
   if (!isObject(entry) || Object.keys(entry).some((name) => !credentialFields.has(name)))
     return entry;
@@ -191,9 +194,9 @@ function isEscaped(bytes: Uint8Array, at: number): boolean {
  */
 export const mostBytes = 2 * 1024 * 1024;
 /**
- * Bytes plus 100 for each value. In a rollback, 2 MiB of text with 2,000 values, which V8 stores
- * with two bytes a character, fill its heap of 32 MiB just like 20,000 small values. With more, the
- * agent may be killed in the middle of a step (test/faults/memory.test.ts).
+ * Bytes plus 100 for each value. In a rollback, 2 MiB of text with 2,000 values fill V8's heap of
+ * 32 MiB, because V8 stores it with two bytes a character. 20,000 small values also fill it. With
+ * more, the agent may be killed in the middle of a step (test/faults/memory.test.ts).
  */
 const mostWeight = 2_300_000;
 const valueWeight = 100;

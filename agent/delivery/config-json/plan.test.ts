@@ -219,7 +219,7 @@ test("H18: a rollback restores the exact bytes of the previous revision", () => 
   );
 });
 
-test("keeps an entry through the release that another program adds while ours are in force", () => {
+test("keeps an entry through the release if another program added it while ours were in force", () => {
   fc.assert(
     fc.property(file, additional, entry, (before, revision, value) => {
       const one = apply(before, undefined, onlyAdditional(revision));
@@ -288,7 +288,7 @@ test("recognizes a former value of ours that another program restores from its o
   assert.equal(apply(back.bytes, back.journal, nothing).bytes, undefined);
 });
 
-test("recognizes our credential in another form or spelling, so that a release never restores it", () => {
+test("recognizes our credential in another form or spelling, and never restores it in a release", () => {
   const one = apply(undefined, undefined, onlyAdditional({ "a.io": "x" }));
   const forms = { ...auth("x"), email: "a@b.c" };
   const drifts: readonly (readonly [key: string, entry: object])[] = [
@@ -313,7 +313,7 @@ test("recognizes our credential in another form or spelling, so that a release n
   assert.equal(apply(kept.bytes, kept.journal, nothing).bytes, more);
 });
 
-test("keeps the rotation of an original that the node had before us, and removes other originals on release", () => {
+test("keeps a rotated original on release if the node had that original before us, and removes other originals", () => {
   const before = JSON.stringify({ auths: { "a.io": theirEntry } });
   const both = {
     "a.io": { password: "1", original: true },
@@ -355,7 +355,7 @@ function applied(
   return { ...one, journal: { ...one.journal, left: one.planned.left } };
 }
 
-test("closes a file with our entries to others, and restores its mode on removal or rollback", () => {
+test("removes other users' rights on a file with our entries, and restores its mode on removal or rollback", () => {
   const before = JSON.stringify({ auths: { "z.io": theirEntry } });
   for (const mode of [0o644, 0o640, 0o600, 0o400]) {
     const one = applied(before, undefined, onlyAdditional({ "a.io": "x" }), mode);
@@ -373,7 +373,7 @@ test("closes a file with our entries to others, and restores its mode on removal
 
 const owned = { entries: [], rest: [] };
 
-test("keeps an administrator's chmod while ours are in force, and opens the file to nobody before the removal", () => {
+test("keeps an administrator's chmod while our entries are in force, but gives other users no rights before the removal", () => {
   const before = JSON.stringify({ auths: { "z.io": theirEntry } });
   const document = onlyAdditional({ "a.io": "x" });
   const one = applied(before, undefined, document, 0o644);
@@ -410,7 +410,7 @@ test("creates a removed file again with our mode, or 0600 if none is recorded", 
   );
 });
 
-test("considers anything that is not from the original possibly ours after a lost journal", () => {
+test("considers any entry that is not from the original as possibly ours after a lost journal", () => {
   const released = mounted({ "d.io": { password: "o", original: true } });
   const table: readonly (readonly [bytes: string | undefined, unexplained: boolean])[] = [
     [undefined, false],
@@ -429,7 +429,7 @@ function auth(one: string) {
   return { auth: Buffer.from(`ours:${one}`).toString("base64") };
 }
 
-test("claims additional entries that equal ours in every spelling without a journal, but leaves original ones to the node", () => {
+test("treats additional entries that equal ours in any spelling as ours without a journal, but not entries of the original", () => {
   const document = mounted({
     "a.io": { password: "x", original: false },
     "d.io": { password: "o", original: true },
@@ -470,7 +470,7 @@ test("removes our credentials from an older copy that another program restores",
   }
 });
 
-test("removes our credentials from a copy of what was rolled back", () => {
+test("removes our credentials from a copy of a file that was rolled back", () => {
   const theirs = { "z.io": theirEntry, "c.io": auth("x") };
   const text = (auths: object) => JSON.stringify({ auths: { ...theirs, ...auths } });
   const first = apply(text({}), undefined, onlyAdditional({ "a.io": "x" }));
@@ -492,7 +492,7 @@ test("removes our credentials from a copy of what was rolled back", () => {
   }
 });
 
-test("recognizes a copy from before nine rotations and more", () => {
+test("recognizes a copy that is older than nine or more rotations", () => {
   const before = JSON.stringify({ auths: { "z.io": theirEntry } });
   let last = apply(before, undefined, onlyAdditional({ "a.io": "p0" }));
   const copy = last.bytes;

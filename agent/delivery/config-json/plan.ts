@@ -22,7 +22,7 @@ export type Present =
       bytes: Buffer;
       mode: number;
       document: NodeDocument;
-      /** Why the kubelet ignores the file as it is; absent if it reads the file. */
+      /** Why the kubelet ignores the current file; absent if the kubelet reads it. */
       invalid?: string | undefined;
       /** Distinguishes these bytes from others. */
       digest: string;
@@ -49,7 +49,7 @@ export function plan(
 
 type Draft = Omit<Plan, "meanwhile" | "excess">;
 
-/** `anew`: a journal was set aside, and the node may have more of ours than we know. */
+/** `anew`: a journal was set aside, and the node may have more of our entries than we know. */
 function planPut(
   found: Present,
   journal: Journal | undefined,
@@ -136,7 +136,7 @@ function asFile(
 
 const readableByOthers = 0o077;
 
-/** A file that others than its owner can read must not contain a credential of ours. */
+/** If users other than its owner can read a file, it must not contain our credentials. */
 function isReadableByOthers(found: Present): boolean {
   return found.kind === "file" && (found.mode & readableByOthers) !== 0;
 }
@@ -169,7 +169,7 @@ function withMode(file: File, found: Present): File {
   return { bytes: file.bytes, mode: found.mode };
 }
 
-/** See FoundFile.isUnexplained: anything that is not from the original. */
+/** See FoundFile.isUnexplained: any entry that is not from the original. */
 export function isUnexplained(found: Present, { desired }: Document): boolean {
   const isOriginal = ([key, value]: readonly [string, unknown]) => {
     const known = desired.entries.get(key);
@@ -186,8 +186,8 @@ function isUnchanged(found: Present, file: File): boolean {
 }
 
 /**
- * `left`: entries that the kubelet may have cached. It gets another credential for them all the
- * same.
+ * `left`: entries that the kubelet may have cached. The kubelet nevertheless gets another
+ * credential for these entries.
  */
 function changesCredentials(
   found: Present,
@@ -222,7 +222,7 @@ function withoutOurs(found: Present, owned: Owned): File {
     : asFile(document, found, previous(found));
 }
 
-/** config.json as found, with everything that we can do to it. */
+/** config.json as found, with all plans that we can make for it. */
 export function foundOf(file: Present): FoundFile {
   const { kind, identity } = file;
   return {

@@ -24,7 +24,7 @@ export function rivalsIn(document: NodeDocument, owned: Owned): string | undefin
   return answer;
 }
 
-/** Both are the same objects at each look, unless the file or the journal was written. */
+/** Both are the same objects in each round, unless the file or the journal was written. */
 const answers = new WeakMap<NodeDocument, { owned: Owned; answer: string | undefined }>();
 
 function find({ auths }: NodeDocument, owned: Owned): string | undefined {
@@ -54,7 +54,7 @@ function find({ auths }: NodeDocument, owned: Owned): string | undefined {
   return `the kubelet tries entries of other programs first: ${found.slice(0, most).join(", ")}${more}`;
 }
 
-/** As many as fit into one line. */
+/** The number of entries that fit into one line. */
 const most = 3;
 
 function withIdentity(key: string): Known[] {

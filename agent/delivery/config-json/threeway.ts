@@ -75,7 +75,7 @@ export function put(
     for (const alias of beside) if (alias !== key || vacant) auths.delete(alias);
     if (vacant) return vacantRecord(key, mine, displaced);
     const there = auths.get(key);
-    // Keeping the same object shows a comparison at once that nothing has changed.
+    // If we keep the same object, a comparison sees at once that nothing has changed.
     auths.set(key, there !== undefined && digest(there) === digest(value) ? there : value);
     return ownRecord(key, value, mine, displaced);
   });
@@ -110,13 +110,16 @@ function formerMatcher({ former: all, entries }: Owned): IsFormer {
   };
 }
 
-/** Removes values that were ours and came back, where nothing of ours belongs now. */
+/**
+ * Removes values that were ours and were restored, at places that should have none of our values
+ * now.
+ */
 function withoutFormer(document: NodeDocument, isOld: IsFormer, desired: Desired): NodeDocument {
   const wanted = new Set([...desired.entries.keys()].map(imagesOf));
   const old = [...document.auths].filter(
     ([key, raw]) => !wanted.has(imagesOf(key)) && isOld(key, raw),
   );
-  // Return the same object, so that its index is not built again at each look.
+  // Return the same object, so that its index is not built again in each round.
   if (old.length === 0) return document;
   const auths = new Map(document.auths);
   for (const [key] of old) auths.delete(key);
@@ -124,7 +127,7 @@ function withoutFormer(document: NodeDocument, isOld: IsFormer, desired: Desired
 }
 
 /**
- * Values that were ours and are not any more: registries that left, and values older than the last
+ * Values that are not ours any more: those of removed registries, and values older than the last
  * eight.
  */
 function formerBeside(owned: Owned, gone: Owned, entries: readonly Own[]): Former {
@@ -144,8 +147,8 @@ function leftOf(entries: readonly Own[], now: readonly Own[]): Former {
 }
 
 /**
- * Whether a digest belongs to a displaced value for the same images. Once restored, the value is
- * not ours, even if we wrote the same.
+ * Whether a digest belongs to a displaced value for the same images. A restored value is not ours,
+ * even if we once wrote the same value.
  */
 function restoredBy(entries: readonly Own[]): (key: string, digest: string) => boolean {
   const byImages = new Map<string, Set<string>>();
@@ -164,7 +167,8 @@ export function withdrawn(owned: Owned): Former {
 
 /**
  * The ownership after `restore` has undone a change: the same as before the change. The values that
- * the change wrote are not ours any more, but are recognized if another program restores a copy.
+ * the change wrote are not ours any more, but we still recognize them if another program restores a
+ * copy.
  */
 export function ownedBefore(owned: Owned, before: Owned): Owned {
   const left = joinFormer(before.former, leftOf(owned.entries, before.entries));
@@ -172,9 +176,9 @@ export function ownedBefore(owned: Owned, before: Owned): Owned {
 }
 
 /**
- * The node as if we had never been there, with one exception: if the node had an entry for a
- * registry before us, and the original pull secret has one too, the original's present value stays,
- * because a rotation must not be undone.
+ * Restores the state before our first change, with one exception. If the node had an entry for a
+ * registry before us, and the original pull secret also has one, the original's current value
+ * stays, because a rotation must not be undone.
  */
 export function release(current: NodeDocument, owned: Owned, desired: Desired): MergeResult {
   const entries = owned.entries.map((one) => {
@@ -245,9 +249,9 @@ function knownValues(
 }
 
 /**
- * Whether a value is ours, also as other programs rewrite it: with an e-mail address, as user and
- * password, or under `https://`. Otherwise it would be restored on removal, and the withdrawn
- * credential would stay on the node.
+ * Whether a value is ours, even if another program has rewritten it: with an e-mail address, as
+ * user and password, or under `https://`. Otherwise it would be restored on removal, and the
+ * withdrawn credential would stay on the node.
  */
 function isOurs(raw: RawJson, { wrote }: Pick<Own, "wrote">): boolean {
   return wrote.includes(digest(raw)) || wrote.includes(digest(plain(raw)));
@@ -285,9 +289,11 @@ function isInPlace({ key, wrote }: Own, there: ReadonlyMap<string, RawJson>): bo
   return there.has(key) && digest(there.get(key)) === wrote.at(-1);
 }
 
-/** Removes `owned` entries. `all`: includes what stays ours, such as Docker Hub's other name. */
+/**
+ * Removes `owned` entries. `all`: includes values that stay ours, such as Docker Hub's other name.
+ */
 function withdraw(current: NodeDocument, owned: Owned, all: Owned): NodeDocument {
-  // Return the same object, so that its index is not built again at each look.
+  // Return the same object, so that its index is not built again in each round.
   if (owned.entries.length + owned.rest.length === 0) return current;
   const auths = new Map(current.auths);
   const rest = new Map(current.rest);

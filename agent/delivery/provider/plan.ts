@@ -10,7 +10,9 @@ import type { Document, Desired } from "../mount.ts";
 export type InstalledProvider = Readonly<{
   /** The images for which the kubelet runs our script; empty if the installation is unfit. */
   rows: readonly string[];
-  /** Its bytes; undefined if there is no answer, empty if it must be written again. */
+  /**
+   * The bytes of the answer; undefined if there is no answer, empty if it must be written again.
+   */
   answer: Buffer | undefined;
   identity: FileIdentity;
   /** The kubelet has run our script, so its flags name the script. */
@@ -53,8 +55,8 @@ export function providedBy(
 }
 
 /**
- * config.json is in force again, after the credential provider was. The answer is emptied only once
- * config.json is proved.
+ * config.json is in force again, after a time in which the credential provider was. The answer is
+ * emptied only once config.json is proved.
  */
 export function afterProvider(config: FoundFile, installed: InstalledProvider): FoundFile {
   return {

@@ -128,7 +128,7 @@ test("writes only the answer on a rotation, so no kubelet has to reread anything
   assert.ok(planned.changed && planned.kept && !planned.matters);
 });
 
-test("keeps the answer after the provider mode until config.json is proved, and never touches an answer that is not ours", () => {
+test("keeps the answer after a change from the provider mode until config.json is proved, and never touches a foreign answer", () => {
   const answer = answerOf(new Map([["a.io", value]]));
   const owned: Owned = { ...own("a.io", true), answer: digestOf(answer) };
   const journal: Journal = { ...firstJournal({ absent: true }), owned };
@@ -220,7 +220,7 @@ for (const [why, spoil, needs = false] of spoilt)
     },
   );
 
-test("writes an answer again that others can read", (t) => {
+test("writes the answer again if other users can read it", (t) => {
   const root = tree(t);
   chmodSync(join(root, answer), 0o644);
   const file = byProvider("All").read(root);

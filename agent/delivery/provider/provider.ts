@@ -100,7 +100,8 @@ function unread(path: string): Pick<InstalledProvider, "answer" | "identity"> {
 }
 
 /**
- * The rows of the configuration, or why a kubelet would not start with it or not run our script.
+ * The rows of the configuration, or the reason why a kubelet would not start with it or would not
+ * run our script.
  */
 function readConfig(
   under: (name: string) => string,
@@ -130,7 +131,7 @@ function readConfig(
   return judged.ok ? judged.rows : `${config}: ${judged.why}`;
 }
 
-/** Whether programs cannot be run from there. Our mount shows the options of the node's mount. */
+/** Whether the mount forbids running programs. Our mount shows the options of the node's mount. */
 function isNoexec(path: string): boolean {
   return mountOver(readMounts(), path)?.options.includes("noexec") === true;
 }

@@ -95,7 +95,7 @@ test("repairs an edit with one dry run and one write", async () => {
   assert.deepEqual(server.live?.spec.list, ["a"]);
 });
 
-test("keeps what admission adds: one write, one dry run a minute, one report", async () => {
+test("keeps an addition by admission, with one write, one dry run a minute and one report", async () => {
   const server = new Server();
   server.admit = (list) => [...list, "added"];
   for (server.seconds = 0; server.seconds < 5 * believedSeconds; server.seconds += 1)
@@ -145,7 +145,7 @@ test("keeps another manager's field, and makes no dry run for it", async () => {
   assert.deepEqual(server.admitted.differences, []);
 });
 
-test("makes one dry run and no write in another controller, which remembers nothing", async () => {
+test("makes one dry run and no write in another controller, which has no memory", async () => {
   const server = new Server();
   server.admit = (list) => [...list, "added"];
   await server.ensure("a");

@@ -34,14 +34,14 @@ export class Admitted {
     this.#changed = changed;
   }
 
-  /** True if the API server recently answered that it makes `live` of `declared`. */
+  /** True if the API server recently answered that it turns `declared` into `live`. */
   holds(path: string, declared: object, live: KubernetesObject): boolean {
     const answer = this.#answers.get(path);
     if (answer === undefined || answer.until <= this.#now().getTime()) return false;
     return answer.declared === digest(declared) && answer.live === digest(essence(live));
   }
 
-  /** Remembers that the API server makes `live` of `declared`. */
+  /** Remembers that the API server turns `declared` into `live`. */
   keep(path: string, declared: object, live: KubernetesObject): void {
     const fields = differing(live, declared);
     if (fields.length > 0 && !this.#answers.has(path)) this.#changed(path, fields);
@@ -79,7 +79,7 @@ export function isSame(planned: KubernetesObject, live: KubernetesObject): boole
 
 type Essence = KubernetesObject & { metadata?: V1ObjectMeta; status?: unknown };
 
-/** The object without the fields that change by themselves. */
+/** The object without the fields that change without a write of ours. */
 function essence(object: Essence): object {
   const { status: _, metadata = {}, ...rest } = object;
   const { managedFields: __, resourceVersion: ___, generation: ____, ...others } = metadata;

@@ -8,8 +8,8 @@ export function contains(live: unknown, declared: unknown): boolean {
 }
 
 /**
- * How lists are compared: item by item (`exact`), or each declared item with the live one of the
- * same name, beside which others may stand (`named`).
+ * How to compare lists: item by item (`exact`), or each declared item with the live item of the
+ * same name (`named`). With `named`, the live list may have more items.
  */
 type Lists = "exact" | "named";
 

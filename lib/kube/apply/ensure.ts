@@ -1,8 +1,8 @@
 /**
  * Brings one of our objects to what we declare, with as few requests as possible: nothing is sent
  * when nothing differs. Drift is what a write of ours would change
- * (docs/inside/decisions/drift.md). Where the live object is not as declared, a dry run asks the
- * API server what it would make of it; the answer is what other people's admission lets us have.
+ * (docs/inside/decisions/drift.md). If the live object is not as declared, a dry run shows what the
+ * API server would store. Its answer includes the changes by other people's admission.
  */
 import type { KubernetesObject, V1DaemonSet, V1ObjectMeta } from "@kubernetes/client-node";
 import { contains } from "./difference.ts";

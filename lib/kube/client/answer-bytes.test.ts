@@ -17,7 +17,7 @@ test("joins all chunks, however the text is cut, and then starts with an empty t
     }),
   ));
 
-test("accepts an answer of the limit, and refuses one byte more", () => {
+test("accepts an answer as long as the limit, and refuses one more byte", () => {
   const gathered = new Gathered("the answer", 3);
   gathered.add(Buffer.from("abc"));
   assert.throws(() => gathered.add(Buffer.from("d")), /^Error: the answer is larger than 3 bytes$/);

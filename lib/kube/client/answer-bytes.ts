@@ -15,7 +15,7 @@ export class Gathered {
   #bytes = Buffer.alloc(0);
   #length = 0;
 
-  /** Of `what`, as the error calls it, at most `largest` bytes. */
+  /** `what` is the name in the error. At most `largest` bytes are accepted. */
   constructor(what: string, largest: number) {
     this.#what = what;
     this.#largest = largest;

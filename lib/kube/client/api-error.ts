@@ -26,8 +26,8 @@ export class ApiError extends Error {
   /** Seconds that the server asked for by Retry-After (429, 503); undefined when it did not. */
   readonly retryAfterSeconds: number | undefined;
   /**
-   * True when a webhook or an admission policy denied it. It chooses the status: 403, 422, 500,
-   * 409, 404 and 429 exist.
+   * True when a webhook or an admission policy denied it. The webhook or policy chooses the status:
+   * 403, 422, 500, 409, 404 and 429 occur.
    */
   readonly isDenial: boolean;
 
@@ -60,7 +60,7 @@ export class ApiError extends Error {
     return this.message.slice(0, -`: ${this.detail}`.length);
   }
 
-  /** True when there was an answer, larger than it may be. */
+  /** True if an answer arrived that is larger than allowed. */
   get tooLarge(): boolean {
     return this.status === 0 && this.reason === tooLarge;
   }
@@ -100,7 +100,10 @@ export function unreachable(method: string, path: string, error: unknown): ApiEr
   return new ApiError({ status: 0, reason, method, path, detail });
 }
 
-/** A process that may open no more files, and so no connection, must not blame the cluster. */
+/**
+ * If this process may not open more files, it cannot open a connection either. The error must not
+ * blame the cluster for that.
+ */
 function reasonOf(error: unknown): string {
   if (error instanceof TooLarge) return tooLarge;
   if (!(error instanceof Error)) return "Unreachable";

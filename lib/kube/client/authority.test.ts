@@ -60,7 +60,7 @@ for (const [what, authority, sent, trusted] of rows)
     else await assert.rejects(asked, wrong);
   });
 
-test("B02: verifies by the system's roots, and nothing else, without an authority", async (t) => {
+test("B02: verifies only by the system's roots without an authority", async (t) => {
   const usual = getCACertificates("default");
   t.after(() => setDefaultCACertificates(usual));
   using inner = await serving(long, (_, response) => void response.end('{"found":true}'));

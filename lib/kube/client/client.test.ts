@@ -46,7 +46,7 @@ for (const [what, status, body, told] of odd)
     });
   });
 
-test("takes the API server's time from each answer, even from a refusal", async () => {
+test("reads the API server's time from each answer, even from a refusal", async () => {
   const date = "Thu, 01 Jan 2026 12:00:00 GMT";
   using server = await listening((_, response) => response.writeHead(403, { date }).end());
   const config = new KubeConfig();
@@ -58,7 +58,7 @@ test("takes the API server's time from each answer, even from a refusal", async 
   assert.equal(clock.now().toISOString().slice(0, 16), "2026-01-01T12:00");
 });
 
-test("follows no API server to another server, and sends nothing of ours there", async () => {
+test("follows no redirect to another server, and sends none of our data there", async () => {
   const asked: string[] = [];
   using inner = await listening((request, response) => {
     asked.push(request.url ?? "");

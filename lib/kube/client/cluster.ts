@@ -26,7 +26,10 @@ export interface Cluster {
    * read again.
    */
   apply<T>(path: string, body: object, options: Apply): Promise<T>;
-  /** Creates the object. Returns it, or the result of a request such as a TokenRequest. */
+  /**
+   * Creates the object. Returns the created object, or the result of a request such as a
+   * TokenRequest.
+   */
   create<T>(path: string, body: object): Promise<T>;
   /**
    * Merges these fields into the object, as a JSON merge patch (RFC 7386). `metadata` in `body`
@@ -66,7 +69,7 @@ export const newborn = "1";
 
 export type Query = Readonly<Record<string, string>>;
 /**
- * Seconds that the answer may take, attempts of a read together; without them, the connection's
+ * Seconds for the answer; for a read, the total of all attempts. By default, the connection's
  * limit. `signal` ends the wait for another attempt of a read.
  */
 export type Patience = Readonly<{ seconds?: number; signal?: AbortSignal }>;

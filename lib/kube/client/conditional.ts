@@ -18,8 +18,8 @@ export type Conditional<T> =
   | Readonly<{ is: "gone" }>
   /**
    * A missing right, an admission policy, a webhook, or the API's own rules. The request was not
-   * carried out, and will not be until an administrator changes that. `status` is 200 if the
-   * request was accepted and changed. `why` fits an Event.
+   * carried out, and will not be until an administrator changes that. `status` is 200 if admission
+   * accepted the request and changed it. `why` fits an Event.
    */
   | Readonly<{ is: "refused"; status: number; why: string }>;
 
@@ -86,8 +86,8 @@ const looksRandom = (run: string): boolean =>
 
 /**
  * The text of a refusal, without its sensitive parts. A webhook may write anything, even the
- * request that it received. Values that we sent, credentials in addresses and headers, and texts
- * that look like a key are left out.
+ * request that it received. It leaves out the values that we sent, credentials in addresses and
+ * headers, and texts that look like a key.
  */
 export function quotable(detail: string, sent: readonly string[]): string {
   let text = detail.slice(0, 4 * longestQuote).replaceAll(/[\s\p{C}]+/gu, " ");

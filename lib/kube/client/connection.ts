@@ -44,9 +44,9 @@ export type Asker = Readonly<{
   /** Bytes that one answer, or a line of a watch, may have. */
   largest?: number;
   /**
-   * The kubeconfig refers to no file, so nothing must be read again: connections are kept for as
-   * long as they work. A request uses the connection of the watch; one more would cost a handshake
-   * and a hundred KiB.
+   * The kubeconfig refers to no file, so there is nothing to read again. Connections are kept for
+   * as long as they work. A request uses the connection of the watch. A second connection would
+   * cost a handshake and a hundred KiB.
    */
   fixed?: boolean;
   /** Takes the time of each answer. */
@@ -78,7 +78,7 @@ export interface Connection {
   readonly manager: string;
   readonly largest: number;
   readonly stop?: AbortSignal | undefined;
-  /** Status and headers of the answer, its body unread. */
+  /** The status and headers of the answer. Its body is not read yet. */
   readonly send: (request: Request, signal: AbortSignal) => Promise<ResponseContext>;
   /** The JSON of a whole answer. A status of 300 or more is an ApiError. Reads are repeated. */
   readonly ask: <T>(request: Request, patience?: Patience) => Promise<T>;
@@ -222,8 +222,8 @@ const groupHeader = "Impersonate-Group";
 type Pool = NonNullable<ReturnType<RequestContext["getDispatcher"]>>;
 
 /**
- * Sends a header for each group where there are several. Kubernetes reads one header as one group,
- * and over HTTP/2 the library joins them.
+ * Sends one header for each group if there are several groups. Kubernetes reads one header as one
+ * group, and over HTTP/2 the library joins them.
  */
 const inGroups =
   (groups: readonly string[]) =>
@@ -236,14 +236,14 @@ const inGroups =
       ),
     ) as Record<string, string>;
     const each = { ...headers, [groupHeader]: [...groups] };
-    // Agents know the option, though the type of a dispatch does not.
+    // Agents support this option, although it is missing in the type of a dispatch.
     const http1 = { ...options, allowH2: false, headers: each };
     return dispatch(http1, handler);
   };
 
 /**
- * Follows redirects only within the server. A server that a tenant runs could otherwise make us ask
- * what only we can reach, and hand on there what we meant to write.
+ * Follows redirects only within the server. Otherwise a server that a tenant runs could make us
+ * send requests to addresses that only we can reach, and forward our writes to them.
  */
 const only =
   (origin: string) =>

@@ -46,7 +46,7 @@ export function isOurs(metadata: V1ObjectMeta | undefined): boolean {
   );
 }
 
-/** The field managers of our programs begin so. */
+/** The names of our programs' field managers begin with this prefix. */
 const ourManagers = "global-pull-secret-";
 
 /**

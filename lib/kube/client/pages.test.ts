@@ -48,7 +48,7 @@ test("asks for larger pages again after one object that is large", async () => {
   assert.ok(api.asked.length < 80, `${api.asked.length} requests`);
 });
 
-test("names an object that alone is too large, and goes on without it if the caller can", async () => {
+test("names an object that is too large for a page, and continues without it if the caller allows it", async () => {
   const { cluster } = await clusterOf(kB, 9 * MiB, kB, 9 * MiB, kB);
   const names: string[] = [];
   const each = (items: readonly Named[]) =>
@@ -59,7 +59,7 @@ test("names an object that alone is too large, and goes on without it if the cal
   assert.deepEqual(skipped, ["node-0001", "node-0003"]);
 });
 
-test("ends the list at an object that is too large, with its name, if the caller needs each", async () => {
+test("ends the list at an object that is too large, with its name, if the caller needs every object", async () => {
   const { cluster } = await clusterOf(kB, 9 * MiB, kB);
   await assert.rejects(
     cluster.pages(nodes, {}, () => {}),
@@ -71,7 +71,7 @@ test("ends the list at an object that is too large, with its name, if the caller
   );
 });
 
-test("passes on every other failure at once", async () => {
+test("passes on any other failure at once", async () => {
   const { api, cluster } = await clusterOf(kB);
   await assert.rejects(
     cluster.pages("/api/v1/nothing", {}, () => {}),

@@ -80,7 +80,8 @@ export async function listPages(
         limit = Math.ceil(limit / 2);
         continue;
       }
-      // The metadata of one object, which has its name and where the list goes on.
+      // The metadata of one object. It contains the object's name and the position at which the
+      // list continues.
       const page: Page = await read(1, from, metadataList);
       const name = nameOf(page);
       const found = new ApiError({
@@ -97,7 +98,7 @@ export async function listPages(
   }
 }
 
-/** The name of the page's object. A server that is not ours may write anything there. */
+/** The name of the only object on the page. A server that is not ours may write anything there. */
 function nameOf({ items }: Page): string {
   const name = items?.[0]?.metadata?.name;
   return typeof name === "string" && /^[a-z0-9][-.a-z0-9:]{0,252}$/.test(name) ? name : "an object";

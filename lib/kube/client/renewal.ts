@@ -17,7 +17,7 @@ export function reopened(file: string, open: () => Cluster): Cluster {
       cluster = open();
       seen = version;
     } catch {
-      // Half written, or gone for a moment. The next request looks again.
+      // The file may be half written, or missing for a moment. The next request reads it again.
     }
     return cluster;
   }

@@ -15,7 +15,7 @@ function setUp() {
   return { at, clock, now: () => clock.now().toISOString().slice(11, 23) };
 }
 
-test("shows our time until the server has answered, and the server's from then on", () => {
+test("shows our own time until the server's first answer, and the server's time from then on", () => {
   const { at, clock, now } = setUp();
   assert.equal(now(), "13:00:00.000");
   clock.heard(new Date(noon).toUTCString());
@@ -42,7 +42,7 @@ test("follows a server whose clock is set forward or back", () => {
   assert.equal(now(), "11:59:00.000");
 });
 
-test("is never ahead of the server, and behind it by at most a second plus one answer's time", () => {
+test("is never ahead of the server, and at most a second plus one answer's time behind it", () => {
   const answers = fc.array(fc.record({ pause: fc.nat(10_000), takes: fc.nat(2000) }), {
     minLength: 1,
     maxLength: 30,

@@ -2,13 +2,13 @@
  * The time by the API server's clock, taken from the Date header of its answers (connection.ts).
  *
  * An age or a duration must come from one clock. Durations that this process observes itself use
- * `performance.now()`, which cannot be set. The age of a time in the API, such as a pod's
- * creationTimestamp or a time that another controller wrote, uses the server's clock. Our own clock
- * may be minutes late, and would then show a condition that is a minute old as a new one.
+ * `performance.now()`, which cannot be set. For the age of a time in the API, such as a pod's
+ * creationTimestamp or a time that another controller wrote, we use the server's clock. Our own
+ * clock may be minutes late, and would then show a condition that is a minute old as a new one.
  *
- * Limits: the header has whole seconds, so this clock is behind by up to a second and the time of
- * the answer, and never ahead. The time of a condition comes from its node, whose clock may be
- * wrong. With several API servers this clock follows the one that is ahead.
+ * Limits: the header has whole seconds, so this clock is never ahead. It may be behind by up to one
+ * second plus the time that the answer took. The time of a condition comes from its node, whose
+ * clock may be wrong. With several API servers, this clock follows the server whose clock is ahead.
  */
 
 /**

@@ -13,7 +13,10 @@ type Answer = Readonly<{
   largest?: number;
 }>;
 
-/** The lines of an answer in these chunks, and whether the reader gave up the rest. */
+/**
+ * The lines of an answer that arrives in these chunks, and whether the reader stopped before its
+ * end.
+ */
 export async function lines(
   chunks: Iterable<string | Uint8Array>,
   { status = 200, heard = () => {}, largest = mebibyte }: Answer = {},

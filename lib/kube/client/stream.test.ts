@@ -24,7 +24,7 @@ test("reads no byte beyond the limit of a line that comes byte by byte", async (
   assert.equal(taken(), largest + 1);
 });
 
-test("gives up an endless refusal at the limit", async () => {
+test("stops reading an endless refusal at the limit", async () => {
   const chunk = Buffer.alloc(64 * 1024, "x");
   let taken = 0;
   function* endless() {

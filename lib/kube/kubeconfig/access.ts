@@ -22,7 +22,7 @@ export class Access {
     this.#proof = proof;
   }
 
-  /** The credential, for the connection alone. */
+  /** The credential, only for the connection. */
   get proof(): AccessProof {
     return this.#proof;
   }

@@ -165,7 +165,7 @@ test("ignores an inherited field", () => {
   assert.deepEqual(codes(inherited), ["GPS404"]);
 });
 
-test("treats another server as another place, and a renewed credential as the same", () => {
+test("treats another server as another cluster, and a renewed credential as the same cluster", () => {
   const place = (value: Fields) => {
     const read = parseKubeconfig(value, "guest");
     return read.ok ? read.access.place : assert.fail(JSON.stringify(read.problems));

@@ -61,7 +61,10 @@ const userFields: Known = {
   extensions: null,
 };
 
-/** Longer than any name in DNS, and than any token that an HTTP server takes (8 KiB of headers). */
+/**
+ * Longer than any name in DNS, and longer than any token that an HTTP server accepts (8 KiB of
+ * headers).
+ */
 const longestToken = 16 * 1024;
 const hostName = /^[A-Za-z0-9]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$/;
 

@@ -94,7 +94,7 @@ test("takes the Lease first, renews it, and releases it at the end", async () =>
   );
 });
 
-test("takes over as a standby from a dead holder, within 20 s of its last renewal", async () => {
+test("takes over as a standby from a dead holder within 20 s after its last renewal", async () => {
   const world = new World();
   world.change(held("dead"));
   const { said } = await play(world, "b", (_, leader) => leader.holds());
@@ -122,7 +122,7 @@ test("survives an API server that is away for less than the deadline", async () 
   assert.deepEqual(said, ["holder a"]);
 });
 
-test("ends the holder when the API server is away for longer, and writes nothing more, not even a release", async () => {
+test("ends the holder when the API server is away for longer, and writes nothing any more, not even a release", async () => {
   const world = new World();
   const { said, leader } = await play(world, "a", (at) => {
     world.down = at > 20;

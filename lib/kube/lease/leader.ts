@@ -30,7 +30,7 @@ type Options = Readonly<{
   pause: (seconds: number, signal: AbortSignal) => Promise<void>;
   /** Called with the holder's name, when it changes. */
   holder: (name: string) => void;
-  /** Called when a look failed. */
+  /** Called when a check failed. */
   failed: (error: Error) => void;
   /**
    * Called when the Lease was held and no longer is. The process must end before it does anything

@@ -97,7 +97,7 @@ for (const [sentence, renewed, now, answer] of holders)
   test(`a holder that ${sentence}: ${answer ? "may write" : "may not write"}`, () =>
     assert.equal(holds(renewed, now), answer));
 
-test("a holder stops well before a standby may begin, and tries at least twice before", () => {
+test("stops as a holder well before a standby may begin, after at least two attempts", () => {
   assert.ok(lease.deadline + lease.look < lease.duration);
   assert.ok(
     lease.renew + lease.answer + lease.retry + lease.answer > lease.deadline,
@@ -122,7 +122,7 @@ for (const [sentence, found, answer] of conflicts)
 
 const now = new Date("2026-11-23T10:00:00.123Z");
 
-test("counts a transition and begins a term when taking, and does neither when renewing; both name uid and version", () => {
+test("counts a transition and begins a term only when it takes the Lease, and names uid and version also when it renews", () => {
   const taken = heldBy("me", a1, now);
   assert.equal(taken.spec?.leaseTransitions, 2);
   assert.equal(taken.spec?.acquireTime, "2026-11-23T10:00:00.123000Z");
@@ -136,7 +136,7 @@ test("can only create a missing Lease, never change it", () => {
   assert.deepEqual(heldBy("me", undefined, now).metadata?.resourceVersion, "1");
 });
 
-test("a Lease that has counted as far as an API server lets it is taken all the same", () => {
+test("takes a Lease even if its count has reached the API server's maximum", () => {
   const most = 2 ** 31 - 1;
   for (const [before, after] of [
     [most - 1, most],
@@ -154,7 +154,7 @@ test("empties the holder on release, and counts no transition", () => {
   assert.equal(back.spec?.leaseTransitions, 1);
 });
 
-test("reads an empty or absurd Lease as free's, or at most a minute's", () => {
+test("reads an empty or absurd Lease as free, or as valid for at most a minute", () => {
   assert.equal(readLease({}).holder, "");
   assert.equal(
     readLease({ spec: { holderIdentity: "x", leaseDurationSeconds: 100_000 } }).seconds,

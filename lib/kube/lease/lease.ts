@@ -13,11 +13,11 @@ import { leaseName } from "#kube/client/ownership.ts";
  */
 export const lease = {
   duration: 15,
-  /** A holder that has not renewed for this long ends. */
+  /** If a holder has not renewed the Lease for this long, it ends. */
   deadline: 10,
   /**
-   * Interval of renewals: two within the deadline, even if the first attempt hangs for all of
-   * `answer`.
+   * Interval of renewals. It allows two attempts within the deadline, even if the first attempt
+   * hangs for the whole of `answer`.
    */
   renew: 4,
   /** Pause after an attempt that failed. */

@@ -1,6 +1,6 @@
 /**
- * A process's part in the election among processes of its program: its identity, its clock, and who
- * holds the Lease.
+ * How a process takes part in the election among the processes of its program: its identity, its
+ * clock, and the holder of the Lease.
  */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";

@@ -33,7 +33,7 @@ export function cached(live: Cluster, followed: readonly Followed[]): Cluster {
       if (options?.dryRun !== true) informer?.wrote(keep(reply as KubernetesObject));
       return reply;
     } catch (error) {
-      // A list after each 429 would add load to a server that asks for less.
+      // A list after each 429 would add load to a server that is overloaded already.
       if (!(error instanceof ApiError && error.didNothing)) informer?.doubt();
       throw error;
     }

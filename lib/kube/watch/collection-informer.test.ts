@@ -159,7 +159,7 @@ const lives = fc.array(
   { minLength: 1, maxLength: 80 },
 );
 
-test("shows only what was true, never older than our own writes, and never goes back", () => {
+test("shows only states that were true, never older than our own writes, and never goes back", () => {
   let looks = 0;
   fc.assert(
     fc.property(lives, (life) => {

@@ -228,7 +228,7 @@ const kept = ({ metadata, spec }: KubernetesObject & { spec?: { nodeName?: strin
   revision: metadata?.annotations?.["globalpullsecret.io/revision"],
 });
 
-test("keeps of 5,000 pods of 10 kB only the parts that it needs", async () => {
+test("keeps only the needed parts of 5,000 pods of 10 kB", async () => {
   setFlagsFromString("--expose-gc");
   const collectGarbage = runInNewContext("gc") as () => void;
   const raw: WeakRef<object>[] = [];

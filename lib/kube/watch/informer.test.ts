@@ -124,7 +124,7 @@ function versionOf(one: FakeObject, object: Object): number | undefined {
   return one.history.findLast((entry) => entry.object === object)?.version;
 }
 
-test("shows only what was true, not before our own writes, and never goes back", () => {
+test("shows only states that were true, never older than our own write, and never goes back", () => {
   let shownTimes = 0;
   fc.assert(
     fc.property(lives, (life) => {
@@ -161,7 +161,7 @@ test("answers with the current state after a list, all events and another list",
   );
 });
 
-test("resolves with a list the doubts from before its request, with or without a watch, and no later ones", () => {
+test("resolves with a list only the unknown writes from before its request, with or without a watch", () => {
   fc.assert(
     fc.property(lives, (life) => {
       const one = new FakeObject();

@@ -5,7 +5,7 @@
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 
-/** Each object's value, with the version as of which it is true. */
+/** Each object's value, and the version at which the value is true. */
 class Versioned<T> {
   /** The version of the last list or event; undefined while there is no watch. */
   #version: bigint | undefined;
@@ -42,7 +42,7 @@ class Versioned<T> {
 
   /** Takes a version of one object, unless a later one is known. Other objects stay as they are. */
   put(name: string, value: T | undefined, version: bigint): void {
-    // An object that is absent as of a version was absent then, even if an older reply shows it.
+    // If an object is absent at some version, it stays absent even if an older reply shows it.
     const known = this.#entries.get(name)?.version ?? this.#version;
     if (known === undefined || version <= known) return;
     if (value === undefined) this.#entries.delete(name);
@@ -67,7 +67,9 @@ const only = "";
  */
 export class Informer {
   readonly #one = new Versioned<KubernetesObject>();
-  /** The number of doubts so far, and how many of them a list has resolved. */
+  /**
+   * The number of writes so far whose result is unknown, and how many of them a list has resolved.
+   */
   #doubts = 0;
   #answered = 0;
 
@@ -86,8 +88,8 @@ export class Informer {
   }
 
   /**
-   * Read this before you request a list, and pass it with the list's answer: the list resolves
-   * these doubts, but no later ones.
+   * Read this number before you request a list, and pass it with the list's answer. The list then
+   * resolves all writes up to this number, but no later ones.
    */
   get doubts(): number {
     return this.#doubts;
@@ -187,7 +189,7 @@ export class CollectionInformer<T> {
     }
   }
 
-  /** Takes the end of the list: now its pages count, all at once. */
+  /** Takes the end of the list. Its pages now count, all at once. */
   listed(version: string): void {
     const { found, replies } = this.#listing ?? { found: new Map<string, T>(), replies: [] };
     this.#listing = undefined;

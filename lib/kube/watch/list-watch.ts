@@ -39,9 +39,9 @@ export type ListWatch = Readonly<{
   /** Called when the watch has ended and a list must follow. */
   lost?: () => void;
   /**
-   * Whether a watch that lasted its full time is followed by another watch from where it ended,
-   * without a list. Not for decisions that a stale list would harm, and not needed if lists are
-   * small.
+   * Whether a watch that lasted its full time is followed by another watch from the same position,
+   * without a list. Do not use it for decisions that a stale list would harm. It is not needed if
+   * lists are small.
    */
   resumes?: boolean;
   /** Called when a list or a watch ended with an error, for the log. */
@@ -89,7 +89,7 @@ export async function listAndWatch(options: ListWatch): Promise<void> {
       };
       const either = AbortSignal.any([signal, over.signal]);
       await cluster.stream(path, watch, either, (line) => {
-        // Before it is read, because reading is the expensive part.
+        // Called before the line is parsed, because parsing is the expensive part.
         arrives?.(line);
         const event = readEvent(line);
         // Bookmarks only show that the watch is alive, and its progress.

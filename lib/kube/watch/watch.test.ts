@@ -115,7 +115,7 @@ const endings: readonly (readonly [sentence: string, ending: Ending, message?: s
   ["half a line", { lines: ['{"type":"MODI'] }, "a line of the watch is not JSON"],
 ];
 for (const [sentence, ending, message] of endings) {
-  test(`knows nothing after ${sentence} until a list has shown what exists`, async () => {
+  test(`answers nothing after ${sentence} until a list has shown what exists`, async () => {
     const told = (await followed(ending)).filter((line) => !line.startsWith("hint"));
     const failed = message === undefined ? [] : [message];
     assert.deepEqual(told, [
@@ -131,7 +131,7 @@ for (const [sentence, ending, message] of endings) {
 const lists = (told: readonly string[]) => told.filter((line) => !line.startsWith("hint"));
 const hints = (told: readonly string[]) => told.filter((line) => line.startsWith("hint")).length;
 
-test("ends a watch that sends too many events a second, and lists; the next one starts without savings", async () => {
+test("ends a watch that sends too many events a second, then lists, and starts the next watch without saved allowance", async () => {
   // Twenty at once are not a flood, bookmarks included.
   const lines = Array.from({ length: 5000 }, (_, n) =>
     event(n % 2 === 0 ? "MODIFIED" : "BOOKMARK", String(101 + n)),

@@ -84,8 +84,8 @@ type List = {
 const only = ({ name }: WatchTarget) => `metadata.name=${name}`;
 
 /**
- * The object, if it exists, and the version as of which that is true. A plain read has no version
- * for an absent object.
+ * The object, if it exists, and the version at which this is true. A plain read has no version for
+ * an absent object.
  */
 export async function list(cluster: Cluster, target: WatchTarget, signal?: AbortSignal) {
   const { collection } = target;

@@ -36,7 +36,7 @@ test("treats two credentials as equal when user and password are", () => {
   assert.ok(Credential.ofToken("t").equals(Credential.ofToken("t")));
 });
 
-test("decodes its own encoding, padded or not", () => {
+test("decodes its own encoding, with and without padding", () => {
   const text = fc.string({ unit: character });
   fc.assert(
     fc.property(

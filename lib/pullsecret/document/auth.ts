@@ -42,8 +42,8 @@ export class Credential {
   }
 
   /**
-   * The member of `auths` as it is written. Without user and password it has no `auth`. To the
-   * kubelet that is the same; CRI-O, which reads identity tokens, must not find a user.
+   * The member of `auths` as we write it. Without user and password it has no `auth`. For the
+   * kubelet this makes no difference, but CRI-O, which reads identity tokens, must not find a user.
    */
   entry(): Readonly<{ auth?: string; identitytoken?: string }> {
     if (this.#token !== undefined) return { identitytoken: this.#token };

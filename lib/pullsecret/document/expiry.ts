@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 import type { Credential } from "./auth.ts";
 
-/** A token may be long; its first part with the time is not. */
+/** A token may be long, but its first part, which contains the time, is short. */
 const longest = 64 * 1024;
 
 /** Seconds since 1970 that stand for a time from 2001 to 2286. */

@@ -367,7 +367,7 @@ const useless: readonly (readonly [key: string, entry: unknown, code: string])[]
   ["a.io:0", { auth: "dTpw" }, "GPS125"],
 ];
 for (const [key, entry, code] of useless)
-  test(`F24, F32: leaves out an entry of no use, ${code} ${key.slice(0, 30)} ${JSON.stringify(entry)}, beside a good one only`, () => {
+  test(`F24, F32: leaves out a useless entry, ${code} ${key.slice(0, 30)} ${JSON.stringify(entry)}, only beside a good one`, () => {
     assert.equal(verdict(read(document(key, entry))), `!${code}`);
     const both = { [key]: entry, "good.io": { auth: "dTpw" } };
     const parsed = read(JSON.stringify({ auths: both }));
@@ -397,12 +397,12 @@ for (const [key, code] of [
     assert.equal(verdict(read(JSON.stringify({ auths: empty }))), "GPS166");
   });
 
-test("refuses several entries of no use, each with its reason, when there is no better one", () => {
+test("refuses several useless entries, each with its reason, if there is no better one", () => {
   const parsed = read('{"auths":{"A.io":{"auth":"dTpw"},"b.io":{"auth":""},"c.io":{}}}');
   assert.equal(verdict(parsed), "!GPS124 GPS118");
 });
 
-test("refuses a source for an entry that hurts nodes, even under a registry of no use", () => {
+test("refuses a source because of an entry that hurts nodes, even under a useless registry", () => {
   const auths = { "A.io": { auth: "dTpw:" }, "good.io": { auth: "dTpw" } };
   assert.equal(verdict(read(JSON.stringify({ auths }))), "!GPS115");
 });
@@ -420,7 +420,7 @@ const defects: readonly (readonly [why: string, entry: unknown, code: string])[]
   ],
 ];
 for (const [why, entry, code] of defects)
-  test(`F52: leaves out of an original, and refuses in an additional: ${why}`, () => {
+  test(`F52: is left out of an original, and refused in an additional: ${why}`, () => {
     const auths = { "a.io": entry, "good.io": { auth: "dTpw" } };
     assert.equal(verdict(read(JSON.stringify({ auths }))), code);
     const original = read(JSON.stringify({ auths }), "original");
@@ -510,7 +510,7 @@ for (const [why, auths, kept, original, additional] of spelt)
     }
   });
 
-test("F52: leaves out of an original a registry with no spelling left, and reports it", () => {
+test("F52: leaves out a registry of an original if no spelling is left for it, and reports it", () => {
   const auths = Object.fromEntries(
     Array.from({ length: 12 }, (_, at) => [`u${at}@a.io`, { auth: auth(`u:${at}`) }]),
   );
@@ -619,7 +619,7 @@ for (const [why, bytes, code] of mistaken)
   test(`F06, F08, F09: names ${why} as ${code}`, () =>
     assert.ok(verdict(read(bytes)).split(/[! ]/).includes(code), verdict(read(bytes))));
 
-test("F09: does not send people to .data of a manifest that has none, or has it encrypted", () => {
+test("F09: does not refer people to .data of a manifest if it is missing or encrypted", () => {
   for (const kind of ["SealedSecret", "ExternalSecret", "Secretary"])
     for (const bytes of [manifest(kind), JSON.stringify({ apiVersion: "x/v1", kind, spec: {} })]) {
       const parsed = read(bytes);
@@ -629,7 +629,7 @@ test("F09: does not send people to .data of a manifest that has none, or has it 
     }
 });
 
-test("states what to give for a source with no entry left", () => {
+test("states what to do for a source without any entry left", () => {
   const parsed = read('{"auths":{"a.io":{},"b.io":{}}}');
   assert.ok(!parsed.ok);
   assert.deepEqual(parsed.problems.map(formatProblem), [

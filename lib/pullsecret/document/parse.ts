@@ -24,7 +24,7 @@ type Rejected = Readonly<{
   problems: readonly Problem[];
   /** The other findings, before the document is repaired. */
   warnings: readonly Problem[];
-  /** The only thing wrong with it: none of its entries is useful. */
+  /** The only problem of the source is that none of its entries is useful. */
   isIdle: boolean;
 }>;
 export type Parsed = Accepted | Rejected;
@@ -33,11 +33,11 @@ export type Parsed = Accepted | Rejected;
 export const maxEntries = 1000;
 
 /**
- * Reads one source. It is refused as a whole if any part would hurt a node: the kubelet drops a
- * file for one bad entry. An entry that can never serve an image is left out of an additional, with
- * a warning, if another entry can serve images; otherwise the additional is refused. An original
- * keeps the entry with a warning: nodes may already use it, and the kubelet skips it by itself.
- * Never throws, and never includes a value.
+ * Reads one source. The whole source is refused if any part would hurt a node, because the kubelet
+ * drops a file for one bad entry. An entry that can never serve an image is left out of an
+ * additional, with a warning, if another entry can serve images; otherwise the additional is
+ * refused. An original keeps the entry with a warning: nodes may already use it, and the kubelet
+ * skips it by itself. Never throws, and never includes a value.
  */
 export function parse(bytes: Uint8Array, source: NamedSource): Parsed {
   const read = readJson(bytes);
@@ -108,8 +108,8 @@ type Seen = Readonly<{ key: string; registry: string; credential: Credential }>;
 
 /**
  * The entries of one registry, whose keys differ in their spelling. Each credential stays once. The
- * kubelet tries several in random order, so an additional may not have them. An original keeps
- * them, each under a key of its own: otherwise the working one might be lost.
+ * kubelet tries several in random order, so an additional may not have them. An original keeps all
+ * of them, each under a separate key, because otherwise the working one might be lost.
  */
 function readSpellings(spellings: readonly Seen[], findings: Findings): Entry[] {
   const kept: Seen[] = [];

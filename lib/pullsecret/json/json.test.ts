@@ -18,7 +18,7 @@ function parsed(text: string): unknown {
   }
 }
 
-test("every value is read as JSON.parse reads it", () => {
+test("reads every value as JSON.parse does", () => {
   fc.assert(
     fc.property(
       fc.jsonValue({ depthSize: "medium" }),
@@ -112,7 +112,7 @@ test("applies the caller's limits exactly", () => {
   assert.deepEqual(deep, { ok: false, faults: [{ kind: "tooDeep", path: "line 1, column 3" }] });
 });
 
-test("an object has no members but its own", () => {
+test("returns objects that have only their own members", () => {
   const object = read('{"a":1}');
   assert.ok(object.ok);
   assert.equal(Object.getPrototypeOf(object.value), null);

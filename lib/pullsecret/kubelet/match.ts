@@ -70,7 +70,7 @@ export function inOrder<Entry extends KubeletEntry>(
   return tries.flatMap((group) => {
     const first = tried + 1;
     tried += group.length;
-    // With one credential the order makes no difference.
+    // If all have the same credential, the order makes no difference.
     const isDrawn = group.some((entry) => !isSame(entry, group[0]));
     return group.map((entry, at) => ({ ...entry, order: isDrawn ? first : first + at }));
   });

@@ -1,4 +1,4 @@
-/** How much of pull secrets a cluster keeps. */
+/** How many bytes of pull secrets a cluster can store. */
 import { Buffer } from "node:buffer";
 import type { Problem } from "../problems/problems.ts";
 

@@ -53,14 +53,14 @@ test("H9: prefers the additional on a conflict, and reports it", () => {
   ]);
 });
 
-test("H9: keeps the original's credential under policy original", () => {
+test("H9: keeps the original's credential with PreferOriginal", () => {
   const merged = mergeKeys({ "a.io": "u:p" }, { "a.io": "x:y" }, { conflicts: "original" });
   assert.ok(merged.ok);
   assert.equal(canonical(merged), '{"auths":{"a.io":{"auth":"dTpw"}}}');
   assert.match(lines(merged)[0] ?? "", /the original's is used/);
 });
 
-test("reports no conflict for the same credential in both, and counts it as the original's", () => {
+test("reports no conflict for the same credential in both, and attributes it to the original", () => {
   const merged = mergeKeys({ "a.io": "u:p" }, { "a.io": "u:p" }, { protect: ["a.io"] });
   assert.ok(merged.ok);
   assert.deepEqual(lines(merged), []);
@@ -148,7 +148,7 @@ test("names both extra sources in a conflict, and whose credential is used", () 
   ]);
 });
 
-test("reports with both names a lower source that takes over images from a higher one", () => {
+test("reports a lower source that takes over images from a higher one, with both names", () => {
   const both = ["additional: a.io=1", "team: a.io/x=2", "original: b.io=3"].map(short);
   assert.deepEqual(lines(merge(both, { conflicts: "additional", protect: [] })), [
     'team: auths["a.io/x"]: is tried before "a.io" of the additional; no action needed if intended: these images use it from now on',
@@ -447,7 +447,7 @@ test("does not report a key as never tried when its credential is tried", () => 
   assert.equal(wild("a:a"), "additional GPS156, additional GPS162, additional GPS165");
 });
 
-test("does not warn of a credential that is not written", () => {
+test("does not warn about a credential that is not written", () => {
   const told = lines(
     mergeKeys({ "quay.io": "o:o" }, { "quay.io": "a:a", "quay.io/team": "t:t" }),
   ).map((line) => line.replace(/;.*/, ""));
@@ -546,7 +546,7 @@ for (const [why, additional, ...expected] of spellings)
       assert.equal(lost, additional["a.io"] === "a" ? 1 : 0);
     });
 
-test("reports no shadow for an entry of both that the original shadows itself", () => {
+test("reports no takeover for an entry of both sources if the original itself takes it over", () => {
   for (const conflicts of ["additional", "original"] as const) {
     const merged = mergeKeys(
       { "a.io": "u:p", "a.io/x": "u:p" },
@@ -613,7 +613,7 @@ const protections: readonly (readonly [protect: string, additional: string, refu
   ["*:5000", "registry:5000", true],
 ];
 
-test("serves a protected registry from no additional entry, whatever the conflict policy", () => {
+test("never serves a protected registry from an additional entry, whatever the conflict policy", () => {
   for (const [protect, additional, refused] of protections) {
     for (const conflicts of ["additional", "original"] as const) {
       for (const original of [{}, { [protect]: "u:p" }]) {
@@ -705,7 +705,7 @@ for (const [protect, registry, warned] of [
     );
   });
 
-test("F54: warns of no entry that is not written", () => {
+test("F54: does not warn about an entry that is not written", () => {
   const registry = "a.b.example.com";
   const merged = mergeKeys(
     { [registry]: "o:o" },
@@ -715,7 +715,7 @@ test("F54: warns of no entry that is not written", () => {
   assert.doesNotMatch(lines(merged).join(), /is not protected/);
 });
 
-test("F54: accepts a value that protects something", () => {
+test("F54: accepts a value that protects at least one registry", () => {
   for (const name of [
     "Quay.io",
     "quay.io:443",
@@ -749,7 +749,7 @@ function fits(padding: number): Merged {
   );
 }
 
-test("H10: computes the Secret's size to the byte, with sources and revision", () => {
+test("H10: computes the exact size of the Secret in bytes, with sources and revision", () => {
   const limit = 1024 * 1024;
   const small = fits(0);
   assert.ok(small.ok);
@@ -838,7 +838,7 @@ test("H9: treats all spellings of a registry as one, and writes the winner's spe
   }
 });
 
-test("sources have no prototype: a registry is there or not", () => {
+test("returns sources without a prototype, so that only real registries are found", () => {
   const sources = sourcesOf(mergeKeys({}, { "a.io": "u:p" }) as Extract<Merged, { ok: true }>);
   assert.equal(Object.getPrototypeOf(sources), null);
 });

@@ -43,7 +43,7 @@ export type Merged =
   | Readonly<{ ok: false; problems: readonly Problem[] }>;
 
 export type MergePolicy = Readonly<{
-  /** Whose credential stays if the original and another source have one for the same registry. */
+  /** Whose credential is used if the original and another source have one for the same registry. */
   conflicts: "original" | "additional";
   /**
    * Registries that only the original may serve, or a source with exactly the original's
@@ -142,10 +142,10 @@ function holds(
 }
 
 /**
- * The entries that are written for the same images: all of the winner's. If the winner has Docker
- * Hub only under docker login's key, and a higher source with the same credential has `docker.io`,
- * all are also written under that name: the kubelet tries it before wildcards, and also after a
- * path of it. An original that is preferred stays unchanged.
+ * The entries to write for the same images: all entries of the winner. If the winner has Docker Hub
+ * only under docker login's key, and a higher source with the same credential has `docker.io`, all
+ * are also written under that name: the kubelet tries it before wildcards, and also after a path of
+ * it. An original that is preferred stays unchanged.
  */
 function writtenFor(
   offers: Offers,
@@ -204,7 +204,7 @@ function promotedHub(
     .map(([, one]) => highest(one))
     .filter((one) => !agree(won, one));
   const [first] = hiding;
-  // Not if the original is preferred: it stays unchanged.
+  // This does not apply if the original is preferred, because it stays unchanged.
   const displaces = rank(top) >= 0 && hub.some(isNamed);
   const isMeant = !displaces && hiding.some((one) => rank(one) <= rank(top));
   if (first === undefined || isMeant) return undefined;
@@ -226,13 +226,15 @@ function promotedHub(
   };
 }
 
-/** `offer`: the entries that are written. `holder`: the source that they count as entries of. */
+/**
+ * `offer`: the entries that are written. `holder`: the source to which the entries are attributed.
+ */
 type Winner = Readonly<{ offer: Offer; holder: Offer }>;
 
 /**
  * The highest offer. An original with all of its credentials is written instead, because it may
- * have more for the same images. It counts as an entry of the lowest source down to which
- * withdrawal changes nothing.
+ * have more for the same images. The entry is attributed to the lowest source for which withdrawing
+ * all higher ones changes nothing.
  */
 function winner(offers: Offers, conflicts: MergePolicy["conflicts"]): Winner {
   const original = offers.find(isOriginal);

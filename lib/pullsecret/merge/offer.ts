@@ -24,7 +24,7 @@ export type Offers = readonly [Offer, ...Offer[]];
 export const isOriginal = ({ id }: Readonly<{ id: string }>): boolean => id === sourceIds.original;
 
 /**
- * Whether the kubelet tries all credentials of one offer for the other as well, under whatever key.
+ * Whether the kubelet also tries all credentials of one offer for the other offer, under any key.
  * An original may have more.
  */
 export function agree(one: Offer, other: Offer): boolean {
@@ -57,7 +57,7 @@ function both({ id, tried: [first, ...more], all }: Offer, other: Entry): Offer 
   return { id, tried: isLost ? [first, ...more] : [other], all: everything };
 }
 
-/** A source in the midst of a sentence. */
+/** The name of a source within a sentence. */
 export function called(id: string): string {
   return id === sourceIds.original || id === sourceIds.additional ? `the ${id}` : id;
 }

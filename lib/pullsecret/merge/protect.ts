@@ -43,10 +43,10 @@ function whyNot(value: string): string | undefined {
 }
 
 /**
- * Finds entries that would serve images of a protected registry: the registry itself, a
- * path below or above it, or a wildcard over it, whether or not the original has an entry there.
- * Capitals of the host do not count, nor do zeros before the port, nor the port 443: the registry
- * is the same.
+ * Finds entries that would serve images of a protected registry: the registry itself, a path below
+ * or above it, or a wildcard over it, whether or not the original has an entry there. Capitals of
+ * the host, zeros before the port and the port 443 make no difference, because the registry is the
+ * same.
  */
 export function findProtected(
   entries: readonly Readonly<{ id: string; registry: string }>[],

@@ -23,10 +23,11 @@ type Written = Entry & Readonly<{ from: string }>;
 
 /**
  * Warnings about registries that sources other than the original supply, at most one for each.
- * There are two cases. Either the kubelet tries the entry before a written entry of a source that
- * has none for that registry, whatever their priority, as `quay.io/openshift` before `quay.io`. Or
- * such a source leaves no image to Docker Hub's own entry. `written`: the merge of all sources.
- * `isHubLost`: a wildcard takes Docker Hub's images from several sources, so each of them counts.
+ * There are two cases. There are two cases. Either the kubelet tries the entry before a written
+ * entry of a source that has no entry for that registry, as `quay.io/openshift` before `quay.io`,
+ * whatever their priority. Or such a source leaves no image to Docker Hub's own entry. `written`:
+ * the merge of all sources. `isHubLost`: a wildcard takes Docker Hub's images from several sources,
+ * so each of them counts.
  */
 export function findShadows(
   sources: readonly MergeSource[],
@@ -47,7 +48,8 @@ export function findShadows(
   );
   // If it is written under that name, the kubelet tries it by that name.
   const isNamed = written.some(({ registry }) => identity(registry) === dockerHubImages);
-  // Backwards: of `quay.io` and `quay.io/openshift` the nearer one is named.
+  // In reverse order, so that the warning names the longer path: `quay.io/openshift` and not
+  // `quay.io`.
   const known = used
     .flatMap(({ id, entries }) =>
       entries.filter(isWritten).map(({ registry }) => ({ id, registry })),

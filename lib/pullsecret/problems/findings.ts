@@ -15,7 +15,7 @@ import {
 /** How strictly a source is read: nodes may already use what an original contains. */
 export type Role = "original" | "additional";
 
-/** The origin of the bytes: the name that lines begin with, and how strictly to judge. */
+/** The origin of the bytes: the name with which lines begin, and how strictly to judge. */
 export type NamedSource = Readonly<{ name: string; role: Role }>;
 
 export class Findings {

@@ -58,7 +58,7 @@ const harmless = [
   "",
 ];
 
-test("a secret in a registry key is not shown, however the key is spelt", () => {
+test("does not show a secret in a registry key, whatever the spelling", () => {
   for (const [key, shown] of leaky) {
     assert.equal(redactKey(key), shown, JSON.stringify(shown));
     for (const text of [quote(key), formatPath(["auths", key, "auth"])]) {

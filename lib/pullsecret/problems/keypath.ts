@@ -17,8 +17,8 @@ const scheme = /^(?:[a-z][a-z0-9+.-]*:)?\/\//i;
 /**
  * A registry key without anything that may be a secret: user and password (all before the last `@`,
  * in any spelling), query and fragment, text in place of a port, and recognised tokens. Accepts any
- * text; if readers could disagree about it, nothing of it remains. The result is unbounded and may
- * hold control characters. To print a key use `quote`, or `formatPath(["auths", key])`. Both
+ * text. If readers could disagree about the text, none of it remains. The result is unbounded and
+ * may hold control characters. To print a key use `quote`, or `formatPath(["auths", key])`. Both
  * redact.
  */
 export function redactKey(key: string): string {

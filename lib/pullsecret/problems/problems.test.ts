@@ -5,7 +5,7 @@ import { character } from "../arbitrary.fixture.ts";
 import { formatPath, quote } from "./keypath.ts";
 import { catalogue, formatProblem, problem } from "./problems.ts";
 
-test("every code is used once, and has one line", () => {
+test("uses every code once, with one line", () => {
   const codes = Object.values(catalogue).map(([code]) => code);
   assert.equal(new Set(codes).size, codes.length);
   for (const [code, what, todo] of Object.values(catalogue)) {
@@ -15,7 +15,7 @@ test("every code is used once, and has one line", () => {
   }
 });
 
-test("a line is source, key path, what is wrong, what to do", () => {
+test("writes a line as source, key path, what is wrong and what to do", () => {
   const found = problem("notBase64", "additional", formatPath(["auths", "quay.io", "auth"]));
   assert.match(
     formatProblem(found),

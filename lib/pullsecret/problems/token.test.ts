@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { marked, names, tokens } from "../tokens.fixture.ts";
 import { redactTokens, shownUser } from "./token.ts";
 
-test("there are 20 shapes of tokens, all different", () => assert.equal(new Set(tokens).size, 20));
+test("has 20 different shapes of tokens", () => assert.equal(new Set(tokens).size, 20));
 
 for (const token of tokens)
   test(`F61: hides a user name that looks like ${token.slice(0, 12)}`, () => {

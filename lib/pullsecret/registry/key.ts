@@ -15,7 +15,10 @@ import {
 import type { Findings } from "../problems/findings.ts";
 import { splitPort } from "./url.ts";
 
-/** https:// 8, host 253, port 6, /v1 3, slash 1, repository path 255: no image name is longer. */
+/**
+ * The sum of https:// (8), host (253), port (6), /v1 (3), slash (1) and repository path (255). No
+ * image name is longer.
+ */
 const longest = 526;
 
 /**

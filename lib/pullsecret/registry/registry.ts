@@ -147,12 +147,17 @@ export function isHubLogin(key: string): boolean {
   return identity(key) === dockerHub;
 }
 
-/** Docker login's key for Docker Hub, rewritten to `docker.io`, which is tried before wildcards. */
+/**
+ * Rewrites docker login's key for Docker Hub to `docker.io`, which the kubelet tries before
+ * wildcards.
+ */
 export function asImages(key: string): string {
   return key.replace(/(^|[/@])index\.docker\.io(?=[/?#]|$)/, `$1${dockerHubImages}`);
 }
 
-/** Whether an entry for this registry leaves no image of Docker Hub to Docker Hub's own entry. */
+/**
+ * Whether an entry for this registry takes all images of Docker Hub from Docker Hub's own entry.
+ */
 export function hidesDockerHub(key: string): boolean {
   const registry = identity(key);
   return registry !== undefined && registry !== dockerHub && covers(registry, dockerHub);

@@ -79,7 +79,7 @@ function parseHost(host: string): string | undefined {
   return isAddress(address + zone) ? `[${address}${zone}]${host.slice(end + 1)}` : undefined;
 }
 
-/** An IPv6 address, perhaps with a zone of at least one character. */
+/** An IPv6 address, optionally with a zone of at least one character. */
 function isAddress(text: string): boolean {
   const percent = text.indexOf("%");
   return isIPv6(percent < 0 ? text : text.slice(0, percent)) && percent !== text.length - 1;

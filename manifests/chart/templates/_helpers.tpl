@@ -1,16 +1,16 @@
-{{/* Names of templates are shared by all charts of a release: each begins with this chart's. */}}
+{{/* All charts of a release share the names of templates, so each name begins with the name of this chart. */}}
 
-{{/* The program that the role runs: a file of the image, without its ending. */}}
+{{/* The program that the role runs: the name of a file in the image, without its extension. */}}
 {{- define "global-pull-secret.program" -}}
 {{ dict "Cluster" "controller" "Hosted" "controller" "Fleet" "fleet" "SyncManagement" "sync-management" "SyncTenant" "sync-tenant" | dig .Values.role "" }}
 {{- end }}
 
-{{/* Of the Deployment, its account and its Lease. */}}
+{{/* The name of the Deployment, its account and its Lease. */}}
 {{- define "global-pull-secret.name" -}}
 global-pull-secret-{{ include "global-pull-secret.program" . }}
 {{- end }}
 
-{{/* Labels of every object. They are not selectors: those may not change in an upgrade. */}}
+{{/* Labels of every object. Selectors do not use them, because selectors may not change in an upgrade. */}}
 {{- define "global-pull-secret.labels" -}}
 app.kubernetes.io/name: {{ include "global-pull-secret.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -30,7 +30,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- end }}
 
-{{/* What the agents run: by a digest of it as well, unless a flag names it. */}}
+{{/* The image that the agents run: the controller's image, with its digest if one is set, unless a flag names another. */}}
 {{- define "global-pull-secret.agentImage" -}}
 {{- (.Values.flags | default dict).agentImage | default (include "global-pull-secret.image" .) }}
 {{- end }}
@@ -62,7 +62,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- end }}
 
-{{/* Where every pod of this chart may run, and as whom. */}}
+{{/* The nodes and the user for every pod of this chart. */}}
 {{- define "global-pull-secret.pod" -}}
 {{- $hosted := eq .Values.role "Hosted" }}
 {{- $own := .Values.controller }}
@@ -75,7 +75,7 @@ imagePullSecrets: {{ toJson . }}
 {{- with .Values.controller.nodeSelector }}
 nodeSelector: {{ toJson . }}
 {{- end }}
-{{- /* A cluster whose nodes wait for credentials may have no node but those of its control plane yet. */}}
+{{- /* A cluster whose nodes wait for credentials may have only control plane nodes yet. */}}
 {{- $first := list (dict "key" "node-role.kubernetes.io/control-plane" "operator" "Exists" "effect" "NoSchedule") (dict "key" "CriticalAddonsOnly" "operator" "Exists") }}
 {{- with hasKey $own "tolerations" | ternary $own.tolerations ($hosted | ternary list $first) }}
 tolerations: {{ toJson . }}
@@ -85,7 +85,7 @@ securityContext:
   runAsUser: 65532
   runAsGroup: 65532
   {{- if $hosted }}
-  # The guest's kubeconfig is readable for this group alone.
+  # Only this group can read the guest's kubeconfig.
   fsGroup: 65532
   {{- end }}
   seccompProfile:
@@ -103,8 +103,8 @@ securityContext:
 {{- end }}
 
 {{/*
-A hook: a Job that runs commands of the plugin, and an account that lives no longer. Each Job has an
-account of its own, because Argo CD 3.3.0 does not create an account of two hooks a second time. Of a
+A hook: a Job that runs commands of the plugin, and an account that is deleted with it. Each Job has an
+account of its own, because Argo CD 3.3.0 does not create an account of two hooks a second time. Takes a
 dict: root, name, when, seconds (for the Job), verbs (on GlobalPullSecret), command (words), and lease:
 whether it reads the controller's Lease. Each Job runs once. Its time to live is for tools that do not
 delete hooks.
@@ -136,7 +136,7 @@ rules:
     resourceNames: [cluster]
     verbs: {{ toJson .verbs }}
   {{- if .lease }}
-  # Whether a controller runs. A Lease holds nothing else.
+  # To check whether a controller runs. A Lease contains no other data.
   - apiGroups: [coordination.k8s.io]
     resources: [leases]
     resourceNames: [{{ include "global-pull-secret.name" .root }}]
@@ -189,7 +189,7 @@ spec:
         - name: {{ .name }}
           {{- include "global-pull-secret.container" .root | nindent 10 }}
           command: {{ concat $plugin .command | toJson }}
-          # So that their last line is also the reason that kubectl describe shows.
+          # With this, kubectl describe shows the last line of the log as the reason.
           terminationMessagePolicy: FallbackToLogsOnError
           resources: {{ toJson .root.Values.controller.resources }}
 {{- end }}
@@ -199,7 +199,7 @@ spec:
 {{ mul (regexFind "^[0-9]+" .) (dict "s" 1 "m" 60 "h" 3600 | dig (regexFind "[smh]$" .) 1) }}
 {{- end }}
 
-{{/* Paths of the values that differ from their default, one a line. Of a list: path, value, default. */}}
+{{/* The paths of the values that differ from their default, one per line. The input is a list: path, value, default. */}}
 {{- define "global-pull-secret.changed" -}}
 {{- $path := index . 0 }}
 {{- $value := index . 1 }}

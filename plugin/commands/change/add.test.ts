@@ -29,7 +29,7 @@ const login = ["-u", "robot", "--password-stdin"];
 const add = (cluster: FakeCluster, registry: string, more: readonly string[] = []) =>
   call(["add", registry, ...login, ...more], { cluster, input: `${password}\n` });
 
-test("the first credential makes the Secret, of the right type", async () => {
+test("creates the Secret with the right type for the first credential", async () => {
   const cluster = clusterWith(undefined);
   assert.deepEqual(await add(cluster, "quay.io"), {
     code: 0,
@@ -44,7 +44,7 @@ test("the first credential makes the Secret, of the right type", async () => {
   assert.deepEqual(written(cluster), { auths: { "quay.io": entry } });
 });
 
-test("a further credential leaves the others, and goes into the version that was read", async () => {
+test("keeps the other credentials when it adds one, and writes to the version that was read", async () => {
   const cluster = clusterWith(pullSecret({ "a.io": "u:p" }));
   assert.equal((await add(cluster, "quay.io")).code, 0);
   const [write] = cluster.writes;
@@ -55,13 +55,13 @@ test("a further credential leaves the others, and goes into the version that was
   });
 });
 
-test("another spelling of a registry is the same entry", async () => {
+test("treats another spelling of a registry as the same entry", async () => {
   const cluster = clusterWith(pullSecret({ "https://quay.io/v1/": "u:p" }));
   assert.equal((await add(cluster, "quay.io")).code, 0);
   assert.deepEqual(written(cluster), { auths: { "quay.io": entry } });
 });
 
-test("an immutable Secret is told as such, and nothing is written", async () => {
+test("reports an immutable Secret, and writes nothing", async () => {
   const cluster = clusterWith({ ...pullSecret({ "a.io": "u:p" }), immutable: true });
   const { code, err } = await add(cluster, "quay.io");
   assert.deepEqual([code, cluster.writes.length], [1, 0]);
@@ -74,7 +74,7 @@ test("an immutable Secret is told as such, and nothing is written", async () => 
   );
 });
 
-test("who wrote in between is not overwritten", async () => {
+test("does not overwrite a change that another client made in between", async () => {
   const cluster = clusterWith(pullSecret({}));
   let first = true;
   cluster.before = ({ verb, path }) => {
@@ -117,14 +117,14 @@ const refused: readonly (readonly [what: string, secret: object, said: RegExp])[
   ["refused as a whole", pullSecret({ "c.io": "nocolon" }), /auths\["c\.io"\]\.auth: no colon/],
 ];
 for (const [what, secret, said] of refused)
-  test(`a Secret that is ${what} is not written`, async () => {
+  test(`does not write a Secret that is ${what}`, async () => {
     const cluster = clusterWith(secret);
     const { code, out, err } = await add(cluster, "quay.io");
     assert.deepEqual([code, out, cluster.writes], [1, "", []]);
     assert.match(err, said);
   });
 
-test("a registry that the spec protects is refused", async () => {
+test("refuses a registry that the spec protects", async () => {
   const cluster = clusterWith(undefined);
   cluster.objects.set(globalPullSecretPath, object({ spec: { protectedRegistries: ["quay.io"] } }));
   const { code, err } = await add(cluster, "quay.io");
@@ -133,7 +133,7 @@ test("a registry that the spec protects is refused", async () => {
   assert.deepEqual(cluster.writes, []);
 });
 
-test("one of spec.sources is edited by its name", async () => {
+test("edits a source of spec.sources by its name", async () => {
   const cluster = clusterWith(undefined);
   const sources = [{ name: "team-a", secretRef: { name: "team-a-pull" } }];
   cluster.objects.set(globalPullSecretPath, object({ spec: { sources } }));
@@ -141,7 +141,7 @@ test("one of spec.sources is edited by its name", async () => {
   assert.match(out, /^team-a-pull: .*\nnext: kubectl pull-secret wait --source team-a\n$/);
 });
 
-test("no output has the password in it, in any form", async () => {
+test("prints the password in no output, in any form", async () => {
   for (const secret of [
     undefined,
     pullSecret({ "c.io": "nocolon" }),
@@ -152,7 +152,7 @@ test("no output has the password in it, in any form", async () => {
   }
 });
 
-test("a password that is not on standard input is misuse", async () => {
+test("refuses a password that is not on standard input as misuse", async () => {
   const argv = ["add", "quay.io", "-u", "robot"];
   assert.match((await call(argv)).err, /^--password-stdin: is missing; /);
   const { code, err } = await call([...argv, "--password-stdin"], { input: "\n" });
@@ -167,7 +167,7 @@ const misnamed: readonly (readonly [what: string, username: string, said: RegExp
   ["bytes that were no UTF-8", `te\ufffdm`, /^--username: .*UTF-8/],
 ];
 for (const [what, username, said] of misnamed)
-  test(`a user name with ${what} is misuse: it would be written as another`, async () => {
+  test(`refuses a user name with ${what} as misuse, because it would be written as another name`, async () => {
     const cluster = clusterWith(undefined);
     const argv = ["add", "quay.io", "-u", username, "--password-stdin"];
     const { code, out, err } = await call(argv, { cluster, input: password });
@@ -176,7 +176,7 @@ for (const [what, username, said] of misnamed)
     assert.ok(!err.includes("s3cret"), err);
   });
 
-test("a password that is not UTF-8 is misuse, for it would be written as another", async () => {
+test("refuses a password that is not UTF-8 as misuse, because it would be written as another password", async () => {
   const cluster = clusterWith(undefined);
   const input = Buffer.from("s3cret-p\u00e4ss", "latin1");
   const { code, out, err } = await call(["add", "quay.io", ...login], { cluster, input });
@@ -185,13 +185,13 @@ test("a password that is not UTF-8 is misuse, for it would be written as another
   assert.ok(!err.includes("s3cret"), err);
 });
 
-test("of a password that is too long it is told that it is, wherever the reading stopped", async () => {
+test("reports that a password is too long, wherever the reading stopped", async () => {
   const input = "\u00e4".repeat(300_000);
   const { code, err } = await call(["add", "quay.io", ...login], { input });
   assert.deepEqual([code, err], [2, "--password-stdin: longer than 512 KiB\n"]);
 });
 
-test("a password is written as it is given, with a byte order mark, too", async () => {
+test("writes a password unchanged, even with a byte order mark", async () => {
   const cluster = clusterWith(undefined);
   const given = "\ufeffp\u00e4ss";
   assert.equal((await call(["add", "quay.io", ...login], { cluster, input: given })).code, 0);
@@ -199,7 +199,7 @@ test("a password is written as it is given, with a byte order mark, too", async 
   assert.deepEqual(written(cluster), { auths: { "quay.io": { auth } } });
 });
 
-test("`remove` takes one entry, in any spelling", async () => {
+test("`remove` removes one entry, in any spelling", async () => {
   const cluster = clusterWith(pullSecret({ "a.io": "u:p", "quay.io": "x:y" }));
   const { code, out } = await call(["remove", "https://quay.io/v2/"], { cluster });
   assert.equal(code, 0);
@@ -207,7 +207,7 @@ test("`remove` takes one entry, in any spelling", async () => {
   assert.deepEqual(written(cluster), { auths: { "a.io": { auth: btoa("u:p") } } });
 });
 
-test("`remove` of the last entry asks, then deletes the Secret in the version that was read", async () => {
+test("`remove` asks before it removes the last entry, then deletes the Secret in the version that was read", async () => {
   const cluster = clusterWith(pullSecret({ "quay.io": "x:y" }));
   const alone = await call(["remove", "quay.io"], { cluster });
   assert.equal(alone.code, 2);
@@ -228,7 +228,7 @@ test("`remove` of the last entry asks, then deletes the Secret in the version th
   assert.deepEqual(cluster.writes, [{ verb: "remove", path: additionalPath, options }]);
 });
 
-test("`remove --yes` of the last entry asks nobody", async () => {
+test("`remove --yes` removes the last entry without a question", async () => {
   const cluster = clusterWith(pullSecret({ "quay.io": "x:y" }));
   assert.equal((await call(["remove", "quay.io", "--yes"], { cluster })).code, 0);
   assert.equal(cluster.writes.length, 1);
@@ -271,7 +271,7 @@ test("`remove` leaves a Secret with a broken entry as it is", async () => {
   assert.match(err, /"a\.io".*not base64/);
 });
 
-test("`remove` of what is not there writes nothing", async () => {
+test("`remove` writes nothing if the entry does not exist", async () => {
   const cluster = clusterWith(pullSecret({ "a.io": "u:p" }));
   const { code, err } = await call(["remove", "quay.io"], { cluster });
   assert.deepEqual(

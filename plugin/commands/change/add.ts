@@ -1,4 +1,4 @@
-/** `add`: one registry's credential into a source's Secret. */
+/** `add`: puts the credential for one registry into a source's Secret. */
 import { Buffer, isUtf8 } from "node:buffer";
 import { toggle } from "#contract/values.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
@@ -17,7 +17,7 @@ import { command } from "#plugin/terminal/command.ts";
 import { Misuse, type Io } from "#plugin/terminal/io.ts";
 import { registry } from "./registry.ts";
 
-/** Maximum number of bytes of a password. A Secret holds 1 MiB, for all entries together. */
+/** Maximum number of bytes of a password. A Secret holds 1 MiB for all entries together. */
 const longestPassword = 512 * 1024;
 
 export const add = command(
@@ -26,9 +26,9 @@ export const add = command(
     what: "add or replace the credential of one registry",
     example: "quay.io -u robot --password-stdin < token",
     more:
-      "Judges the whole resulting Secret as the controller will, and writes it only if it is accepted\n" +
-      "and it has not changed meanwhile. Creates the Secret if there is none. The password is read\n" +
-      "from standard input, without a last line break, and never shown.",
+      "Checks the whole new Secret by the controller's rules. Writes it only if it is accepted and\n" +
+      "if nobody has changed it in the meantime. Creates the Secret if it does not exist. The\n" +
+      "password is read from standard input, without a line break at its end, and is never shown.",
     flags: {
       REGISTRY: {
         read: registry,
@@ -66,21 +66,24 @@ export const add = command(
   },
 );
 
-/** What is wrong with a user name; without a word of it, for people write the password after it. */
+/**
+ * What is wrong with a user name. The error does not quote the name, because people sometimes add
+ * the password to it.
+ */
 function wrongUser(username: string): string | undefined {
   if (username.includes(":"))
-    return "--username: has a colon, at which readers end it; give the user alone";
-  // Node's own, in place of bytes of the command line that are no UTF-8.
+    return "--username: has a colon, which would end the name for readers; give only the user name";
+  // Node writes this character in place of bytes of the command line that are not UTF-8.
   return username.includes("\ufffd") ? "--username: is not UTF-8; give it as UTF-8" : undefined;
 }
 
-/** Every character is kept, but for a last line break. Throws Misuse for what is no text. */
+/** Keeps every character except a line break at the end. Throws Misuse if the input is not text. */
 async function readPassword(io: Io): Promise<string> {
   const bytes = await io.read("-", longestPassword);
-  // First: where the reading stopped may be within a character.
+  // This check comes first, because the reading may have stopped within a character.
   if (bytes.length > longestPassword) throw new Misuse("--password-stdin: longer than 512 KiB");
   if (!isUtf8(bytes)) throw new Misuse("--password-stdin: is not UTF-8; give it as UTF-8");
-  // No TextDecoder: it drops a byte order mark.
+  // Not a TextDecoder, because it drops a byte order mark.
   const password = Buffer.from(bytes)
     .toString("utf8")
     .replace(/\r?\n$/, "");

@@ -3,8 +3,8 @@ import { Wrong } from "#contract/values.ts";
 import { identity } from "#pullsecret/registry/registry.ts";
 
 /**
- * Reads a registry. A key that no image could match is a slip and refused here; the controller's
- * verdict says what else may be wrong with it.
+ * Reads a registry. A key that no image can match is a slip, so it is refused here. The
+ * controller's verdict reports any other problem of the key.
  */
 export function registry(value: string): string | Wrong {
   return identity(value) === undefined

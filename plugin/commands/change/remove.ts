@@ -1,4 +1,4 @@
-/** `remove`: one registry's credential out of a source's Secret. */
+/** `remove`: removes the credential for one registry from a source's Secret. */
 import { quote } from "#pullsecret/problems/keypath.ts";
 import {
   clusterFlags,
@@ -21,8 +21,9 @@ export const remove = command(
     what: "remove the credential of one registry",
     example: "quay.io",
     more:
-      "Writes the Secret only if it has not changed meanwhile. Asks before it removes the last\n" +
-      "usable registry. It then deletes the Secret, and the nodes get their previous entries back.",
+      "Writes the Secret only if nobody has changed it in the meantime. Asks before it removes the\n" +
+      "last usable registry. It then deletes the Secret, and the nodes get their previous entries\n" +
+      "back.",
     flags: {
       REGISTRY: {
         read: knownRegistry,

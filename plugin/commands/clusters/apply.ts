@@ -1,4 +1,6 @@
-/** `clusters apply`: manifests to every joined cluster, by the caller's own contexts. */
+/**
+ * `clusters apply`: applies manifests to every joined cluster, through the caller's own contexts.
+ */
 import { toggle } from "#contract/values.ts";
 import { clusterFlags, dryRunFlag } from "#plugin/cluster/flags.ts";
 import { applyTo, isGood, type Outcome } from "#plugin/clusters/apply.ts";
@@ -18,11 +20,11 @@ export const apply = command(
     what: "apply manifests to every joined cluster, with your own rights there",
     example: "-f web.json --clusters east,west",
     more:
-      "Server-side apply of whatever the files hold, namespaces and definitions first: a line for each\n" +
-      "cluster and object, and exit code 1 if any failed; the others go on. Clusters are reached by\n" +
-      "your kubeconfig's contexts, never by the tokens of the host: a context with the cluster's name,\n" +
-      "or the one that it was joined with. A cluster that joins later needs another apply; --check\n" +
-      "writes nothing, and shows which cluster lacks what.",
+      "Applies all manifests in the files by server-side apply, CRDs and namespaces first. Prints a\n" +
+      "line for each cluster and object. If an object fails, the others continue, and the exit code\n" +
+      "is 1. Reaches clusters by the contexts of your kubeconfig, never by the tokens of the host:\n" +
+      "by the context with the cluster's name, or by the context of the join. If a cluster joins\n" +
+      "later, apply again. --check writes nothing, and shows what is missing in which cluster.",
     flags: {
       ...manifestFlags,
       check: { ...toggle, what: "write nothing: show what is missing, differs or is not allowed" },
@@ -67,7 +69,7 @@ type Line = Readonly<{
   why?: string;
 }>;
 
-/** A table of what became of each object in each cluster. */
+/** A table with the result for each object in each cluster. */
 export function linesOf(rows: readonly Line[]): string[] {
   if (rows.length === 0) return ["No cluster is joined: kubectl pull-secret clusters join --help."];
   const cells = rows.map(({ cluster, object, namespace, state, why = "" }) => [

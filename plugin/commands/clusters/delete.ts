@@ -1,4 +1,4 @@
-/** `clusters delete`: applied manifests taken away from joined clusters. */
+/** `clusters delete`: deletes applied manifests from joined clusters. */
 import { clusterFlags, dryRunFlag, dryRunNote } from "#plugin/cluster/flags.ts";
 import { waysTo, type Route } from "#plugin/clusters/contexts.ts";
 import { deleteFrom, isDone, type Deletion } from "#plugin/clusters/delete.ts";
@@ -18,10 +18,11 @@ export const deleteManifests = command(
     what: "delete applied manifests from every joined cluster",
     example: "-f web.json --clusters east,west",
     more:
-      "Deletes what the files hold, in the reverse order of an apply: a line for each cluster and\n" +
-      "object, and exit code 1 if any stayed; the others go on. What clusters apply has not applied is\n" +
-      "kept, and so is what others own or manage as well. A namespace takes along all that is in it.\n" +
-      "Clusters are reached as by clusters apply. Asks first.",
+      "Deletes the objects of the files, in the reverse order of an apply. Prints a line for each\n" +
+      "cluster and object. If an object stays, the others continue, and the exit code is 1. Keeps\n" +
+      "objects that clusters apply has not applied, and objects that other clients also own or\n" +
+      "manage. A namespace is deleted with everything in it. Reaches clusters in the same way as\n" +
+      "clusters apply. Asks first.",
     flags: {
       ...manifestFlags,
       ...yesFlag,

@@ -5,17 +5,20 @@ import { clusterName } from "#plugin/clusters/names.ts";
 import { path } from "#plugin/document/path.ts";
 import type { Reach } from "#plugin/terminal/io.ts";
 
-/** Two clusters: that which is joined by --context, the host by a context of its own. */
+/**
+ * For commands on two clusters: --context is for the joined cluster, and --host-context for the
+ * host.
+ */
 export const pairFlags = {
   ...clusterFlags,
-  context: { read: text, what: "the kubeconfig's context of the cluster that is meant" },
+  context: { read: text, what: "the kubeconfig's context of the joined cluster" },
   "host-context": {
     read: text,
     what: "the kubeconfig's context of the host, instead of its current one",
   },
 } as const;
 
-/** How the host is reached, of flags that speak of two clusters. */
+/** The flags that reach the host, taken from the flags of a command on two clusters. */
 export const hostOf = (how: Reach & Readonly<{ "host-context": string | undefined }>): Reach => ({
   ...how,
   context: how["host-context"],
@@ -23,7 +26,7 @@ export const hostOf = (how: Reach & Readonly<{ "host-context": string | undefine
   user: undefined,
 });
 
-/** The same cluster as the token's account, which may impersonate nobody. */
+/** The same cluster as the token's account, which may not impersonate other users. */
 export const withToken = (how: Reach, token: string): Reach => ({
   ...how,
   as: undefined,
@@ -39,7 +42,7 @@ function clusterNames(value: string): readonly string[] | Wrong {
     : new Wrong("is not a list of clusters (example: east,west)");
 }
 
-/** What the commands on applied manifests take: which files, and in which clusters. */
+/** The arguments of the commands on applied manifests: the files and the clusters. */
 export const manifestFlags = {
   file: { read: path, required: true, short: "f", what: "a manifest, or a folder of manifests" },
   clusters: { read: clusterNames, what: "the clusters, comma-separated, instead of all" },

@@ -1,4 +1,4 @@
-/** `clusters join`: another cluster becomes one of the host's. */
+/** `clusters join`: joins another cluster to the host. */
 import { text, toggle } from "#contract/values.ts";
 import { addressFor } from "#plugin/joining/address.ts";
 import { join as joinCluster } from "#plugin/joining/join.ts";
@@ -13,28 +13,30 @@ export const join = command(
     what: "join a cluster to the host, so that FleetSecrets reach it",
     example: "east --context east",
     more:
-      "Makes an account there with just the rights that FleetSecrets need, and admission policies that\n" +
-      "hold it to them (Kubernetes 1.30, and your right to write them), takes a token of it for 30 days,\n" +
-      "and writes a ClusterProfile and the token's Secret in the host, whose fleet controller\n" +
-      "renews the token at half its time. To join again renews rights and token; without --secret it\n" +
-      "keeps the Secrets that may be placed there. If one side refuses, what was created on the other\n" +
-      "is removed. There is no --dry-run: each step needs what the step before has created.",
+      "Creates an account in the cluster with only the rights that FleetSecrets need, and admission\n" +
+      "policies that restrict the account (these need Kubernetes 1.30, and your right to write\n" +
+      "them). Requests a token of the account for 30 days. Writes a ClusterProfile and the token's\n" +
+      "Secret in the host, whose fleet controller renews the token at half its time. If you join a\n" +
+      "cluster again, this renews rights and token. Without --secret, it keeps the list of Secrets\n" +
+      "that may be placed there. If one side refuses, the objects that were created on the other\n" +
+      "side are removed. There is no --dry-run, because each step needs objects from the step\n" +
+      "before.",
     flags: {
       NAME: {
         read: cluster,
         required: true,
         from: "operand",
-        what: "what the cluster is called here, such as east",
+        what: "the cluster's name in the host, such as east",
       },
       ...pairFlags,
       context: { ...pairFlags.context, required: true },
       server: {
         read: text,
-        what: "https URL at which the host reaches it, where that is not the context's",
+        what: "https URL at which the host reaches it, if the context has another one",
       },
       "tls-server-name": {
         read: text,
-        what: "the name in its certificate, where that is not the server's",
+        what: "the name in its certificate, if it is not the server's",
       },
       "system-roots": {
         ...toggle,
@@ -42,7 +44,7 @@ export const join = command(
       },
       adopt: {
         ...toggle,
-        what: "take it over from another host, or from this one as it was before it was rebuilt",
+        what: "take it over from another host, or from this host before it was rebuilt",
       },
       secret: {
         read: target,

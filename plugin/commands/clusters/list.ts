@@ -1,4 +1,4 @@
-/** `clusters list`: the joined clusters, and how they are. */
+/** `clusters list`: the joined clusters and their states. */
 import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { clusterFlags } from "#plugin/cluster/flags.ts";
@@ -14,9 +14,10 @@ export const list = command(
     what: "show the joined clusters, whether the token is accepted, and whether they are healthy",
     example: "-o json",
     more:
-      "Reads the ClusterProfiles that joining has created, whose conditions the host's fleet controller\n" +
-      "writes. With -o json or yaml it prints a list of {name, joined, healthy, guarded,\n" +
-      "version, message}. GUARDED shows whether the policies that bound the account are in place.",
+      "Reads the ClusterProfiles that joins have created. The host's fleet controller writes their\n" +
+      "conditions. With -o json or yaml it prints a list of {name, joined, healthy, guarded,\n" +
+      "version, message}. GUARDED shows whether the policies that restrict the account are in\n" +
+      "place.",
     flags: { ...outputFlag, ...clusterFlags },
   },
   async ({ output, ...how }, io) => {

@@ -25,7 +25,7 @@ function clusterOf(joinedBy: string | undefined) {
   return cluster;
 }
 
-test("a cluster that a host of another id has joined, as before a restore from a backup, stays joined, and what to delete there is told", async () => {
+test("keeps a cluster joined that a host with another id has joined, as before a restore from a backup, and lists what to delete there", async () => {
   const cluster = clusterOf("before/east");
   const { code, out, err } = await call(words, { cluster });
   assert.deepEqual([code, out, cluster.writes], [1, "", []]);
@@ -56,7 +56,7 @@ for (const [what, joinedBy, says] of [
     assert.deepEqual([...cluster.objects.keys()], ["/api/v1/namespaces/kube-system"]);
   });
 
-test("asks before it deletes what is placed there, unless it is told not to, or deletes nothing there", async () => {
+test("asks before it deletes placed Secrets, unless a flag says yes or it deletes nothing there", async () => {
   for (const [more, answer, asked, removed] of [
     [[], true, 1, true],
     [[], false, 1, false],
@@ -77,7 +77,7 @@ test("asks before it deletes what is placed there, unless it is told not to, or 
   assert.equal((await call(["clusters remove", "east", "--forget"], { cluster })).code, 0);
 });
 
-test("names that the cluster tells cannot fool a terminal", async () => {
+test("escapes names from the cluster that could fool a terminal", async () => {
   const cluster = clusterOf("id/east");
   const get = cluster.get.bind(cluster);
   cluster.get = async <T>(path: string) => {

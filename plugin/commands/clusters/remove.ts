@@ -1,4 +1,4 @@
-/** `clusters remove`: a joined cluster is none of the host's any more. */
+/** `clusters remove`: removes a joined cluster from the host. */
 import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { clusterManager } from "#contract/joined.ts";
 import { toggle } from "#contract/values.ts";
@@ -17,26 +17,30 @@ import { hostOf, pairFlags } from "./flags.ts";
 export const remove = command(
   {
     group: "clusters",
-    what: "remove a joined cluster: first what is there, then what is here",
+    what: "remove a joined cluster: first its objects there, then those in the host",
     example: "east",
     more:
-      "Deletes the account there, which voids its token, its rights, and the Secrets that FleetSecrets\n" +
-      "have placed by them; then the token and the ClusterProfile here. Without --context the context\n" +
-      "that has the cluster's name is used, or the one that it was joined with. If that cluster\n" +
-      "cannot be reached, or another host has joined it, nothing is done on either side, unless\n" +
-      "--forget is given, which does it here alone. Asks first, except with --keep-secrets or --forget.",
+      "Deletes in the cluster the account, which voids its token, then its rights and the Secrets\n" +
+      "that FleetSecrets have placed. Then it deletes the token and the ClusterProfile in the host.\n" +
+      "Without --context it uses the context with the cluster's name, or the context of the join.\n" +
+      "If the cluster cannot be reached, or if another host has joined it, nothing is changed on\n" +
+      "either side. With --forget, only the host is changed. Asks first, except with --keep-secrets\n" +
+      "or --forget.",
     flags: {
       NAME: {
         read: cluster,
         required: true,
         from: "operand",
-        what: "the cluster's name, as clusters list has it",
+        what: "the cluster's name, as clusters list shows it",
       },
       ...yesFlag,
       ...pairFlags,
       ...dryRunFlag,
-      "keep-secrets": { ...toggle, what: "leave the Secrets that FleetSecrets have placed there" },
-      forget: { ...toggle, what: "do nothing there: the cluster is gone, or another host's" },
+      "keep-secrets": { ...toggle, what: "keep the Secrets that FleetSecrets have placed there" },
+      forget: {
+        ...toggle,
+        what: "change nothing there, because the cluster is gone or belongs to another host",
+      },
     },
     rules: [
       ({ forget, context, "keep-secrets": keep }) =>

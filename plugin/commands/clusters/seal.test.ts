@@ -42,7 +42,7 @@ const index = () =>
     clusters: Record<string, { fingerprint: string }>;
   };
 
-test("M9: each cluster gets a file of its own, and nothing secret stands in any", async () => {
+test("M9: writes a separate file for each cluster, and nothing secret into any file", async () => {
   const { code, out, err } = await seal(both);
   assert.deepEqual([code, out, err], [0, "sealed: sealed for east, west\n", ""]);
   assert.deepEqual(readdirSync(sealed).toSorted(), ["east.yaml", "index.json", "west.yaml"]);
@@ -53,7 +53,7 @@ test("M9: each cluster gets a file of its own, and nothing secret stands in any"
 });
 
 for (const scope of ["namespace-wide", "cluster-wide"])
-  test(`scope ${scope} is told to the controller, outside and in the template`, async () => {
+  test(`tells the controller scope ${scope}, in the file's metadata and in its template`, async () => {
     assert.equal((await seal(`--cert east=east.pem --scope ${scope}`)).code, 0);
     const text = readFileSync(join(sealed, "east.yaml"), "utf8");
     const annotations = text.match(/^ *sealedsecrets\.bitnami\.com.*$/gm);
@@ -64,7 +64,7 @@ for (const scope of ["namespace-wide", "cluster-wide"])
     );
   });
 
-test("M9: the index holds names, fingerprints and dates, and no digest of the content", async () => {
+test("M9: stores names, fingerprints and dates in the index, but no digest of the content", async () => {
   await seal(both);
   const { clusters, ...rest } = index();
   const its = { namespace: "kube-system", name: "additional-pull-secret", scope: "strict" };
@@ -77,7 +77,7 @@ test("M9: the index holds names, fingerprints and dates, and no digest of the co
   assert.deepEqual(Object.keys(clusters), ["east", "west"]);
 });
 
-test("a pull secret that the controller would refuse is never sealed", async () => {
+test("never seals a pull secret that the controller would refuse", async () => {
   const bad = file("unsealable.json", JSON.stringify({ auths: { "a.io": { auth: password } } }));
   const { code, err } = await call(`seal -f ${bad} -o sealed ${both}`);
   assert.equal(code, 1);
@@ -85,7 +85,7 @@ test("a pull secret that the controller would refuse is never sealed", async () 
   assert.ok(!existsSync(sealed));
 });
 
-test("one more cluster leaves the files of the others as they are", async () => {
+test("does not change the files of other clusters when one more cluster is added", async () => {
   await seal("--cert east=east.pem");
   const before = readFileSync(join(sealed, "east.yaml"), "utf8");
   await seal("--cert west=west.pem");
@@ -93,7 +93,7 @@ test("one more cluster leaves the files of the others as they are", async () => 
   assert.deepEqual(Object.keys(index().clusters), ["east", "west"]);
 });
 
-test("another certificate than the last time is shown, and nothing is written until it is meant", async () => {
+test("shows a certificate that differs from the last one, and writes nothing until a flag confirms it", async () => {
   await seal(both);
   const [one, other] = [index().clusters["east"], index().clusters["west"]];
   const before = readFileSync(join(sealed, "west.yaml"), "utf8");
@@ -107,7 +107,7 @@ test("another certificate than the last time is shown, and nothing is written un
   assert.equal(index().clusters["east"]?.fingerprint, other?.fingerprint);
 });
 
-test("a folder of another Secret or another scope is refused", async () => {
+test("refuses a folder of another Secret or another scope", async () => {
   await seal("--cert east=east.pem");
   for (const other of ["--secret team-pull-secret", "--scope cluster-wide"]) {
     const { code, err } = await seal(`--cert east=east.pem ${other}`);
@@ -116,7 +116,7 @@ test("a folder of another Secret or another scope is refused", async () => {
   }
 });
 
-test("a file of somebody else's is never replaced", async () => {
+test("never replaces a file that it did not write", async () => {
   await seal("--cert west=west.pem");
   writeFileSync(join(sealed, "east.yaml"), "kind: ConfigMap\n");
   const { code, err } = await seal(both);
@@ -128,7 +128,7 @@ test("a file of somebody else's is never replaced", async () => {
   assert.deepEqual(Object.keys(index().clusters), ["west"]);
 });
 
-test("--check says which file is current, old, missing or left over", async () => {
+test("--check shows which file is current, old, missing or left over", async () => {
   const check = (certificates: string) => call(`seal --check sealed ${certificates}`);
   const states = ({ out }: { out: string }) => out.match(/current|old|missing|left over/g);
   assert.equal((await check(both)).code, 1);
@@ -142,7 +142,7 @@ test("--check says which file is current, old, missing or left over", async () =
   assert.deepEqual([few.code, states(few)], [1, ["current", "left over"]]);
 });
 
-test("a link that somebody committed is not followed, and no name in the folder reaches the terminal as it is", async () => {
+test("does not follow a committed symbolic link, and escapes all names of the folder on the terminal", async () => {
   await seal("--cert west=west.pem");
   const victim = join(folder, "victim");
   writeFileSync(victim, "mine");
@@ -158,7 +158,7 @@ test("a link that somebody committed is not followed, and no name in the folder 
   assert.ok(!`${checked.out}${changed.err}`.includes("\u001b"));
 });
 
-test("a Secret of any namespace may be meant, and its names stay texts in YAML", async () => {
+test("accepts a Secret of any namespace, and keeps its names as texts in YAML", async () => {
   for (const secret of ["web/regcred", "123/1e5", "no/true", "null/0x1f"]) {
     rmSync(sealed, { recursive: true, force: true });
     assert.equal((await seal(`--cert east=east.pem --secret ${secret}`)).code, 0);
@@ -175,7 +175,7 @@ test("a Secret of any namespace may be meant, and its names stay texts in YAML",
   }
 });
 
-test("an index that somebody spoiled stops the command before it writes", async () => {
+test("stops before it writes if the index is damaged", async () => {
   await seal("--cert east=east.pem");
   for (const text of ["", "{}", "[]", '{"version":2}', '{"version":1,"clusters":{"east":1}}']) {
     writeFileSync(join(sealed, "index.json"), text);
@@ -225,7 +225,7 @@ stringData:
 `,
 );
 
-test("M8: a manifest of any Secret is sealed for each cluster", async () => {
+test("M8: seals the manifest of any Secret for each cluster", async () => {
   const { code, err } = await call(`seal -f ${secretYaml} -o sealed ${both}`);
   assert.deepEqual([code, err], [0, ""]);
   const text = readFileSync(join(sealed, "west.yaml"), "utf8");
@@ -236,7 +236,7 @@ test("M8: a manifest of any Secret is sealed for each cluster", async () => {
   assert.match(text, /^ {4}"PASSWORD": AQ/m);
 });
 
-test("M8: a pull secret's manifest is judged as its document is", async () => {
+test("M8: judges a pull secret's manifest by the rules for its document", async () => {
   const document = JSON.stringify({ auths: { "a.io": { auth: password } } });
   const bad = file(
     "bad-manifest.json",

@@ -1,5 +1,6 @@
 /**
- * `seal`: writes a Secret into files that are safe in Git, one a cluster, which alone can open it.
+ * `seal`: writes a Secret into files that are safe in Git. There is one file for each cluster, and
+ * only this cluster can open it.
  */
 import type { Rule } from "#contract/flags.ts";
 import type { Table } from "#contract/table.ts";
@@ -34,7 +35,7 @@ function certificateFile(text: string): Given | Wrong {
     : new Wrong("is not CLUSTER=FILE (example: east=east.pem)");
 }
 
-/** NAME or NAMESPACE/NAME. A DNS label and a DNS subdomain: the sealing's label binds both. */
+/** NAME or NAMESPACE/NAME. A DNS label and a DNS subdomain. Sealing binds the value to both. */
 function secretAt(text: string): Readonly<{ namespace: string; name: string }> | Wrong {
   const [name = "", where = namespace, ...more] = text.split("/").toReversed();
   const isName = name.length <= 253 && name.split(".").every((label) => clusterName.test(label));
@@ -57,7 +58,7 @@ const flags = {
   scope: {
     read: oneOf("strict", "namespace-wide", "cluster-wide"),
     standard: "strict",
-    what: "what each file is bound to besides its cluster, strict for namespace and name",
+    what: "to what each file is bound besides its cluster; strict: namespace and name",
   },
   secret: {
     read: secretAt,
@@ -66,19 +67,19 @@ const flags = {
   renewed: {
     read: cluster,
     repeated: true,
-    what: "a cluster whose certificate is meant to be another than the last time",
+    what: "a cluster whose certificate has changed on purpose",
   },
-  "output-directory": { read: path, short: "o", what: "where the files and their index go" },
+  "output-directory": { read: path, short: "o", what: "directory for the files and their index" },
   check: { read: path, what: "show which files in this directory are not current" },
   "controller-namespace": {
     read: cluster,
     standard: namespace,
-    what: "where Sealed Secrets' controller is in the joined clusters",
+    what: "the namespace of Sealed Secrets' controller in the joined clusters",
   },
   "controller-name": {
     read: cluster,
     standard: "sealed-secrets-controller",
-    what: "what its Service is called",
+    what: "the name of its Service",
   },
   ...clusterFlags,
   // Not the kubeconfig's cluster.
@@ -106,12 +107,13 @@ export const seal = command(
     what: "seal a Secret for clusters with Sealed Secrets, to keep it in Git",
     example: "-f pull-secret.json --cert east=east.pem --cert west=west.pem -o sealed",
     more:
-      "Takes the manifest of a Secret of any type, or the JSON of a pull secret. Judges a pull secret as\n" +
-      "the controller will, and writes a SealedSecret for each cluster, which\n" +
-      "that cluster alone can open, and index.json: clusters, their certificates' fingerprints and last\n" +
-      "days. A cluster whose certificate is another than the index has is refused, and both are shown,\n" +
-      "until --renewed names it. --check exits with 1 where a file is old, missing or left over; without\n" +
-      "--cert and --cluster it asks every joined cluster. With --cert alone no cluster is reached.",
+      "Takes the manifest of a Secret of any type, or the JSON of a pull secret. Checks a pull\n" +
+      "secret by the controller's rules. Writes a SealedSecret for each cluster, which only that\n" +
+      "cluster can open. Also writes index.json, with the clusters and the fingerprints and last\n" +
+      "days of their certificates. If a cluster's certificate differs from the index, the command\n" +
+      "shows both and writes nothing until you name the cluster with --renewed. --check exits with\n" +
+      "1 if a file is old, missing or left over. Without --cert and --cluster it asks every joined\n" +
+      "cluster. With only --cert, it contacts no cluster.",
     flags,
     rules: [oneTask],
   },
@@ -138,7 +140,7 @@ export const seal = command(
     const foreign = foreignIn(output, Object.keys(files));
     if (foreign !== undefined)
       throw new Refused(`${output}/${foreign}: is not a sealed file; give another directory`);
-    // The index last: a file that it does not know yet is sealed anew.
+    // We write the index last: a file that is missing in the index is sealed again.
     writeFiles(output, { ...files, [indexName]: writeIndex({ ...target, clusters }) });
     io.out(`${output}: sealed for ${Object.keys(certificates).join(", ")}\n`);
     return 0;
@@ -166,7 +168,10 @@ type How = Omit<Reach, "cluster"> &
     "controller-name": string;
   }>;
 
-/** Of each cluster that is named, or of all that are joined, by the caller's own contexts. */
+/**
+ * The certificates of the named clusters, or of all joined clusters, through the caller's own
+ * contexts.
+ */
 async function fetchAll(how: How, io: Io): Promise<readonly Fetched[]> {
   const host = { ...how, cluster: undefined };
   const ways = await waysTo(await io.reach(host), how.cluster, host, io);
@@ -185,7 +190,7 @@ async function fetchAll(how: How, io: Io): Promise<readonly Fetched[]> {
   );
 }
 
-/** All of them, or none. */
+/** Adds the fetched certificates to the given ones. Throws Refused if one could not be fetched. */
 function withFetched(
   given: Readonly<Record<string, Certificate>>,
   fetched: readonly Fetched[],
@@ -203,7 +208,10 @@ function withFetched(
   return all;
 }
 
-/** Clusters with one certificate: meant where they share a key, else one was given for another. */
+/**
+ * Several clusters with the same certificate. Either they share a key on purpose, or the caller
+ * named a wrong certificate.
+ */
 function sharedLines(all: Readonly<Record<string, Sealed>>): readonly string[] {
   const clusters = new Map<string, string[]>();
   for (const [name, { fingerprint }] of Object.entries(all))
@@ -217,7 +225,7 @@ function sharedLines(all: Readonly<Record<string, Sealed>>): readonly string[] {
     );
 }
 
-/** What the directory has been sealed with; refused where that is another Secret, or scope. */
+/** The index of the directory. Throws Refused if it is for another Secret or another scope. */
 function sealedBefore(
   directory: string,
   { namespace: where, name, scope }: SealTarget,
@@ -263,7 +271,7 @@ function printStates(
     throw new Refused(`${directory}: has no ${indexName}; seal into it first`);
   const names = new Set(unknown.map((one) => one.cluster));
   const verdicts = judge(index, clustersIn(directory), certificates, names);
-  // Whoever can commit to the folder chose these names.
+  // Anyone who can commit to the folder chose these names.
   const rows = verdicts.map(({ cluster: name, state, sealedUntil }) =>
     [name, state, sealedUntil].map(escape),
   );

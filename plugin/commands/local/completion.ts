@@ -1,4 +1,4 @@
-/** `completion`: what a shell sources, so that it completes this command. */
+/** `completion`: prints the script that a shell sources to complete this command. */
 import { oneOf } from "#contract/values.ts";
 import { scripts } from "#plugin/completion/scripts.ts";
 import { command } from "#plugin/terminal/command.ts";
@@ -6,13 +6,14 @@ import { command } from "#plugin/terminal/command.ts";
 export const completion = command(
   {
     group: "local",
-    what: "print what bash, zsh or fish sources to complete this command",
+    what: "print the script that bash, zsh or fish sources to complete this command",
     example: "bash",
     more:
-      "bash, in ~/.bashrc: source <(kubectl pull-secret completion bash), after kubectl's own; zsh the\n" +
-      "same, in ~/.zshrc; fish: kubectl pull-secret completion fish | source. If you use kubectl's own\n" +
-      "completion, put what `completion kubectl` prints on the PATH instead, as an executable\n" +
-      "named kubectl_complete-pull_secret.",
+      "For bash, add this to ~/.bashrc, after kubectl's own completion:\n" +
+      "source <(kubectl pull-secret completion bash). For zsh, add the same with zsh to ~/.zshrc.\n" +
+      "For fish, run: kubectl pull-secret completion fish | source.\n" +
+      "If you use kubectl's own completion, instead write the output of `completion kubectl` to an\n" +
+      "executable file on the PATH, named kubectl_complete-pull_secret.",
     flags: {
       SHELL: {
         read: oneOf("bash", "zsh", "fish", "kubectl"),

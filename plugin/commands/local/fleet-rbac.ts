@@ -1,4 +1,4 @@
-/** `fleet rbac`: what a cluster has to grant for a FleetSecret's target. */
+/** `fleet rbac`: the rights that a cluster has to grant for a FleetSecret's target. */
 import { namespace } from "#contract/names.ts";
 import { target } from "#plugin/clusters/names.ts";
 import { guards, guestRights } from "#plugin/show/guest-rights.ts";
@@ -10,9 +10,10 @@ export const fleetRbac = command(
     what: "print the rights that a FleetSecret needs in a cluster, to apply there",
     example: "--target kube-system/fleet-pull-secret",
     more:
-      "Prints an account, a Role for that one Secret, and an admission policy by which it becomes no\n" +
-      "token of another account (Kubernetes 1.30); for kube-system/fleet-pull-secret also the right\n" +
-      "to read that cluster's GlobalPullSecret, which shows whether its nodes have it.",
+      "Prints an account, a Role for that one Secret, and an admission policy that prevents\n" +
+      "Kubernetes from filling the Secret with another account's token (Kubernetes 1.30). For\n" +
+      "kube-system/fleet-pull-secret it also prints the right to read that cluster's\n" +
+      "GlobalPullSecret, which shows whether the nodes have the Secret.",
     flags: {
       target: {
         read: target,

@@ -1,4 +1,4 @@
-/** `merge`: two files as the one document that nodes get. */
+/** `merge`: merges two files into the document that nodes get. */
 import type { Rule } from "#contract/flags.ts";
 import type { Table } from "#contract/table.ts";
 import { oneOf, toggle } from "#contract/values.ts";
@@ -13,11 +13,11 @@ const flags = {
   conflicts: {
     read: oneOf("additional", "original"),
     standard: "additional",
-    what: "whose credential stays where both have one, additional or original",
+    what: "whose credential is used if both have one, additional or original",
   },
   "output-file": {
     read: path,
-    what: "where the document goes, a file that only you can read (0600)",
+    what: "the file for the document; only you can read it (0600)",
   },
   "show-credentials": { ...toggle, what: "print the document, with all its credentials" },
   protect: {
@@ -32,7 +32,7 @@ const oneInput: Rule<typeof flags> = ({ original, additional }) =>
     ? "--additional -: standard input is --original already; give one of the two as a file"
     : undefined;
 
-/** Standard output ends in logs, so nobody gets credentials there without asking for them. */
+/** Standard output ends up in logs, so we print credentials there only on request. */
 const oneOutput: Rule<typeof flags> = (given) => {
   const file = given["output-file"];
   const show = given["show-credentials"];
@@ -50,8 +50,8 @@ export const merge = command(
     what: "merge two pull secrets into the document that nodes get",
     example: "--original config.json --additional pull-secret.json --output-file merged.json",
     more:
-      "Writes the canonical document to --output-file, with mode 0600, and warnings to standard error.\n" +
-      "It prints the document, with its credentials, only with --show-credentials. If a file is\n" +
+      "Writes the canonical document to --output-file, with mode 0600, and warnings to standard\n" +
+      "error. Prints the document, with its credentials, only with --show-credentials. If a file is\n" +
       "refused, nothing is written.",
     flags,
     rules: [oneInput, oneOutput],

@@ -11,7 +11,7 @@ async function printed(name: string): Promise<string> {
   return text;
 }
 
-test("whatever a tenant's namespace is called, its manifest names it as a text", async () => {
+test("writes the name of a tenant's namespace as a text into its manifest, whatever the name is", async () => {
   for (const name of ["tenant-a", "1234", "1e3", "0x1f", "12-34", "true", "null", "on", "y"]) {
     const text = await printed(name);
     const isPlain = name === "tenant-a";

@@ -1,4 +1,4 @@
-/** `tenant`: what a tenant's namespace of the management cluster needs. */
+/** `tenant`: the objects that a tenant's namespace in the management cluster needs. */
 import { managementAccount, tenantAccount, tenantBound, tenantLabel } from "#contract/names.ts";
 import { integer, Wrong } from "#contract/values.ts";
 import { command } from "#plugin/terminal/command.ts";
@@ -6,7 +6,8 @@ import { command } from "#plugin/terminal/command.ts";
 function namespace(value: string): string | Wrong {
   const fits = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value);
   if (!fits) return new Wrong("is not a valid namespace name (example: tenant-a)");
-  // A bootstrap token or a static pod's Secret of a tenant would be the whole cluster's there.
+  // In this namespace, a tenant's bootstrap token or static pod's Secret would affect the whole
+  // cluster.
   const own = value === "default" || value.startsWith("kube-");
   return own ? new Wrong("belongs to the cluster; give a namespace of the tenant's own") : value;
 }
@@ -21,18 +22,19 @@ const flags = {
   "most-secrets": {
     read: integer(1, 10_000),
     standard: "100",
-    what: "how many SyncSecrets the tenant may have",
+    what: "the maximum number of SyncSecrets of the tenant",
   },
 } as const;
 
 export const tenant = command(
   {
     group: "local",
-    what: "print what the management cluster grants for a tenant's SyncSecrets",
+    what: "print the rights that the management cluster grants for a tenant's SyncSecrets",
     example: "tenant-a --most-secrets 20",
     more:
-      "Prints Namespace, ResourceQuota, the tenant's ServiceAccount, and a Role and a RoleBinding for\n" +
-      "each side, to apply to the management cluster. No right reaches beyond the namespace.",
+      "Prints the Namespace, a ResourceQuota, the tenant's ServiceAccount, and a Role and a\n" +
+      "RoleBinding for each side. Apply them to the management cluster. They grant no right outside\n" +
+      "the namespace.",
     flags,
   },
   async ({ NAMESPACE, "most-secrets": most }, io) => {
@@ -42,8 +44,8 @@ export const tenant = command(
 );
 
 /**
- * The name as YAML, in quotes where a reader would take it for a number, a boolean or null; kubectl
- * reads YAML 1.1, to which `on` and `y` are booleans.
+ * The name as YAML, in quotes if a reader would take it for a number, a boolean or null. kubectl
+ * reads YAML 1.1, in which `on` and `y` are booleans.
  */
 const scalar = (name: string): string =>
   /^(?!(?:y|yes|n|no|on|off|true|false|null)$)[a-z]/.test(name) ? name : JSON.stringify(name);

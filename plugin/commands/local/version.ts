@@ -1,4 +1,4 @@
-/** `version`: what a bug report has to name. */
+/** `version`: prints the versions that a bug report needs. */
 import { command } from "#plugin/terminal/command.ts";
 import { outputFlag, print } from "#plugin/terminal/output.ts";
 import { version as plugin } from "#plugin/terminal/version.ts";

@@ -13,7 +13,7 @@ function cluster(entries: Record<string, string>, path = additionalPath): FakeCl
   return fake;
 }
 
-test("without a file the cluster's Secret is judged, by what its object protects", async () => {
+test("judges the cluster's Secret without a file, by the registries that its object protects", async () => {
   const fake = cluster({ "quay.io": "u:p" });
   assert.deepEqual(await call(["check"], { cluster: fake }), {
     code: 0,
@@ -53,13 +53,13 @@ for (const [words, input = ""] of judging)
     );
   });
 
-test("a Secret that is not there is told, with what to do", async () => {
+test("reports a missing Secret, with what to do", async () => {
   const { code, err } = await call(["check", "--login"], { cluster: new FakeCluster() });
   assert.equal(code, 1);
   assert.match(err, /^additional-pull-secret: there is no such Secret in kube-system; give --file/);
 });
 
-test("with --login each registry has its line, and one that refuses makes it 1", async () => {
+test("prints a line for each registry with --login, and exits with 1 if one refuses", async () => {
   await using takes = await serve(({ authorization }, response) =>
     say(response, authorization === "" ? 401 : 200, { "www-authenticate": "Basic" }),
   );
@@ -80,7 +80,7 @@ test("with --login each registry has its line, and one that refuses makes it 1",
   assert.ok(!`${good.err}${bad.out}${bad.err}`.includes(password));
 });
 
-test("says that a pipe is ignored when no file is given", async () => {
+test("reports that a pipe is ignored when no file is given", async () => {
   const fake = cluster({ "quay.io": "u:p" });
   const piped = await call(["check"], { cluster: fake, io: { piped: true } });
   assert.deepEqual([piped.code, piped.out], [0, "accepted: 1 registry\n"]);
@@ -88,7 +88,7 @@ test("says that a pipe is ignored when no file is given", async () => {
   assert.equal((await call(["check"], { cluster: fake })).err, "");
 });
 
-test("warns of a credential that says when it ends, also of one that is over, and accepts it", async () => {
+test("warns of a credential that contains its end, even of an expired one, and accepts it", async () => {
   const token = btoa(JSON.stringify({ payload: "x", expiration: 1_600_000_000 }));
   const fake = cluster({ "1.dkr.ecr.eu-west-1.amazonaws.com": `AWS:${token}` });
   const { code, err } = await call(["check"], { cluster: fake });

@@ -1,4 +1,7 @@
-/** `check`: the controller's verdict on a pull secret, and the registries' on its credentials. */
+/**
+ * `check`: the controller's verdict on a pull secret, and the registries' verdicts on its
+ * credentials.
+ */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { additionalSecretName, namespace, secretKeys } from "#contract/names.ts";
@@ -39,7 +42,7 @@ type Finding = Readonly<{
   next: string;
 }>;
 
-/** The result as `-o json` prints it: a stable shape, also of what is refused. */
+/** The result as `-o json` prints it. The shape is stable, also for a refused document. */
 type Answer = Readonly<{
   accepted: boolean;
   problems: readonly Finding[];
@@ -55,13 +58,13 @@ export const check = command(
     example: "--login -f pull-secret.json",
     more:
       "The file is a pull secret, or a manifest in JSON or YAML: Secrets, ExternalSecrets with a\n" +
-      "template, and lists of them. With a file no cluster is needed. Without one it judges the\n" +
-      "source's Secret, which requires the right to get it. --login sends requests to each registry\n" +
-      "from this machine: /v2/, and then a token or Basic. A registry gets its credential over TLS\n" +
-      "only, but for this machine's own and for --plain-http. -o github prints annotations of GitHub\n" +
-      "Actions. Exit code 1: the pull secret is refused, or with --login a registry refuses its\n" +
-      "credential or does not answer within --request-timeout. For an authority of your own set\n" +
-      "NODE_EXTRA_CA_CERTS to its file.",
+      "template, and lists of them. With a file, the command needs no cluster. Without a file, it\n" +
+      "checks the source's Secret, which requires the right to get it. --login sends requests to\n" +
+      "each registry from this machine: first /v2/, then a token or Basic. It sends a credential\n" +
+      "only over TLS, except to this machine and to hosts of --plain-http. -o github prints\n" +
+      "annotations of GitHub Actions. The exit code is 1 if the pull secret is refused, or if with\n" +
+      "--login a registry refuses its credential or does not answer within --request-timeout. If a\n" +
+      "registry uses your own authority, set NODE_EXTRA_CA_CERTS to its file.",
     flags: {
       F: { read: path, from: "operand", what: "the pull secret to judge, as with --file" },
       file: { read: path, short: "f", what: "the pull secret to judge, instead of the cluster's" },
@@ -124,7 +127,7 @@ export const check = command(
 
 function judge(document: FoundDocument, protection: Protection): Examined {
   const { name, bytes } = document;
-  // A tool fills in all of it: there is nothing to judge before.
+  // A tool fills in the whole document later, so there is nothing to judge now.
   if (isWholeTemplate(document)) return { entries: [], problems: [], warnings: [] };
   const found = examine(bytes, protection, name);
   if (found.problems.length > 0) return found;
@@ -133,7 +136,10 @@ function judge(document: FoundDocument, protection: Protection): Examined {
   return { ...found, warnings: [...found.warnings, problem("noRegistries", name, "auths")] };
 }
 
-/** A warning for each credential that says when it ends; over or not, it refuses nothing. */
+/**
+ * A warning for each credential that contains its own end. Even an expired credential is only a
+ * warning.
+ */
 const expiries = (name: string, { entries }: Examined): Problem[] =>
   entries.flatMap(({ registry, credential }) => {
     const end = expiryOf(credential)?.toISOString();
@@ -150,7 +156,7 @@ const findingOf = ({ code, source, path, what, todo }: Problem): Finding => ({
   next: todo,
 });
 
-/** Workflow commands of GitHub Actions, by its rules for what they may hold. */
+/** Workflow commands of GitHub Actions, escaped by its rules. */
 function annotations(
   file: string | undefined,
   problems: readonly Problem[],

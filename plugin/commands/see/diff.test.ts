@@ -31,7 +31,7 @@ const input = (entries: Readonly<Record<string, string>>) =>
 const edited = input({ "quay.io": "robot:PLANTED3", "a.io": "u:same", "ghcr.io": "u:PLANTED4" });
 const diff = ["diff", "-f", "-"];
 
-test("`diff` names what comes, changes and goes, who serves it now, and how many kubelets restart", async () => {
+test("`diff` lists new, changed and removed registries, their current sources, and how many kubelets restart", async () => {
   const { code, out, err } = await call(diff, { cluster: cluster(), input: edited });
   assert.deepEqual([code, err], [0, ""]);
   const [head, ...rest] = out.trimEnd().split("\n");
@@ -57,7 +57,7 @@ test("`diff -o json` has a stable shape, without a credential", async () => {
   assert.doesNotMatch(out, /PLANTED/);
 });
 
-test("what changes nothing restarts nothing, nor does a change where kubelets read again", async () => {
+test("expects no restart without a change, or in a mode in which kubelets read again", async () => {
   const same = input({ "quay.io": "robot:PLANTED1", "a.io": "u:same", "gone.io": "u:PLANTED2" });
   const none = await call(diff, { cluster: cluster(), input: same });
   assert.equal(none.out, "additional-pull-secret: no change, and no kubelet restarts\n");
@@ -68,7 +68,7 @@ test("what changes nothing restarts nothing, nor does a change where kubelets re
   }
 });
 
-test("a file that the controller would refuse is refused, with the reason and no credential", async () => {
+test("refuses a file that the controller would refuse, with the reason and no credential", async () => {
   const spec = { protectedRegistries: ["ghcr.io"] };
   const kept = await call(diff, { cluster: cluster(spec), input: edited });
   assert.deepEqual([kept.code, kept.out], [1, ""]);
@@ -81,7 +81,7 @@ test("a file that the controller would refuse is refused, with the reason and no
   assert.doesNotMatch(odd.err, /PLANTED/);
 });
 
-test("without a Secret everything is new, and a source is named by --source", async () => {
+test("shows everything as new if the Secret does not exist, and takes the source from --source", async () => {
   const fake = cluster({ sources: [{ name: "team-a", secretRef: { name: "team-a-pull" } }] });
   const { out } = await call([...diff, "--source", "team-a"], { cluster: fake, input: edited });
   assert.match(out, /^team-a-pull\n {2}\+ +a\.io +added\n/);

@@ -1,4 +1,4 @@
-/** `diff`: what a file would change of a source, before it is applied. */
+/** `diff`: the changes that a file would make to a source, before you apply it. */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
@@ -20,18 +20,19 @@ import { paintFor, type Paint } from "#plugin/terminal/paint.ts";
 type Answer = Readonly<{
   secret: string;
   changes: readonly (Difference & Readonly<{ servedBy?: string }>)[];
-  /** Kubelets that a rollout of the changes would restart; absent where nobody knows. */
+  /** The kubelets that a rollout of the changes would restart; absent if this is unknown. */
   restarts?: number;
 }>;
 
 export const diff = command(
   {
     group: "see",
-    what: "show what a file would change of a source, and how many kubelets would restart",
+    what: "show what a file would change in a source, and how many kubelets would restart",
     example: "-f additional.json",
     more:
-      "Judges the file as the controller will, and compares it with the source's Secret, which requires\n" +
-      "the right to get it. Shows registries and the sources that serve them, and no credential.",
+      "Checks the file by the controller's rules, and compares it with the source's Secret, which\n" +
+      "requires the right to get it. Shows registries and the sources that serve them, but no\n" +
+      "credential.",
     flags: {
       file: { read: path, required: true, short: "f", what: "the pull secret to apply" },
       ...sourceFlag,

@@ -20,7 +20,7 @@ function cluster(omitted = 0, delivery?: DeliverySpec): FakeCluster {
   return fake;
 }
 
-test("`explain` names who supplies what serves an image, in the kubelet's order, and needs no Secret", async () => {
+test("`explain` names the sources of an image's entries, in the kubelet's order, and needs no right on Secrets", async () => {
   const fake = cluster();
   const { code, out, err } = await call(["explain", "quay.io/team/app:1"], { cluster: fake });
   assert.deepEqual([code, err], [0, ""]);
@@ -32,7 +32,7 @@ test("`explain` names who supplies what serves an image, in the kubelet's order,
   assert.match(other, /ghcr\.io +another host$/);
 });
 
-test("with a provider the original's entries come first, for they alone are in config.json; and a scope is told", async () => {
+test("lists the original's entries first with a provider, because only they are in config.json, and shows a scope", async () => {
   const mode = "CredentialProvider";
   const image = ["explain", "quay.io/team/app:1"];
   const all = await call(image, { cluster: cluster(0, { mode }) });
@@ -68,7 +68,7 @@ test("F62: `explain` numbers an original's spellings of one registry alike", asy
   }
 });
 
-test("`explain -o json` and `-o yaml` have a stable shape, and says when status does not list all", async () => {
+test("`explain -o json` and `-o yaml` have a stable shape, and show when status does not list all registries", async () => {
   const setting = { cluster: cluster(3) };
   const { out, err } = await call(["explain", "ghcr.io/x", "-o", "json"], setting);
   const { image, tries, omitted } = JSON.parse(out) as Record<string, unknown>;
@@ -85,7 +85,7 @@ test("`explain -o json` and `-o yaml` have a stable shape, and says when status 
   assert.deepEqual(JSON.parse(yaml.out), JSON.parse(out));
 });
 
-test("`explain` of an image that nothing serves, of none at all, and without an object", async () => {
+test("`explain` reports an image that no entry serves, a missing image, and a missing object", async () => {
   const nothing = await call(["explain", "docker.io/x/y"], { cluster: cluster() });
   assert.match(nothing.out, /^docker\.io\/x\/y is pulled without a credential\nnot tried:\n/);
   const wrong = await call(["explain", "A//b"], { cluster: cluster() });

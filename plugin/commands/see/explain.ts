@@ -26,7 +26,7 @@ import { Misuse, Refused, type ExitCode, type Io, type Reach } from "#plugin/ter
 import { outputFlag, print, type Format } from "#plugin/terminal/output.ts";
 import { paintFor, type Paint } from "#plugin/terminal/paint.ts";
 
-/** The kubelet reads any size; 16 MiB is 16 times what a Secret can hold. */
+/** The kubelet reads a file of any size. 16 MiB is 16 times the size of the largest Secret. */
 const longestFile = 16 * 1024 * 1024;
 
 export const explain = command(
@@ -36,18 +36,18 @@ export const explain = command(
     example: "pod/web-0 -n shop",
     more:
       "For TYPE/NAME (pod, deploy, ds, sts, rs, job, cj), and for a manifest with --file, it shows\n" +
-      "each image, the pod's imagePullSecrets, the node's credential, the last error, and what to do.\n" +
-      "The kubelet tries the Secrets first, then its config.json, then credential providers, until one\n" +
-      "succeeds. Secrets that you may not get are listed as not read.\n" +
-      "For an IMAGE it reads globalpullsecret/cluster; what a node's own file holds besides is not\n" +
-      "known there. With IMAGE and --file no cluster is needed, and a file that the kubelet would drop\n" +
-      "gets an answer, too. Entries with the same number mean one registry: the kubelet draws their\n" +
-      "order. A user name that may be a credential by itself is not shown.",
+      "each image, the pod's imagePullSecrets, the node's credential, the last error, and what to\n" +
+      "do. The kubelet tries the Secrets first, then its config.json, then credential providers,\n" +
+      "until one succeeds. Secrets that you may not get are listed as not read. For an IMAGE it\n" +
+      "reads globalpullsecret/cluster, which does not list other entries in a node's own file. With\n" +
+      "IMAGE and --file, it needs no cluster, and also explains a file that the kubelet would drop.\n" +
+      "Entries with the same number are for one registry, and the kubelet tries them in random\n" +
+      "order. A user name that may itself be a credential is not shown.",
     flags: {
       IMAGE: {
         read: target,
         from: "operand",
-        what: "an image as a pod has it, HOST/REPOSITORY:TAG, or an object, TYPE/NAME",
+        what: "an image as in a pod, HOST/REPOSITORY:TAG, or an object, TYPE/NAME",
       },
       file: {
         read: path,
@@ -125,7 +125,7 @@ async function readWhole(file: string, wanted: string, io: Io): Promise<Uint8Arr
   return bytes;
 }
 
-/** The manifests of a file that have pods. Throws Misuse where there is none. */
+/** The manifests of a file that have pods. Throws Misuse if the file has none. */
 async function manifestsIn(file: string, io: Io): Promise<PodOwner[]> {
   const bytes = await readWhole(file, "a manifest", io);
   // The parser's own error may quote the file.
@@ -139,7 +139,7 @@ async function manifestsIn(file: string, io: Io): Promise<PodOwner[]> {
 
 async function objectAt(cluster: Cluster, named: Named, namespace: string): Promise<PodOwner> {
   const found = await cluster.get<PodOwner>(pathOf(named, namespace));
-  // Only members of lists leave it out.
+  // Only the items of lists omit it.
   if (found !== undefined) return { ...found, kind: named.kind.kind };
   throw new Refused(
     `${named.text}: not found in namespace ${namespace}; give -n, or docker.io/${named.text} if ` +
@@ -149,7 +149,7 @@ async function objectAt(cluster: Cluster, named: Named, namespace: string): Prom
 
 type Named = NamedObject & Readonly<{ text: string }>;
 
-/** An image, or what kubectl calls TYPE/NAME. */
+/** An image, or an object as kubectl writes it, TYPE/NAME. */
 function target(value: string): string | Named | Wrong | undefined {
   const named = namedObject(value);
   if (named === undefined) return value === "" ? undefined : value;
@@ -188,7 +188,7 @@ function linesOf({ image, tried, ignored }: Shown, paint: Paint, how: string): s
   ];
 }
 
-/** Of thousands of registries that do not match, people read no more. */
+/** The number of registries that do not match to print. People do not read thousands of them. */
 const mostIgnored = 20;
 
 type Shown = Readonly<{

@@ -22,7 +22,7 @@ function told(ready: boolean, second = 0): FleetSecret {
   };
 }
 
-test("`fleet --watch` in a pipe is a line for each change but of the times, until it is interrupted", async () => {
+test("`fleet --watch` prints in a pipe a line for each change except of times, until it is interrupted", async () => {
   const cluster = new FakeCluster();
   const enough = new AbortController();
   const after = [
@@ -48,7 +48,7 @@ test("`fleet --watch` in a pipe is a line for each change but of the times, unti
   );
 });
 
-test("`fleet --watch` on a terminal draws in place, each change of the times too", async () => {
+test("`fleet --watch` redraws on a terminal, also when only a time changes", async () => {
   const cluster = new FakeCluster();
   cluster.change(told(true));
   const enough = new AbortController();

@@ -1,4 +1,4 @@
-/** `fleet`: how far a FleetSecret's clusters are, once or for as long as a person looks. */
+/** `fleet`: the progress of a FleetSecret's clusters, once or until you interrupt it. */
 import { namespace as standard } from "#contract/names.ts";
 import type { Table } from "#contract/table.ts";
 import { toggle, Wrong } from "#contract/values.ts";
@@ -14,7 +14,7 @@ import { Refused } from "#plugin/terminal/io.ts";
 import { home, outputFlag, print } from "#plugin/terminal/output.ts";
 import { paintFor } from "#plugin/terminal/paint.ts";
 
-/** A DNS label. It becomes part of a path, so nothing else is taken. */
+/** A DNS label. The name becomes part of a path, so we accept nothing else. */
 const label = (value: string): string | Wrong =>
   /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(value)
     ? value
@@ -30,12 +30,12 @@ const flags = {
 export const fleet = command(
   {
     group: "see",
-    what: "show the FleetSecrets, and how far each of their clusters is",
+    what: "show the FleetSecrets, and the progress of each of their clusters",
     example: "--watch",
     more:
-      "Reads the FleetSecrets of a namespace and nothing else. With -o json or yaml it prints a list\n" +
-      "of them. --watch shows each change: on a terminal in place, else as lines, until interrupted.\n" +
-      "fleet rbac prints what a cluster has to grant.",
+      "Reads only the FleetSecrets of a namespace. With -o json or yaml it prints a list of them.\n" +
+      "--watch shows each change until you interrupt it: it redraws on a terminal, and otherwise\n" +
+      "prints lines. fleet rbac prints the rights that a cluster has to grant.",
     flags,
     rules: [
       ({ watch, output }) =>
@@ -60,7 +60,8 @@ export const fleet = command(
     let shown = "";
     const show = async () => {
       const all = await read(cluster, namespace);
-      // A pipe gets a line per change; the times, which change all the while, are for a terminal.
+      // A pipe gets a line for each change. Only a terminal also shows the times, because they
+      // change all the time.
       const lines = io.terminal === undefined ? short : whole;
       const now = JSON.stringify(lines(all));
       if (now === shown || signal.aborted) return;
@@ -92,8 +93,8 @@ async function read(cluster: Cluster, namespace: string): Promise<FleetSecret[]>
 }
 
 /**
- * The object without managedFields, which nobody asks for here and which are longer than all the
- * rest.
+ * The object without managedFields. They are longer than the rest of the object, and no reader
+ * needs them here.
  */
 function withoutFields(object: FleetSecret): FleetSecret {
   const { managedFields: _, ...metadata } = object.metadata;

@@ -42,7 +42,7 @@ function cluster(): FakeCluster {
   return fake;
 }
 
-test("`nodes` has a line each, with the code that the kubelet's Event or the last words tell", async () => {
+test("`nodes` prints a line for each node, with the code from the kubelet's Event or the termination message", async () => {
   const { code, out } = await call(["nodes"], { cluster: cluster() });
   assert.equal(code, 0);
   const [head = "", n1 = "", n2 = "", n3 = "", n4 = ""] = out.split("\n");
@@ -102,7 +102,7 @@ test("`nodes --watch` prints the lines that changed, without a terminal", async 
   assert.match(out, /^ {2}n3 +8 +no [^]*^ {2}n3 +8 +yes$/m);
 });
 
-test("`nodes --watch --not-ready` draws all on a terminal, and drops a node that turned ready", async () => {
+test("`nodes --watch --not-ready` redraws on a terminal, and drops a node that has turned ready", async () => {
   const out = await watched(["--not-ready"], { columns: 80, colour: false });
   const [, first = "", second = ""] = out.split("\u001b[H\u001b[J");
   assert.match(first, /^ {2}n3 [^]*\n1 of 4 agents are ready\n$/m);
@@ -110,7 +110,7 @@ test("`nodes --watch --not-ready` draws all on a terminal, and drops a node that
   assert.match(second, /\n2 of 4 agents are ready\n$/);
 });
 
-test("`nodes --not-ready` leaves the ready ones out, and counts all", async () => {
+test("`nodes --not-ready` leaves out ready nodes, but counts them", async () => {
   const { out } = await call(["nodes", "--not-ready"], { cluster: cluster() });
   assert.doesNotMatch(out, /^ {2}n1 /m);
   assert.match(out, /^ {2}n2 [^]*\n1 of 4 agents are ready\n$/m);

@@ -1,4 +1,4 @@
-/** `nodes`: a line for each node's agent, once or for as long as a person looks. */
+/** `nodes`: a line for each node's agent, once or until you interrupt it. */
 import type { V1Pod } from "@kubernetes/client-node";
 import { setTimeout as pause } from "node:timers/promises";
 import { agentName, revisionAnnotation } from "#contract/names.ts";
@@ -21,9 +21,10 @@ export const nodes = command(
     what: "show each node's agent: its revision, whether it is ready, and what it waits for",
     example: "-o json",
     more:
-      "Reads the agents' pods in kube-system and the kubelets' Unhealthy Events about them. With\n" +
-      "-o json or yaml it prints a list of {node, pod, revision, ready, code, message}. --watch shows\n" +
-      "each change: on a terminal in place, else the lines that changed, until it is interrupted.",
+      "Reads the agents' pods in kube-system and the kubelets' Unhealthy Events about them. With -o\n" +
+      "json or yaml it prints a list of {node, pod, revision, ready, code, message}. --watch shows\n" +
+      "each change until you interrupt it: it redraws on a terminal, and otherwise prints the\n" +
+      "changed lines.",
     flags: {
       "not-ready": { ...toggle, what: "only nodes whose agent is not ready" },
       watch: { ...toggle, short: "w", what: "go on showing changes" },
@@ -58,7 +59,7 @@ export const nodes = command(
 const query = { labelSelector: `name=${agentName}` };
 const unhealthy = { fieldSelector: "reason=Unhealthy" };
 
-/** The rows, and how many of all agents are ready. */
+/** The rows, the number of ready agents and the number of all agents. */
 function table(shown: readonly NodeRow[], all: readonly NodeRow[], io: Io): string[] {
   const ready = all.filter((one) => one.ready).length;
   return [
@@ -67,7 +68,7 @@ function table(shown: readonly NodeRow[], all: readonly NodeRow[], io: Io): stri
   ];
 }
 
-/** Minimum milliseconds between two looks: in a rollout every pod changes several times. */
+/** Minimum milliseconds between two reads. During a rollout every pod changes several times. */
 const pauseMilliseconds = 1000;
 
 /** Shows the rows at each change, until the signal aborts. */
@@ -81,7 +82,7 @@ async function watchNodes(
   let shown = new Map<string, string>();
   const look = async (): Promise<void> => {
     const pods = [...informer.view.items.values()];
-    // Only what an agent that is not ready waits for is in an Event.
+    // We need Events only for agents that are not ready: they show the reason.
     const events = nodeRows(pods, []).every(({ ready }) => ready)
       ? []
       : await listOf<ProbeEvent>(cluster, collections.events, unhealthy);
@@ -109,7 +110,7 @@ async function watchNodes(
     last = last.then(async () => {
       isDue = false;
       await look().catch(failed);
-      // Rejects only when it is aborted.
+      // Rejects only if it is aborted.
       await pause(pauseMilliseconds, undefined, { signal }).catch(() => {});
     });
   };
@@ -118,7 +119,7 @@ async function watchNodes(
   await last;
 }
 
-/** What is shown of a pod: 5,000 whole ones have 50 MB. */
+/** The fields of a pod that we show. 5,000 whole pods would take 50 MB. */
 function kept(object: V1Pod): V1Pod {
   const { name, uid, annotations = {} } = object.metadata ?? {};
   const { conditions = [], containerStatuses = [] } = object.status ?? {};

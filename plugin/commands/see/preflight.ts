@@ -1,4 +1,6 @@
-/** `preflight`: what would happen on this cluster's nodes, before anything is installed. */
+/**
+ * `preflight`: what an installation would do on this cluster's nodes, before you install anything.
+ */
 import type { V1Node } from "@kubernetes/client-node";
 import { collections } from "#kube/client/paths.ts";
 import { clusterFlags } from "#plugin/cluster/flags.ts";
@@ -13,11 +15,11 @@ export const preflight = command(
     what: "show, before anything is installed, which nodes can be served and what would restart",
     example: "",
     more:
-      "Lists the nodes and nothing else, and changes nothing. By labels and by what kubelets report of\n" +
-      "themselves it shows for each kind of node the distribution, the kubelet's systemd unit that is\n" +
-      "expected, the possible modes of delivery, and whether the kubelet would restart. The duration\n" +
-      "is an estimate for the default rollout. The agent examines each node itself before a change.\n" +
-      "Exit code 1: no node can be served.",
+      "Only lists the nodes, and changes nothing. From the nodes' labels and the data that their\n" +
+      "kubelets report, it predicts for each kind of node the distribution, the kubelet's systemd\n" +
+      "unit, the possible modes of delivery, and whether the kubelet would restart. The duration is\n" +
+      "an estimate for the default rollout. The agent examines each node itself before a change.\n" +
+      "The exit code is 1 if no node can be served.",
     flags: { ...outputFlag, ...clusterFlags },
   },
   async ({ output, ...how }, io) => {

@@ -9,7 +9,7 @@ function cluster(): FakeCluster {
   return fake;
 }
 
-test("`status` reads the object, and nothing that needs a right on Secrets", async () => {
+test("`status` reads only the object, and needs no right on Secrets", async () => {
   const fake = cluster();
   const asked: string[] = [];
   const get = fake.get.bind(fake);
@@ -23,20 +23,20 @@ test("`status` reads the object, and nothing that needs a right on Secrets", asy
   assert.deepEqual(asked, ["/apis/globalpullsecret.io/v1alpha1/globalpullsecrets/cluster"]);
 });
 
-test("`status -o json` prints the object, without who wrote which field", async () => {
+test("`status -o json` prints the object without managedFields", async () => {
   const { out } = await call(["status", "-o", "json"], { cluster: cluster() });
   const { status, metadata } = JSON.parse(out) as typeof whole;
   assert.deepEqual(status, whole.status);
   assert.equal(metadata.managedFields, undefined);
 });
 
-test("without an object it says where one comes from", async () => {
+test("explains how to create the object if it does not exist", async () => {
   const { code, err } = await call(["status"]);
   assert.equal(code, 1);
   assert.match(err, /^globalpullsecret\/cluster: not found; is there a controller/);
 });
 
-test("`status --watch` in a pipe is a line for each change, until it is interrupted", async () => {
+test("`status --watch` prints in a pipe a line for each change, until it is interrupted", async () => {
   const fake = new FakeCluster();
   fake.change(object({ status: { conditions: rolling } }));
   fake.later.push(object({ status: { conditions: inForce } }));
@@ -55,7 +55,7 @@ test("`status --watch` in a pipe is a line for each change, until it is interrup
   );
 });
 
-test("`status --watch` on a terminal draws in place", async () => {
+test("`status --watch` redraws on a terminal", async () => {
   const fake = cluster();
   const enough = new AbortController();
   const heard = (line: string) => line.includes("Revision") && enough.abort();

@@ -1,4 +1,4 @@
-/** `status`: the object, once or for as long as a person looks. */
+/** `status`: the object's state, once or until you interrupt it. */
 import { toggle } from "#contract/values.ts";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { clusterFlags } from "#plugin/cluster/flags.ts";
@@ -9,7 +9,7 @@ import type { Io } from "#plugin/terminal/io.ts";
 import { home, outputFlag, print } from "#plugin/terminal/output.ts";
 import { paintFor } from "#plugin/terminal/paint.ts";
 
-/** Columns where the output is no terminal. */
+/** The number of columns if the output is not a terminal. */
 const columns = 80;
 
 export const status = command(
@@ -18,8 +18,9 @@ export const status = command(
     what: "show what is in force, which sources supplied it, and which nodes need help",
     example: "--watch",
     more:
-      "Reads globalpullsecret/cluster and nothing else. With -o json or yaml it prints that object.\n" +
-      "--watch shows each change: on a terminal in place, else as one line, until it is interrupted.",
+      "Reads only globalpullsecret/cluster. With -o json or yaml it prints that object. --watch\n" +
+      "shows each change until you interrupt it: it redraws on a terminal, and otherwise prints a\n" +
+      "line.",
     flags: {
       watch: { ...toggle, short: "w", what: "go on showing changes" },
       ...outputFlag,
@@ -51,8 +52,8 @@ export const status = command(
 );
 
 /**
- * The object without managedFields, which nobody asks for here and which are longer than all the
- * rest.
+ * The object without managedFields. They are longer than the rest of the object, and no reader
+ * needs them here.
  */
 function withoutFields(object: GlobalPullSecret): GlobalPullSecret {
   const { managedFields: _, ...metadata } = object.metadata;

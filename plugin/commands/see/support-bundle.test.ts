@@ -72,7 +72,7 @@ type Bundle = Readonly<{
   deployment: Readonly<{ template: Readonly<{ containers: readonly object[] }> }>;
 }>;
 
-test("it has what helps, and the planted value nowhere, in no form", async () => {
+test("contains the helpful data, and the planted value nowhere, in any form", async () => {
   const { code, out, err } = await call(["support-bundle"], { cluster: cluster() });
   assert.deepEqual([code, err], [0, ""]);
   const pair = Buffer.from(`robot:${password}`).toString("base64");
@@ -113,7 +113,7 @@ test("it has what helps, and the planted value nowhere, in no form", async () =>
   ]);
 });
 
-test("names a failed node that is no longer there", async () => {
+test("names a failed node that no longer exists", async () => {
   const fake = cluster();
   const failures = [{ node: "n9-c3d4", message: "it is away", since: "2026-11-23T09:00:00Z" }];
   fake.objects.set(globalPullSecretPath, { ...whole, status: { ...whole.status, failures } });
@@ -122,7 +122,7 @@ test("names a failed node that is no longer there", async () => {
   assert.equal(globalPullSecret.status?.failures?.[0]?.node, "n9-c3d4");
 });
 
-test("what the caller may not read is named, and the rest is told", async () => {
+test("lists what the caller may not read, and shows the rest", async () => {
   const fake = cluster();
   for (const path of [additionalPath, deployment.path]) fake.refusals.set(path, 403);
   const { code, out } = await call(["support-bundle"], { cluster: fake });
@@ -141,7 +141,7 @@ test("what the caller may not read is named, and the rest is told", async () => 
   assert.match(missing[0]?.why ?? "", /403/);
 });
 
-test("a cluster that does not answer is no bundle", async () => {
+test("prints no bundle if the cluster does not answer", async () => {
   const fake = cluster();
   fake.get = (path: string) => Promise.reject(refusal(0, "GET", path));
   const { code, err } = await call(["support-bundle"], { cluster: fake });

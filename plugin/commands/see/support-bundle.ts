@@ -9,13 +9,13 @@ import { version as plugin } from "#plugin/terminal/version.ts";
 export const supportBundle = command(
   {
     group: "see",
-    what: "print what to attach to a bug report; contains no credentials",
+    what: "print the data to attach to a bug report; contains no credentials",
     example: "-o yaml",
     more:
-      "GlobalPullSecret, the controller's Deployment and the agents' DaemonSet, their pods and Events,\n" +
-      "the nodes' versions, and the names, types and keys of the Secrets: of each what you may read;\n" +
-      "what you may not is listed as missing. Of texts only plain words are shown, and the names of\n" +
-      "nodes, pods and images. Read it before you send it on.",
+      "Contains GlobalPullSecret, the controller's Deployment and the agents' DaemonSet, their pods\n" +
+      "and Events, the nodes' versions, and the names, types and keys of the Secrets. Objects that\n" +
+      "you may not read are listed as missing. Texts show only plain words, and the names of nodes,\n" +
+      "pods and images. Read the bundle before you send it to someone.",
     flags: {
       output: {
         read: oneOf("json", "yaml"),

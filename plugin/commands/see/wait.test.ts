@@ -24,7 +24,7 @@ test("returns at once when every node has the edit", async () => {
   });
 });
 
-test("does not believe Ready of the previous version, and prints each step once", async () => {
+test("does not accept Ready of the previous version, and prints each step once", async () => {
   const fake = cluster(before);
   fake.later.push(onItsWay, onItsWay, served);
   const { code, out, err } = await call(["wait"], { cluster: fake });

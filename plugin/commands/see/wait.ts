@@ -1,4 +1,4 @@
-/** `wait`: until the edit that was just made is on every node that can be served. */
+/** `wait`: waits until every node that can be served has the latest edit. */
 import { escape } from "#pullsecret/problems/keypath.ts";
 import { toggle } from "#contract/values.ts";
 import { clusterFlags, sourceFlag, timeoutFlag } from "#plugin/cluster/flags.ts";
@@ -17,12 +17,12 @@ export const wait = command(
     what: "wait until the edit just made is on every node that can be served",
     example: "--timeout 5m",
     more:
-      "Compares the version of each source's Secret, as it is now, with the one that the nodes have,\n" +
-      "so that it does not return while the object is still Ready for the previous version.\n" +
-      "This needs the right to get these Secrets by name, though it does not request their content;\n" +
-      "without the right it waits for the object alone. On a terminal one line shows the elapsed time and the\n" +
-      "time that the nodes may still need. Exit codes: 0 served; 1 it will not come, and why;\n" +
-      "3 not in this time.",
+      "Compares the current version of each source's Secret with the version that the nodes have,\n" +
+      "so that it does not return while the object is still Ready for the previous version. This\n" +
+      "needs the right to get these Secrets by name, but does not request their content. Without\n" +
+      "the right it waits only for the object. On a terminal, one line shows the elapsed time and\n" +
+      "the time that the nodes may still need. The exit code is 0 if the edit is served, 1 if it\n" +
+      "will not be served (with the reason), and 3 if the time is over.",
     flags: {
       ...timeoutFlag("10m"),
       ...sourceFlag,
@@ -40,7 +40,7 @@ export const wait = command(
 type Waiting = Readonly<{
   timeout: number;
   present: readonly PresentSource[];
-  /** A withdrawal is a failure. */
+  /** A withdrawal counts as a failure. */
   notWithdrawn?: boolean;
 }>;
 
@@ -49,7 +49,7 @@ const withdrawn: Served = {
   why: "it is withdrawn (spec.managementState); kubectl pull-secret resume, or declare Managed",
 };
 
-/** Waits for these versions, prints the end, and returns the exit code. */
+/** Waits for these versions, prints the outcome, and returns the exit code. */
 export async function untilServed(
   cluster: Cluster,
   { timeout, present, notWithdrawn }: Waiting,
@@ -77,8 +77,8 @@ export async function untilServed(
 }
 
 /**
- * The present versions of the Secrets. Secrets that may not be read are left out, and the output
- * says so.
+ * The current versions of the Secrets. If the caller may not read a Secret, we leave it out and
+ * print that.
  */
 async function presentVersions(
   cluster: Cluster,

@@ -50,7 +50,7 @@ for (const [argv, spec, annotations, said] of steps)
     assert.equal(body.metadata.resourceVersion, "900");
   });
 
-test("`retry` asks with a value that was not there before, and touches no spec", async () => {
+test("`retry` requests with a new value, and does not change the spec", async () => {
   const cluster = clusterWith(object({}));
   assert.equal((await call(["retry"], { cluster })).code, 0);
   const body = declared(cluster);
@@ -77,7 +77,7 @@ const pausedByUs = object({
   },
 });
 
-test("`retry` leaves a pause of ours, and why, as they are", async () => {
+test("`retry` keeps the plugin's own pause and its reason", async () => {
   const cluster = clusterWith(pausedByUs);
   await call(["retry"], { cluster });
   const { spec, metadata } = declared(cluster);
@@ -85,7 +85,7 @@ test("`retry` leaves a pause of ours, and why, as they are", async () => {
   assert.equal(metadata.annotations["globalpullsecret.io/reason"], "upgrade");
 });
 
-test("`resume` takes the reason for the pause away", async () => {
+test("`resume` removes the reason for the pause", async () => {
   const cluster = clusterWith(pausedByUs);
   await call(["resume"], { cluster });
   assert.deepEqual(declared(cluster).metadata.annotations, {});
@@ -105,7 +105,7 @@ test("refuses a field that Git declares", async () => {
   assert.equal((await call(["retry"], { cluster })).code, 0);
 });
 
-test("writes the reason when Git declares the state that is wanted already", async () => {
+test("writes the reason even if Git already declares the wanted state", async () => {
   const fieldsV1 = { "f:spec": { "f:managementState": {} } };
   const managedFields = [{ manager: "argocd-controller", operation: "Apply", fieldsV1 }];
   const spec = { managementState: "Withdrawn" } as const;
@@ -127,7 +127,7 @@ test("reads the object again after a conflict", async () => {
   assert.equal(declared(cluster).metadata.resourceVersion, "901");
 });
 
-test("`withdraw` asks on a terminal, and needs --yes elsewhere", async () => {
+test("`withdraw` asks on a terminal, and requires --yes without one", async () => {
   const cluster = clusterWith(object({}));
   const alone = await call(["withdraw"], { cluster });
   assert.equal(alone.code, 2);
@@ -161,7 +161,7 @@ test("creates the object if it does not exist", async () => {
 });
 
 for (const words of ["x".repeat(257), "two\nlines"])
-  test(`a reason that status cannot show is misuse: ${JSON.stringify(words.slice(0, 9))}`, async () => {
+  test(`refuses a reason that status cannot show as misuse: ${JSON.stringify(words.slice(0, 9))}`, async () => {
     const { code, err } = await call(["pause", "--reason", words]);
     assert.equal(code, 2);
     assert.match(err, /^--reason .*: is longer than 256 characters, or has lines\n$/);
@@ -215,7 +215,7 @@ for (const [what, holderIdentity, code, writes, said] of [
     assert.match(`${ran.out}${ran.err}`, said);
   });
 
-test("`withdraw --wait` ends when the nodes have given back, and with 3 when they have not in time", async () => {
+test("`withdraw --wait` ends when the nodes have removed our entries, and exits with 3 if they have not in time", async () => {
   for (const [conditions, code] of [
     [standing("nobody", "Withdrawn", "nothing is left"), 0],
     [standing("person", "Halted", "no"), 1],

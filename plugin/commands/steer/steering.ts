@@ -1,4 +1,7 @@
-/** `pause`, `resume`, `withdraw`, `retry`: each one field of the object, and why. */
+/**
+ * `pause`, `resume`, `withdraw`, `retry`: each command sets one field of the object, and records
+ * the reason.
+ */
 import type { V1Lease } from "@kubernetes/client-node";
 import {
   namespace,
@@ -17,12 +20,14 @@ import { agree, yesFlag } from "#plugin/terminal/agree.ts";
 import { command, type Command } from "#plugin/terminal/command.ts";
 import { Refused, type Reach } from "#plugin/terminal/io.ts";
 
-/** Maximum number of characters of a reason: the condition's message has room for so many. */
+/**
+ * Maximum number of characters of a reason. A longer one does not fit into the condition's message.
+ */
 const longestReason = 256;
 
 function reason(value: string): string | undefined | Wrong {
   if (value === "") return undefined;
-  // Lines would break the tables that show it.
+  // Line breaks would break the tables that show the reason.
   const fits = value.length <= longestReason && !/[\p{C}\p{Zl}\p{Zp}]/u.test(value);
   return fits ? value : new Wrong(`is longer than ${longestReason} characters, or has lines`);
 }
@@ -62,7 +67,7 @@ function steering(
 
 export const pause = steering(
   {
-    what: "let no change reach the nodes, not even a withdrawal; what is in force stays repaired",
+    what: "hold all changes of the nodes, even a withdrawal; the content in force stays repaired",
     example: '--reason "until the maintenance is over"',
     more: `${more}\n\n${overPolicy}`,
   },
@@ -90,7 +95,7 @@ export const resume = command(
       io.out("not withdrawn; nothing is done\n");
       return 0;
     }
-    // A withdrawal after this one is to have its grace again.
+    // The next withdrawal then has its grace period again.
     const annotations = { [reasonAnnotation]: reason, [withdrawNowAnnotation]: undefined };
     await steer(cluster, { state: "Managed", annotations, overPolicy: ifWithdrawn });
     io.out(dryRunNote(how) === "" ? "resumed; next: kubectl pull-secret wait\n" : judged);
@@ -101,15 +106,15 @@ export const resume = command(
 export const retry: Command = command(
   {
     group: "steer",
-    what: "try a revision that halted once more, now",
+    what: "retry a halted revision now",
     example: '--reason "n7 has a new disk"',
     more,
     flags,
   },
   async ({ reason, ...how }, io) => {
-    // Any new value asks; the time says when.
+    // Any new value requests a retry. We use the time, so that it also shows when.
     const now = { [retryAnnotation]: new Date().toISOString() };
-    // Without one, why it is paused stays.
+    // Without a new reason, the former reason stays.
     const annotations = reason === undefined ? now : { ...now, [reasonAnnotation]: reason };
     await steer(await io.reach(how), { annotations });
     io.out(dryRunNote(how) === "" ? asked : judged);
@@ -124,11 +129,11 @@ export const withdraw = command(
     example: '--now --yes --reason "the credential leaked"',
     more: `${more}\n\n${overPolicy}`,
     flags: {
-      now: { ...toggle, what: "without the grace of spec.withdrawal" },
-      wait: { read: duration, what: "wait so long for the nodes; then the exit code is 3" },
+      now: { ...toggle, what: "without the grace period of spec.withdrawal" },
+      wait: { read: duration, what: "how long to wait for the nodes; then the exit code is 3" },
       "if-running": {
         ...toggle,
-        what: "only with a running controller; if none ever ran, end well. For helm uninstall",
+        what: "only with a running controller; if none ever ran, succeed. For helm uninstall",
       },
       ...yesFlag,
       ...flags,
@@ -154,8 +159,8 @@ export const withdraw = command(
 
 /**
  * False if no controller ever held the Lease: an installation that failed has given the nodes
- * nothing. Refused if the Lease is free, because nobody would carry out the withdrawal now, and the
- * next controller would.
+ * nothing. Throws Refused if the Lease is free: no controller would carry out the withdrawal now,
+ * but the next controller would.
  */
 async function hasController(cluster: Cluster): Promise<boolean> {
   const lease = await cluster.get<V1Lease>(leaseIn(namespace));

@@ -130,7 +130,7 @@ test("asks without --yes, and refuses without a terminal", async () => {
   assert.match(asked[0] ?? "", /off every node of fake/);
 });
 
-test("continues after a kill, and has nothing to do at the end", async () => {
+test("continues after a kill, and does nothing if everything is already deleted", async () => {
   const fake = installed(withdrawn);
   for (const { path } of installation.slice(0, 4)) fake.objects.delete(path);
   const again = await call(["uninstall", "--yes"], { cluster: fake });

@@ -1,4 +1,4 @@
-/** `uninstall`: the nodes first, then the controller, then the CRD. */
+/** `uninstall`: cleans the nodes first, then deletes the controller, then the CRD. */
 import { clusterFlags, dryRunFlag, dryRunNote, timeoutFlag } from "#plugin/cluster/flags.ts";
 import { peekObject } from "#plugin/cluster/object.ts";
 import { sourceSecrets } from "#plugin/cluster/secrets.ts";
@@ -11,9 +11,9 @@ import { outputFlag, print } from "#plugin/terminal/output.ts";
 
 /** The result as `-o json` prints it: a stable shape. */
 type Answer = Readonly<{
-  /** The deleted objects, as KIND/NAME; empty where nothing was left to delete. */
+  /** The deleted objects, as KIND/NAME; empty if there was nothing left to delete. */
   deleted: readonly string[];
-  /** The user's own Secrets, which are kept. */
+  /** The user's own Secrets, which we keep. */
   kept: readonly string[];
 }>;
 
@@ -23,11 +23,12 @@ export const uninstall = command(
     what: "remove the pull secret from the nodes, then delete the controller and its objects",
     example: "--yes --timeout 30m",
     more:
-      "Withdraws, and waits until no node has anything of ours. Then it deletes the controller, its\n" +
-      "rights, GlobalPullSecret and its CRD. The Secrets that you created stay. You can repeat it,\n" +
-      "also after an interruption. If Helm installed it, use helm uninstall. If a tool such as Argo CD\n" +
-      "declares these objects, remove them there as well. Exit codes: 1 it will not come,\n" +
-      "and why; 3 not in this time: the controller is still there, and goes on.",
+      "Withdraws, and waits until no node has any of our entries. Then it deletes the controller,\n" +
+      "its rights, GlobalPullSecret and its CRD. It keeps the Secrets that you created. You can run\n" +
+      "it again, also after an interruption. If Helm installed the product, use helm uninstall. If\n" +
+      "a tool such as Argo CD declares these objects, remove them there as well. The exit code is 1\n" +
+      "if the uninstall will not succeed (with the reason), and 3 if the time is over. With 3, the\n" +
+      "controller still runs and continues.",
     flags: {
       ...yesFlag,
       ...timeoutFlag("15m"),

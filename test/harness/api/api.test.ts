@@ -74,7 +74,7 @@ describe("fake API server: writes", () => {
     await assert.rejects(cluster.patch(none, { metadata: at }), refusedWith(404, "NotFound"));
   });
 
-  test("keeps the version when a write changes nothing, by whichever way", async () => {
+  test("keeps the version when a write of any kind changes nothing", async () => {
     const { cluster } = setUp();
     const made = await cluster.apply<V1Secret>(one, secret({ a: "1" }), mine);
     assert.deepEqual(await cluster.apply(one, secret({ a: "1" }), mine), made);
@@ -103,7 +103,7 @@ describe("fake API server: writes", () => {
     assert.deepEqual([edited.metadata.generation, edited.status], [2, { numberReady: 7 }]);
   });
 
-  test("refuses a Secret that no API server takes", async () => {
+  test("refuses a Secret that a real API server would refuse", async () => {
     const { cluster } = setUp();
     const type = "kubernetes.io/dockerconfigjson";
     const invalid = refusedWith(422, "Invalid");
@@ -112,7 +112,7 @@ describe("fake API server: writes", () => {
     await assert.rejects(cluster.apply(one, secret({ a: "2" }), mine), invalid);
   });
 
-  test("refuses as configured, with the time after which to retry", async () => {
+  test("refuses requests as configured, with the time after which to retry", async () => {
     const { api, cluster } = setUp();
     api.refuses = (_, verb) =>
       verb === "get" ? new Refusal(429, "TooManyRequests", "slow down", 7) : undefined;
@@ -154,7 +154,7 @@ describe("fake API server: server-side apply", () => {
     ]);
   });
 
-  test("lets two managers own what both declare alike", async () => {
+  test("lets two managers own a field that both declare with the same value", async () => {
     const { cluster } = setUp();
     await cluster.apply(one, secret({ a: "1" }), mine);
     await cluster.apply(one, secret({ a: "1" }), { manager: "theirs", force: false });

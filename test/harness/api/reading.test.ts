@@ -89,7 +89,7 @@ describe("fake API server: reads", () => {
     assert.deepEqual(rows, [["a", "0/1", "CrashLoopBackOff", 3]]);
   });
 
-  test("serves a defined resource from its CRD on, with the defaults of its schema", async () => {
+  test("serves a custom resource as soon as its CRD exists, with the defaults of its schema", async () => {
     const { api, cluster } = await filled();
     const group = "example.io";
     const where = `/apis/${group}/v1/things`;
@@ -128,7 +128,7 @@ describe("fake API server: watches", () => {
     await new Promise((resolve) => void setImmediate(resolve));
   }
 
-  test("streams the changes after a version, and then those that follow", async (t) => {
+  test("streams the changes after a version, and then all later changes", async (t) => {
     const { cluster } = await filled(named("a"));
     const { metadata } = (await cluster.get<List>(collections.pods)) ?? { metadata: undefined };
     const { metadata: b } = await cluster.create<Stored>(collections.pods, named("b"));

@@ -50,7 +50,7 @@ describe("fake API server: over the wire", () => {
     assert.equal(server.requests("a").length, 2);
   });
 
-  test("takes a merge patch for what its content type names", async () => {
+  test("reads a merge patch by its content type", async () => {
     const cluster = clusterAs("patches");
     const { metadata } = await cluster.create<Stored>(collections.secrets, secret);
     const { uid, resourceVersion } = metadata;
@@ -60,7 +60,7 @@ describe("fake API server: over the wire", () => {
     assert.deepEqual([patched.metadata.labels, patched.data], [{ a: "b" }, { a: "1" }]);
   });
 
-  test("streams a watch, and ends it when the server becomes another", async () => {
+  test("streams a watch, and ends it when the server is replaced", async () => {
     const cluster = clusterAs("streams");
     await cluster.create(collections.secrets, secret);
     const [line = ""] = await lines(cluster, 1);
@@ -98,7 +98,7 @@ describe("fake API server: over the wire", () => {
     assert.ok(server.poured > 1);
   });
 
-  test("keeps nothing that was written to it", async () => {
+  test("stores no write", async () => {
     const cluster = clusterAs("forgets", "forgets");
     const made = await cluster.create<Stored>(collections.secrets, secret);
     assert.equal(made.metadata.name, "one");

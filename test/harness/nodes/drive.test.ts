@@ -70,7 +70,7 @@ test("gives each node a pod, which its kubelet reports Ready and the DaemonSet c
   assert.deepEqual(await counts(), [2, 2, 2]);
 });
 
-test("keeps in a status what others have written to the pod meanwhile", async () => {
+test("keeps changes by others to the pod when it writes the status", async () => {
   const { api, nodes, pods, pass } = await played("a");
   await pass(2);
   const [pod] = await pods();
@@ -107,7 +107,7 @@ test("replaces a deleted pod, and removes all pods with their DaemonSet or their
   assert.deepEqual(await pods(), []);
 });
 
-test("reports a silent node as Unknown, and as before when it is back", async () => {
+test("reports a silent node as Unknown, and restores its former conditions when it is back", async () => {
   const { api, nodes, pods, pass, counts } = await played("a");
   const state = async () => {
     const node = await api.get<V1Node>(`${collections.nodes}/a`);

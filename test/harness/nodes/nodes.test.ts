@@ -118,7 +118,7 @@ test("ends an agent that refuses or gives up once, with its termination message"
   }
 });
 
-test("confirms a withdrawal by termination message, unless the agent is wordless", () => {
+test("confirms a withdrawal by termination message, unless the agent writes none", () => {
   for (const behaviour of ["ready", "wordless"]) {
     const { model, node, pod, step, grant, word } = played(behaviour);
     step(1, 3);
@@ -189,7 +189,7 @@ test("takes Ready from the pods of a silent node, not ContainersReady; the kubel
   assert.deepEqual(pod.state.containersReady, { is: true, since: 55 });
 });
 
-test("keeps nothing of a node that is replaced under its name", () => {
+test("keeps no state of a node that is replaced under the same name", () => {
   const { model, node, step } = played();
   step();
   step();
@@ -242,7 +242,7 @@ test("takes the served content, not the newest, on a node that joins during a ro
   assert.deepEqual([node.applied, node.journal?.revision, pod.state.ready.is], ["one", 1, true]);
 });
 
-test("takes a grant in place in the same container, which is unready for it in another second", () => {
+test("applies a grant in the same container, which turns NotReady in a later second", () => {
   const { node, pod, step, grant } = played("ready", { granted: false });
   step(1, 3);
   assert.equal(pod.state.ready.is, true);
@@ -286,7 +286,7 @@ test("proves a grant by termination message once, and refuses a grant below the 
   assert.deepEqual([word()?.kind, word()?.journal, pod.state.ready.is], ["behind", 9, false]);
 });
 
-test("rolls back a kubelet that does not come back, and keeps its grant dead until a new since", () => {
+test("rolls back if a kubelet does not come back, and ignores the grant until a new since", () => {
   const { model, node, pod, step, grant, word } = played("breaks", { granted: false });
   step(1, 2);
   grant(1, "one");

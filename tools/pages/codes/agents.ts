@@ -3,7 +3,7 @@ import type { AgentCode } from "#contract/agent-codes.ts";
 
 /** Nothing is left for a person. */
 const none = "No action needed.";
-const longer = (what: string) => `No action needed, unless it lasts. Then ${what}`;
+const longer = (what: string) => `No action needed, unless this state lasts. Then ${what}`;
 const untouched = "The agent changes nothing on this node and checks again.";
 
 export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, you: string]>> = {
@@ -27,7 +27,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   ],
   GPS206: [
     untouched,
-    "Read the detail in the message. Make `config.json` a regular file that is not a mount of its own.",
+    "Read the detail in the message. Make `config.json` a regular file that is not a separate mount.",
   ],
   GPS207: [
     "The agent replaces the file if it stays unreadable for 2 s. Another program may still be writing it.",
@@ -50,16 +50,16 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   GPS216: ["The agent restores the previous `config.json`.", none],
   GPS217: ["The agent restarts the kubelet with the previous file.", none],
   GPS218: [
-    "The agent has restored the previous `config.json`, and the kubelet runs with it. It does not try the revision again under the same grant, or before the time named.",
+    "The agent has restored the previous `config.json`, and the kubelet runs with it. It does not try the revision again under the same grant, or before the time in the message.",
     "Read the kubelet's log (`journalctl -u kubelet`). Correct the Secret or the node, then run `kubectl pull-secret retry`.",
   ],
   GPS219: [
-    "The agent refuses the revision. It tries again under a new grant, or at the time named.",
+    "The agent refuses the revision. It tries again under a new grant, or at the time in the message.",
     "Correct the Secret or the node, then run `kubectl pull-secret retry`.",
   ],
   GPS220: [
     "The agent keeps restarting the kubelet with the previous file.",
-    "Repair the kubelet. It does not start with the previous file either, so the cause is not the credential. Read `journalctl -u kubelet`.",
+    "Repair the kubelet. The kubelet does not start with the previous file either, so the cause is not the credential. Read `journalctl -u kubelet`.",
   ],
   GPS221: [
     "The agent starts no change until healthz answers.",
@@ -67,13 +67,13 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   ],
   GPS222: [
     untouched,
-    "Deploy the newer version again. An older agent cannot read what it has written.",
+    "Deploy the newer version again. An older agent cannot read the newer version's journal.",
   ],
   GPS223: [
     "The agent keeps the file as `journal.json.corrupt` and treats entries that equal ours as ours.",
     "Check the disk of the node. Before you uninstall, read GPS250.",
   ],
-  GPS224: ["The agent has restored what the node had before.", none],
+  GPS224: ["The agent has restored the node's previous state.", none],
   GPS225: [
     "The agent restores our entries. The kubelet is not restarted.",
     longer("find the program that changes `config.json`."),
@@ -110,7 +110,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     "Stop the other program, or set `--probe-port`.",
   ],
   GPS243: [
-    "The agent does all else, and looks for `.dockercfg` in the kubelet's directory. The Event `HiddenFilesUnsearched` names the nodes.",
+    "The agent does everything else, and looks for `.dockercfg` in the kubelet's directory. The Event `HiddenFilesUnsearched` names the nodes.",
     "On nodes without `config.json` look yourself for `/config.json`, and for `.docker/config.json` and `.dockercfg` in `/` and `/root`. Or update the container runtimes.",
   ],
   GPS242: ["The agent checks the files whenever the kubelet probes it.", none],
@@ -146,7 +146,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   ],
   GPS261: [
     untouched,
-    "Find the kubelet's `--root-dir` on the node, and install with `--kubelet-directory` set to it. A withdrawal waits for this node, because its credentials may lie in the other directory. If the node never had any, leave it out with `--agent-node-selector`.",
+    "Find the kubelet's `--root-dir` on the node, and install with `--kubelet-directory` set to it. A withdrawal waits for this node, because its credentials may be in the other directory. If the node never had any, leave it out with `--agent-node-selector`.",
   ],
   GPS262: [
     untouched,

@@ -9,17 +9,18 @@ export const general = {
   refused: `The whole source is refused. ${lastGood}`,
   warning: "The source is used.",
   kubeconfig: "The kubeconfig is not used, and no connection is made.",
-  tenant: "The existing copy stays. The object is judged again when it changes.",
+  tenant: "The existing copy stays. The program checks the object again when it changes.",
 } as const;
 
 /** Code → what happens without a person. */
 export const ofPrograms: Readonly<Record<string, string>> = {
   GPS127: `The whole source is refused. ${lastGood}`,
-  GPS128: "The flag or the policy is refused. The policy before it stays in force.",
+  GPS128: "The flag or the policy is refused. The previous policy stays in force.",
   GPS129: "Nothing is published. The content in force stays.",
   GPS174:
     "The check accepts the file. If you apply it, the controller removes the entries that only this source supplied.",
-  GPS176: "The plugin changes what you asked for. The controller judges it beside the original.",
+  GPS176:
+    "The plugin makes the requested change. The controller compares it with the original later.",
   GPS301: lastGood,
   GPS302: lastGood,
   GPS303: lastGood,
@@ -44,7 +45,8 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS325: again,
   GPS326: "The controller writes once a minute.",
   GPS327: "The rollout begins when one node can be served.",
-  GPS328: "Each node is granted the revision again ten minutes after its agent is Ready.",
+  GPS328:
+    "The controller grants each node the revision again ten minutes after its agent is Ready.",
   GPS329: `The controller asks again. ${tiedUp}`,
   GPS330: "The previous policy stays in force.",
   GPS332:
@@ -52,7 +54,7 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS331:
     "The agents keep the old directory. After a withdrawal they use the new one, and also as soon as every node has an agent that reports GPS261 for the old one, for example because all nodes were replaced.",
   GPS333:
-    "The spec stays as it is, and is followed. The controller declares the policy when it can, within half a minute.",
+    "The spec stays as it is, and the controller follows it. The controller declares the policy when it can, within half a minute.",
   GPS431: "Clusters keep what they have.",
   GPS432: "Clusters keep what they have.",
   GPS433: "Nothing is placed in a cluster.",
@@ -64,7 +66,7 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS439: "The write is tried again after 5 s, then in pauses that grow to 90 s.",
   GPS440: "The difference is reported. Other clusters do not wait for it.",
   GPS441: "The rollout halts. Clusters keep what they have.",
-  GPS442: "The clusters served so far stay served.",
+  GPS442: "The clusters that are already served stay served.",
   GPS443: "It is read again.",
   GPS445: "No connection is made.",
   GPS446: "No connection to the cluster is made. Other clusters do not wait for it.",
@@ -90,7 +92,7 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS474: "It is written once a minute.",
   GPS475:
     "It counts as a refusal of the content. [Enough refusals](../extend/fleet.md) halt the rollout.",
-  GPS476: "The cluster is not written to. Other clusters do not wait for it.",
+  GPS476: "The controller does not write to the cluster. Other clusters do not wait for it.",
   GPS477: "The renewal is tried again each minute. Existing copies stay.",
   GPS478: "The tenant's side deletes the copy later.",
   GPS479: "The copy is gone.",

@@ -66,7 +66,7 @@ export const sourceFlag = {
 } as const;
 
 /** The line that says what to run after a source was edited. */
-export function waitFor(source: string | undefined): string {
+export function waitFor(source: string | undefined, deleted = false): string {
   const which = source === undefined ? "" : ` --source ${source}`;
-  return `next: kubectl pull-secret wait${which}`;
+  return `next: kubectl pull-secret wait${which}${deleted ? " --deleted" : ""}`;
 }

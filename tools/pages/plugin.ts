@@ -39,7 +39,8 @@ machine with a Node, and a manifest for krew:
 
 Commands that reach a cluster use your kubeconfig and its rights. Commands that only show something
 need no right on Secrets: \`status\` and \`wait\` read GlobalPullSecret, and \`nodes\` lists pods and
-Events in kube-system. \`wait\` also compares the Secrets' versions if you may read them.
+Events in kube-system. \`wait\` also compares the Secrets' versions if you may read them. It does not
+succeed while no source has credentials; after you delete a Secret, use \`wait --deleted\`.
 
 | Exit code | Meaning                                                      |
 | --------- | ------------------------------------------------------------ |

@@ -1,5 +1,6 @@
 /** `wait`: until the edit that was just made is on every node that can be served. */
 import { escape } from "#pullsecret/problems/keypath.ts";
+import { additionalSecretName } from "#contract/names.ts";
 import { toggle } from "#contract/values.ts";
 import { clusterFlags, sourceFlag, timeoutFlag } from "#plugin/cluster/flags.ts";
 import { followObject, peekObject } from "#plugin/cluster/object.ts";
@@ -18,7 +19,9 @@ export const wait = command(
     example: "--timeout 5m",
     more:
       "Compares the version of each source's Secret, as it is now, with the one that the nodes have,\n" +
-      "so that it does not return while the object is still Ready for the previous version.\n" +
+      "so that it does not return while the object is still Ready for the previous version. It waits\n" +
+      "while no source has credentials, and for each Secret of spec.sources that does not exist yet.\n" +
+      "To also wait for an additional-pull-secret that does not exist yet, name it with --source.\n" +
       "This needs the right to get these Secrets by name, though it does not request their content;\n" +
       "without the right it waits for the object alone. On a terminal one line shows the elapsed time and the\n" +
       "time that the nodes may still need. Exit codes: 0 served; 1 it will not come, and why;\n" +
@@ -26,20 +29,24 @@ export const wait = command(
     flags: {
       ...timeoutFlag("10m"),
       ...sourceFlag,
+      deleted: { ...toggle, what: "the source's Secret is deleted; wait until no node has it" },
       "not-withdrawn": { ...toggle, what: "fail if the policy is Withdrawn, as helm test does" },
       ...clusterFlags,
     },
   },
-  async ({ timeout, source, "not-withdrawn": notWithdrawn, ...how }, io) => {
+  async ({ timeout, source, deleted, "not-withdrawn": notWithdrawn, ...how }, io) => {
     const cluster = await io.reach(how);
-    const present = await presentVersions(cluster, source, io);
-    return await untilServed(cluster, { timeout, present, notWithdrawn }, io);
+    const named = source ?? (deleted ? additionalSecretName : undefined);
+    const present = await presentVersions(cluster, named, io);
+    return await untilServed(cluster, { timeout, present, deleted, notWithdrawn }, io);
   },
 );
 
 type Waiting = Readonly<{
   timeout: number;
   present: readonly PresentSource[];
+  /** The Secrets were deleted, and that is wanted. */
+  deleted?: boolean;
   /** A withdrawal is a failure. */
   notWithdrawn?: boolean;
 }>;
@@ -52,7 +59,7 @@ const withdrawn: Served = {
 /** Waits for these versions, prints the end, and returns the exit code. */
 export async function untilServed(
   cluster: Cluster,
-  { timeout, present, notWithdrawn }: Waiting,
+  { timeout, present, deleted = false, notWithdrawn }: Waiting,
   io: Io,
 ): Promise<ExitCode> {
   let last: Served | undefined;
@@ -62,7 +69,7 @@ export async function untilServed(
     signal: io.signal,
     each: (object) => {
       if (notWithdrawn && object?.spec?.managementState === "Withdrawn") return withdrawn;
-      const now = judgeServed(object, present);
+      const now = judgeServed(object, present, { deleted });
       if (now.is !== "waiting") return now;
       live.show(now.why, object && expectedSeconds(object));
       last = now;
@@ -77,24 +84,32 @@ export async function untilServed(
 }
 
 /**
- * The present versions of the Secrets. Secrets that may not be read are left out, and the output
- * says so.
+ * The present versions of the Secrets. The output names the Secrets that may not be read. Without
+ * `name`, additional-pull-secret need not exist.
  */
 async function presentVersions(
   cluster: Cluster,
-  source: string | undefined,
+  name: string | undefined,
   io: Io,
 ): Promise<readonly PresentSource[]> {
   const object = await peekObject(cluster);
-  const wanted = source === undefined ? sourceSecrets(object) : [sourceSecret(object, source)];
+  const wanted = name === undefined ? sourceSecrets(object) : [sourceSecret(object, name)];
   const found = await Promise.all(
-    wanted.map(async ({ source, secret }) => ({ source, now: await versionOf(cluster, secret) })),
+    wanted.map(async ({ source, secret }): Promise<PresentSource> => {
+      const now = await versionOf(cluster, secret);
+      return {
+        source,
+        version: now === "hidden" ? now : now.version,
+        before: object?.status?.sources?.find((one) => one.name === source)?.resourceVersion,
+        named: name !== undefined || source !== additionalSecretName,
+      };
+    }),
   );
-  const hidden = found.flatMap(({ source, now }) => (now === "hidden" ? [source] : []));
+  const hidden = found.flatMap(({ source, version }) => (version === "hidden" ? [source] : []));
   if (hidden.length > 0)
     io.err(
       `${hidden.join(", ")}: no right to get the Secret; waiting for Ready of the object, which may ` +
         "speak of the version before",
     );
-  return found.flatMap(({ source, now }) => (now === "hidden" ? [] : [{ source, ...now }]));
+  return found;
 }

@@ -270,7 +270,13 @@ const deletions: readonly (readonly [
   ["other sources stay", told({ sources: [] }), undefined, "served", /revision 7/],
   ["spec.sources still names it", told(verdict("False", "Missing")), undefined, "served", /./],
   ["it is not read", told({ sources: [source("812")] }), undefined, "waiting", /deletion is not/],
-  ["it is not read, and hidden", told({ sources: [source("812")] }), "hidden", "waiting", /deletion/],
+  [
+    "it is not read, and hidden",
+    told({ sources: [source("812")] }),
+    "hidden",
+    "waiting",
+    /deletion/,
+  ],
   [
     "its grace goes on",
     told(verdict("False", "WithdrawalAwaited"), rolling),

@@ -182,7 +182,7 @@ function listed(troubled: readonly TroubledNode[]): string {
 }
 
 /** The object that takes a retry. Without the CRD there is only the Secret. */
-export type RetryTarget = "GlobalPullSecret" | "Secret";
+type RetryTarget = "GlobalPullSecret" | "Secret";
 
 const retryTargets: Readonly<Record<RetryTarget, string>> = {
   GlobalPullSecret: `gps ${globalPullSecretName}`,

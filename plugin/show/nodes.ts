@@ -36,7 +36,7 @@ export type NodeRow = Readonly<{
 }>;
 
 /** Everything that explains why an agent is not ready. */
-export type NodeFacts = Readonly<{
+type NodeFacts = Readonly<{
   pods: readonly V1Pod[];
   events: readonly ProbeEvent[];
   /** Nodes whose agent is not ready, as far as they were read. */

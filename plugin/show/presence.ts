@@ -15,7 +15,7 @@ export type PresentSource = Readonly<{
 }>;
 
 /** deleted: the sources' Secrets were deleted, and none of their entries may stay on a node. */
-export type Wanted = Readonly<{ deleted?: boolean }>;
+type Wanted = Readonly<{ deleted?: boolean }>;
 
 /** waiting: the controller will go on by itself. failed: only a person can. */
 export type Served = Readonly<{ is: "served" | "waiting" | "failed"; why: string }>;

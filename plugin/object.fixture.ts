@@ -1,5 +1,6 @@
 /** For tests: GlobalPullSecrets as the controller writes them. */
 import type { ConditionType } from "#api/reasons.ts";
+import { reasonOf } from "#contract/node-codes.ts";
 import type {
   GlobalPullSecret,
   GlobalPullSecretSpec,
@@ -110,7 +111,7 @@ export const whole: GlobalPullSecret = object({
     },
     failures: [
       { node: "n7", code: "GPS206", message: "GPS206 /host/kubelet is a link", since },
-      { node: "n9", message: "its agent does not become ready", since },
+      { node: "n9", code: "GPS334", message: reasonOf("away"), since },
     ],
     conditions: [...rolling, condition("NodesLeftOut", "True", "NodesCannotBeServed", "n7, n8")],
   },

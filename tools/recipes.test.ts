@@ -9,9 +9,11 @@ import { test } from "node:test";
 import { load, loadAll } from "js-yaml";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { stalledReasons } from "#api/reasons.ts";
+import { catalogue as nodeCodes } from "#contract/node-codes.ts";
 import { globalPullSecretPath, leaseIn } from "#kube/client/paths.ts";
 import { parseConfig } from "#controller/policy/config.ts";
 import { policyOf } from "#controller/policy/spec.ts";
+import { retrySeconds } from "#controller/rollout/node-state.ts";
 import { catalogue } from "#controller/sources/problems.ts";
 import { troubles } from "#controller/status/troubles.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
@@ -22,6 +24,7 @@ import { linesOf } from "#test/plugin/shown-lines.ts";
 import { fieldsOf, onlyVersion, ourCrd } from "./definition/crd.ts";
 import { textOf } from "./install/yaml.ts";
 import { ofAgents } from "./pages/codes/agents.ts";
+import { ofPrograms } from "./pages/codes/by-itself.ts";
 
 const page = readFileSync("docs/recipes/README.md", "utf8");
 
@@ -177,6 +180,38 @@ test("troubleshooting lists every reason of Stalled, with the code that status p
     coded += 1;
   }
   assert.ok(coded > 8, String(coded));
+});
+
+test("troubleshooting has every code with which the controller does not serve a node", () => {
+  const [, section = ""] = symptoms.split("## One node does not get the credential");
+  for (const [code] of Object.values(nodeCodes))
+    assert.match(section, new RegExp(`^\\| \\[${code}\\]`, "m"), code);
+});
+
+test("troubleshooting and GPS328 have the first and the longest pause before the next try", () => {
+  assert.deepEqual([retrySeconds(1), retrySeconds(2), retrySeconds(99)], [600, 1200, 21_600]);
+  const [, section = ""] = symptoms.split("## One node does not get the credential");
+  const [page = ""] = section.split("\n\n## ");
+  const [code, , message] = catalogue.failed;
+  for (const text of [page, message, ofPrograms[code] ?? ""])
+    assert.match(text, /ten minutes[^]*doubl[^]*six hours/, text);
+  for (const text of [page, message]) assert.match(text, /kubectl pull-secret retry/);
+});
+
+test("troubleshooting names only codes and words that nodes prints", () => {
+  const [, section = ""] = symptoms.split("## One node does not get the credential");
+  const [table = ""] = section.split("\n\n## ");
+  const [, , ...rows] = table.split("\n").filter((line) => line.startsWith("| "));
+  const code = readFileSync("plugin/show/nodes.ts", "utf8");
+  const codes = [...Object.keys(ofAgents), ...Object.values(nodeCodes).map(([one]) => one)];
+  assert.ok(rows.length > 20, String(rows.length));
+  for (const row of rows) {
+    const [first = ""] = row.slice(2).split(" | ");
+    const linked = Array.from(first.matchAll(/\[(GPS\d{3})\]/g), ([, one = ""]) => one);
+    const [, words = "?"] = /^`([^`]+)`$/.exec(first) ?? [];
+    assert.ok(linked.every((one) => codes.includes(one)), row);
+    assert.ok(linked.length > 0 || code.includes(`"${words}"`), row);
+  }
 });
 
 test("troubleshooting has every code with which an agent changes nothing", () => {

@@ -120,7 +120,7 @@ export const catalogue = {
   failed: [
     "GPS328",
     "{}",
-    "repair these nodes; each gets the revision again ten minutes after its agent is Ready",
+    "repair these nodes, then run kubectl pull-secret retry; without it each gets the revision again ten minutes after its agent is Ready, doubling to six hours",
   ],
   upgradeRefused: [
     "GPS329",

@@ -24,22 +24,30 @@ test("lists five problems in one Event and counts the rest", () => {
 });
 
 test("names the nodes of a halted rollout, their agents' messages and how to try again", () => {
-  const { type, message, lasting } = messages.halted(3, 2, [
+  const troubled = [
     { node: "a", message: "GPS203 kubelet.service failed three times" },
-    { node: "b", message: "its agent did not answer in time" },
-  ]);
-  assert.deepEqual([type, lasting], ["Warning", true]);
-  assert.match(
-    message,
-    /^GPS305 .*revision 3 failed on 2 nodes and no other node gets it: a: GPS203 kubelet.service failed three times \| b: its agent did not answer in time; to try again: kubectl annotate secret additional-pull-secret .* globalpullsecret.io\/retry=/,
-  );
+    { node: "b", message: "GPS335 the node's agent did not answer in time" },
+  ];
+  for (const [target, object] of [
+    ["GlobalPullSecret", "gps cluster"],
+    ["Secret", "secret additional-pull-secret -n kube-system"],
+  ] as const) {
+    const { type, message, lasting } = messages.halted(3, 2, troubled, target);
+    assert.deepEqual([type, lasting], ["Warning", true]);
+    assert.match(
+      message,
+      /^GPS305 .*revision 3 failed on 2 nodes and no other node gets it: a: GPS203 kubelet.service failed three times \| b: GPS335 the node's agent did not answer in time; to try again: /,
+    );
+    const command = `kubectl annotate ${object} --overwrite globalpullsecret.io/retry="$(date +%s)"`;
+    assert.ok(message.includes(`; to try again: ${command};`), message);
+  }
 });
 
 test("quotes why a rollout cannot begin on each node", () => {
   const { message } = messages.unserved(3, [
-    { node: "a", message: "its agent does not start: ImagePullBackOff" },
+    { node: "a", message: "GPS336 the node's agent does not start: ImagePullBackOff" },
   ]);
-  assert.match(message, /^GPS327 .*a: its agent does not start: ImagePullBackOff;/);
+  assert.match(message, /^GPS327 .*a: GPS336 the node's agent does not start: ImagePullBackOff;/);
 });
 
 test("gives the command that completes a removal that hangs", () => {

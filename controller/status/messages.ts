@@ -5,6 +5,7 @@
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
 import {
   additionalSecretName,
+  globalPullSecretName,
   globalSecretName,
   namespace,
   retryAnnotation,
@@ -180,6 +181,14 @@ function listed(troubled: readonly TroubledNode[]): string {
   return some.join(" | ") + more;
 }
 
+/** The object that takes a retry. Without the CRD there is only the Secret. */
+type RetryTarget = "GlobalPullSecret" | "Secret";
+
+const retryTargets: Readonly<Record<RetryTarget, string>> = {
+  GlobalPullSecret: `gps ${globalPullSecretName}`,
+  Secret: `secret ${additionalSecretName} -n ${namespace}`,
+};
+
 /**
  * `failures`: how many nodes failed, including nodes that are gone. `troubled`: the failed nodes
  * that still exist.
@@ -188,8 +197,9 @@ export function halted(
   revision: number,
   failures: number,
   troubled: readonly TroubledNode[],
+  target: RetryTarget,
 ): Notice {
-  const command = `kubectl annotate secret ${additionalSecretName} -n ${namespace} --overwrite ${retryAnnotation}=$(date +%s)`;
+  const command = `kubectl annotate ${retryTargets[target]} --overwrite ${retryAnnotation}="$(date +%s)"`;
   const here = troubled.length === 0 ? "" : `: ${listed(troubled)}`;
   const what = `revision ${revision} failed on ${nodes(failures)} and no other node gets it${here}; to try again: ${command}`;
   return lasting("halted", line(finding("halted", "rollout", "nodes", what)), String(revision));
@@ -286,22 +296,29 @@ export function newsOf(progress: Progress): Notice | undefined {
 }
 
 /** Troubles that stop a rollout or an upgrade until an administrator acts. */
-export function troublesOf(progress: Progress): readonly Trouble[] {
+export function troublesOf(
+  progress: Progress,
+  target: RetryTarget = "GlobalPullSecret",
+): readonly Trouble[] {
   const { view } = progress;
   if (view === undefined) return [];
   const kept: readonly Trouble[] =
     view.kept.length > 0 ? [["upgradeRefused", upgradeRefused(view.kept)]] : [];
-  return [...rolloutTroubles(progress, view), ...kept];
+  return [...rolloutTroubles(progress, view, target), ...kept];
 }
 
 const failedOf = (progress: Progress, { failed }: View) =>
   troubledOf(progress).slice(0, failed.length);
 
-function rolloutTroubles(progress: Progress, view: View): readonly Trouble[] {
+function rolloutTroubles(
+  progress: Progress,
+  view: View,
+  target: RetryTarget,
+): readonly Trouble[] {
   const { revision } = progress;
   if (view.phase === "halted")
     // Absent nodes, and nodes whose agent cannot start, are not the reason.
-    return [["halted", halted(revision, view.failures, failedOf(progress, view))]];
+    return [["halted", halted(revision, view.failures, failedOf(progress, view), target)]];
   if (view.phase === "served" && view.failed.length > 0)
     return [["failed", failed(revision, failedOf(progress, view))]];
   const { changing, waiting, starting } = view.counts;

@@ -20,17 +20,17 @@ const table: readonly (readonly [
   [
     "no node can start its agent",
     canary({ excused: stuck(3, "not-started", "ImagePullBackOff") }),
-    [["unserved", /GPS327 .*n0: its agent does not start: ImagePullBackOff/]],
+    [["unserved", /GPS327 .*n0: GPS336 the node's agent does not start: ImagePullBackOff/]],
   ],
   [
     "no agent can be scheduled, and some nodes are unreachable",
     canary({ excused: [...stuck(2, "not-started", "Unschedulable"), listed("far", "away")] }),
-    [["unserved", /n1: its agent does not start: Unschedulable/]],
+    [["unserved", /n1: GPS336 the node's agent does not start: Unschedulable/]],
   ],
   [
     "no node has an agent pod",
     canary({ excused: stuck(2, "podless") }),
-    [["unserved", /no agent pod/]],
+    [["unserved", /n0: GPS337 the node has no agent pod/]],
   ],
   ["every node is unreachable", canary({ excused: stuck(3, "away") }), []],
   [
@@ -55,7 +55,12 @@ const table: readonly (readonly [
         excused: stuck(1, "away"),
       }),
     ),
-    [["halted", /GPS305 .* no other node gets it: a: its agent did not answer in time; to try/]],
+    [
+      [
+        "halted",
+        /GPS305 .* no other node gets it: a: GPS335 the node's agent did not answer in time; to try/,
+      ],
+    ],
   ],
   [
     "a rollout is halted by a node that is gone",
@@ -80,7 +85,12 @@ const table: readonly (readonly [
   [
     "nodes failed with a revision that the others have",
     progressWith({ view: { failed: [listed("a", "late")], excused: [listed("b", "away")] } }),
-    [["failed", /GPS328 .*revision 7 failed on 1 node: a: its agent did not answer in time;/]],
+    [
+      [
+        "failed",
+        /GPS328 .*revision 7 failed on 1 node: a: GPS335 the node's agent did not answer in time;/,
+      ],
+    ],
   ],
   ["the agents' pods were not read", { ...canary({}), view: undefined }, []],
 ];

@@ -1,6 +1,7 @@
 /** The counts of nodes, and up to ten nodes with their reasons. Pure. */
 import type { NodeFailure, NodesStatus } from "#api/global-pull-secret.ts";
 import type { ListedNode } from "#controller/rollout/facts.ts";
+import { reasonOf } from "#contract/node-codes.ts";
 import { timeOf } from "#kube/conditions.ts";
 import type { Progress } from "../rollout/step.ts";
 
@@ -73,16 +74,16 @@ function messageOf(
     case "behind":
       return pod?.message ?? "its agent refused the revision";
     case "late":
-      return "its agent did not answer in time";
+      return reasonOf("late");
     case "away":
-      return "its kubelet has been unreachable for a minute";
+      return reasonOf("away");
     case "not-started":
       if (isRunning) return `its agent is not Ready: ${agentMessage}`;
-      return `its agent does not start${because}`;
+      return `${reasonOf("notStarted")}${because}`;
     case "not-ready":
       return `its agent is not Ready${isRunning ? `: ${agentMessage}` : because}`;
     case "podless":
-      return "it has no agent pod";
+      return reasonOf("podless");
     case "admission":
       return `its grant was refused: ${why}`;
   }

@@ -7,7 +7,7 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Announce } from "./events.ts";
 import { Contested, type ContestedObject } from "#kube/contested-client.ts";
 import { createMetrics } from "./metrics.ts";
-import { progressWith } from "../rollout/progress.fixture.ts";
+import { progressWith, rollingOut } from "../rollout/progress.fixture.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
 import { type Report, createReport } from "./report.ts";
 
@@ -305,6 +305,24 @@ test("shows when a source's first credential expires as a metric, until the sour
   assert.deepEqual(await expiries(), [[name, 1_800_000_000]]);
   report.idle();
   assert.deepEqual(await expiries(), []);
+});
+
+test("requests a retry on an object that exists when a rollout is halted", async () => {
+  const isHalted = progressWith(rollingOut("halted", { failures: 1 }));
+  const additional = pullSecret("{}");
+  for (const [object, found, wanted] of [
+    [{ metadata: { generation: 1 } }, {}, "annotate gps cluster "],
+    [{ metadata: { generation: 1 } }, { additional }, "annotate gps cluster "],
+    [undefined, { additional }, "annotate secret additional-pull-secret "],
+    [undefined, {}, "annotate gps cluster "],
+  ] as const) {
+    const { report, announced } = watched();
+    const policy = { managementState: "Managed" };
+    report.begins({ policy, problems: [], undeclared: [], object } as never);
+    await report.progress(isHalted, snapshotOf(found));
+    const halts = announced.filter((one) => one.startsWith("RolloutHalted: GPS305 "));
+    assert.deepEqual([halts.length, halts[0]?.includes(wanted)], [1, true], wanted);
+  }
 });
 
 test("reports the fields of the installer's policy that are not declared, until they are", async () => {

@@ -84,6 +84,8 @@ export function createReport({
 }: Options): Report {
   const status = statusReporter(writer, now);
   let paused = false;
+  /** False without the CRD. */
+  let hasObject = true;
   const eventSubjects = new EventSubjects();
   const podless = missingPodsClock(now);
   const lasting = new Map<Area, readonly Trouble[]>();
@@ -135,6 +137,7 @@ export function createReport({
       failure = undefined;
       paused = policyReading.policy.managementState === "Paused";
       const { problems, undeclared, object } = policyReading;
+      hasObject = object !== undefined;
       const subject = String(object?.metadata.generation ?? 0);
       setTroubles(
         "policy",
@@ -246,7 +249,11 @@ export function createReport({
       if (without !== undefined) found.push(["podsRefused", messages.podsRefused(without)]);
       setTroubles("template", found);
       status.reached({ kind: "rollout", progress });
-      setTroubles("rollout", troublesOf(progress));
+      const hasSecretOnly = !hasObject && snapshot.additional !== undefined;
+      setTroubles(
+        "rollout",
+        troublesOf(progress, hasSecretOnly ? "Secret" : "GlobalPullSecret"),
+      );
       const news = newsOf(progress);
       if (news !== undefined) announce(news, secret);
     },

@@ -261,6 +261,8 @@ test("names a node that cannot be served, with the reason", () => {
     listed("c", "not-started"),
     listed("d", "not-ready"),
     listed("e", "not-ready"),
+    listed("f", "away"),
+    listed("g", "late"),
   ];
   const pods = [
     { node: "c", message: "GPS218 rolled back" },
@@ -272,11 +274,13 @@ test("names a node that cannot be served, with the reason", () => {
   assert.deepEqual(
     failures.map(({ node, message, code }) => `${node} ${code}: ${message}`),
     [
-      "a undefined: its agent does not start: ImagePullBackOff",
-      "b undefined: it has no agent pod",
+      "a GPS336: GPS336 the node's agent does not start: ImagePullBackOff",
+      "b GPS337: GPS337 the node has no agent pod",
       "c GPS218: its agent is not Ready: GPS218 rolled back",
       "d GPS240: its agent is not Ready: GPS240 held",
       "e undefined: its agent is not Ready",
+      "f GPS334: GPS334 the node's kubelet does not answer",
+      "g GPS335: GPS335 the node's agent did not answer in time",
     ],
   );
 });

@@ -299,8 +299,8 @@ export type NodeFailure = Readonly<{
   /** The node's name. */
   node: string;
   /**
-   * The code that the agent gave, explained in docs/reference/errors.md. Absent when its container
-   * did not come so far as to give one.
+   * The code of the reason, explained in docs/reference/errors.md. Absent if the agent is not Ready
+   * and has not reported a reason.
    */
   code?: string;
   /** What failed, and what to do. */

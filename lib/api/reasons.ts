@@ -22,7 +22,8 @@ export const conditions = {
 export const readyReasons = {
   InForce: "Every node that can be served has the content of the Secrets, as last read.",
   NoNodes: "The same, but no node of the cluster is selected.",
-  NoSource: "No source is declared, and no object of ours is left.",
+  NoSource:
+    "No source has credentials: its Secret does not exist, or none is declared. No object of ours is left.",
   Withdrawn: "`spec.managementState` is Withdrawn, and our entries are gone from all nodes.",
   NodesAwaited:
     "The same as Withdrawn, but absent nodes restore their files only when they return.",

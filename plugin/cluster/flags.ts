@@ -69,7 +69,7 @@ export const sourceFlag = {
 } as const;
 
 /** The line that suggests a command after the edit of a source. */
-export function waitFor(source: string | undefined): string {
+export function waitFor(source: string | undefined, deleted = false): string {
   const which = source === undefined ? "" : ` --source ${source}`;
-  return `next: kubectl pull-secret wait${which}`;
+  return `next: kubectl pull-secret wait${which}${deleted ? " --deleted" : ""}`;
 }

@@ -1,8 +1,14 @@
-/** The agents' pods as one row for each node, with the code of the agent's current problem. */
-import type { V1Pod } from "@kubernetes/client-node";
+/**
+ * One row for each node: its agent's pod, and why the agent is not ready. The newest fact counts: a
+ * kubelet that is down reports nothing, so the last Event about its pod can be an hour old. Pure.
+ */
+import type { V1ContainerStatus, V1Node, V1Pod } from "@kubernetes/client-node";
+import type { NodeFailure } from "#api/global-pull-secret.ts";
 import { catalogue, statusOf } from "#contract/agent-codes.ts";
 import { agentContainer, revisionAnnotation } from "#contract/names.ts";
+import { catalogue as nodeCodes } from "#contract/node-codes.ts";
 import { lineOf } from "#contract/word.ts";
+import { conditionOf } from "#kube/conditions.ts";
 import { adviceOn } from "./advice.ts";
 
 /** The fields of an Event that are used. */
@@ -16,47 +22,138 @@ export type ProbeEvent = Readonly<{
 
 export type NodeRow = Readonly<{
   node: string;
+  /** Empty if the node has no agent pod. */
   pod: string;
   /** The revision of the pod's template; undefined for a pod that is not ours. */
   revision: number | undefined;
   ready: boolean;
-  /** The code of why the pod is not ready, if the agent or the kubelet has reported one. */
+  /** The code of why the agent is not ready, if one is known. */
   code: string | undefined;
-  /** The meaning of the code, or the agent's termination message. */
+  /** The meaning of the code, or the text of whoever reported it. */
   message: string;
+  /** When `message` was true last, or since when it is, in RFC 3339. */
+  since: string | undefined;
 }>;
 
-/** One row for each pod that has a node, by the node's name. */
-export function nodeRows(
-  pods: readonly V1Pod[],
-  events: readonly ProbeEvent[],
-): readonly NodeRow[] {
+/** Everything that explains why an agent is not ready. */
+type NodeFacts = Readonly<{
+  pods: readonly V1Pod[];
+  events: readonly ProbeEvent[];
+  /** Nodes whose agent is not ready, as far as they were read. */
+  nodes: readonly V1Node[];
+  /** status.failures of the GlobalPullSecret. */
+  failures: readonly NodeFailure[];
+}>;
+
+/** One row for each pod that has a node, and for each failed node without a pod, by node. */
+export function nodeRows({ pods, events, nodes, failures }: NodeFacts): readonly NodeRow[] {
   const probes = latestByPod(events);
-  return pods
+  const nodeBy = new Map(nodes.map((node) => [node.metadata?.name, node]));
+  const failureBy = new Map(failures.map((failure) => [failure.node, failure]));
+  const ofPods = pods
     .filter(({ spec }) => spec?.nodeName !== undefined)
-    .map((pod) => row(pod, probes.get(pod.metadata?.uid ?? "")))
-    .toSorted((a, b) => a.node.localeCompare(b.node));
+    .map((pod) => {
+      const name = pod.spec?.nodeName ?? "";
+      const probe = probes.get(pod.metadata?.uid ?? "");
+      return rowOf(pod, [
+        () => awayReason(pod, nodeBy.get(name)),
+        () => endReason(pod),
+        () => startReason(pod),
+        () => probe && probeReason(probe),
+        () => failureReason(failureBy.get(name)),
+      ]);
+    });
+  const shown = new Set(ofPods.map(({ node }) => node));
+  const podless = failures.filter(({ node }) => !shown.has(node)).map((one) => podlessRow(one));
+  return [...ofPods, ...podless].toSorted((a, b) => a.node.localeCompare(b.node));
 }
 
-function row({ metadata, spec, status }: V1Pod, probe: string | undefined): NodeRow {
-  const ready = status?.conditions?.some((one) => one.type === "Ready" && one.status === "True");
+/** Why an agent is not ready. */
+type Reason = Pick<NodeRow, "code" | "message" | "since">;
+
+/** The first reason that is known counts. */
+function rowOf(
+  { metadata, spec, status }: V1Pod,
+  reasons: readonly (() => Reason | undefined)[],
+): NodeRow {
   const text = metadata?.annotations?.[revisionAnnotation];
-  const ended = terminationMessage(status);
-  const code = ready === true ? undefined : (codeIn(ended) ?? codeOf(probe));
-  const told = code === undefined ? undefined : adviceOn(code);
+  const ready = conditionOf(status, "Ready")?.status === "True";
+  const found = ready ? nothing : reasons.reduce<Reason | undefined>((a, b) => a ?? b(), undefined);
   return {
     node: spec?.nodeName ?? "",
     pod: metadata?.name ?? "",
     revision: text === undefined ? undefined : Number(text),
-    ready: ready === true,
-    code,
-    message: ready === true ? "" : ended || (told ? `${told.what}; ${told.next}` : "no word yet"),
+    ready,
+    ...(found ?? { ...nothing, message: "no word yet" }),
   };
 }
 
+const nothing: Reason = { code: undefined, message: "", since: undefined };
+
+const podlessRow = (failure: NodeFailure): NodeRow => ({
+  node: failure.node,
+  pod: "",
+  revision: undefined,
+  ready: false,
+  ...nothing,
+  ...failureReason(failure),
+});
+
+/**
+ * The kubelet does not answer: its Node is Unknown, or, without the right to read Nodes, its pod is
+ * not Ready although all containers are. The node controller changes only the condition Ready.
+ */
+function awayReason({ status }: V1Pod, node: V1Node | undefined): Reason | undefined {
+  const ofNode = conditionOf(node?.status, "Ready");
+  const ofPod = conditionOf(status, "Ready");
+  const isLost = node === undefined && conditionOf(status, "ContainersReady")?.status === "True";
+  const found = ofNode?.status === "Unknown" ? ofNode : isLost ? ofPod : undefined;
+  if (found === undefined) return undefined;
+  const since = found.lastTransitionTime as string | Date | undefined;
+  return withAdvice(nodeCodes.away[0], since === undefined ? undefined : String(since));
+}
+
+function endReason({ status }: V1Pod): Reason | undefined {
+  const message = terminationMessage(status);
+  return message === "" ? undefined : { code: codeIn(message), message, since: undefined };
+}
+
+/** Reasons with which a container waits while it is being made. */
+const usual: ReadonlySet<string> = new Set(["ContainerCreating", "PodInitializing"]);
+
+/** The kubelet's own reason why it does not start the agent's container. */
+function startReason({ status }: V1Pod): Reason | undefined {
+  const { reason, message = "" } = agentOf(status)?.state?.waiting ?? {};
+  if (reason === undefined || usual.has(reason)) return undefined;
+  const [code, what] = nodeCodes.notStarted;
+  const why = message === "" ? reason : `${reason}: ${lineOf(message)}`;
+  return { code, message: `${what}: ${why}`, since: undefined };
+}
+
+function probeReason(event: ProbeEvent): Reason | undefined {
+  const code = codeOf(event.message);
+  return code === undefined ? undefined : withAdvice(code, textOfTime(event));
+}
+
+function failureReason(failure: NodeFailure | undefined): Reason | undefined {
+  if (failure === undefined) return undefined;
+  const { code, message, since } = failure;
+  const next = code === undefined ? undefined : adviceOn(code)?.next;
+  const isWhole = next === undefined || message.includes(next);
+  return { code, message: isWhole ? message : `${message}; ${next}`, since };
+}
+
+function withAdvice(code: string, since: string | undefined): Reason {
+  const { what, next } = adviceOn(code) ?? { what: "", next: "" };
+  return { code, message: `${what}; ${next}`, since };
+}
+
+const agentOf = (status: V1Pod["status"]): V1ContainerStatus | undefined =>
+  status?.containerStatuses?.find(({ name }) => name === agentContainer);
+
 /** The termination message of the agent's ended container, which contains the reason. */
 function terminationMessage(status: V1Pod["status"]): string {
-  const agent = status?.containerStatuses?.find(({ name }) => name === agentContainer);
+  const agent = agentOf(status);
   // A container that runs again has another reason to wait. Then the Event is newer.
   const ended = agent?.state?.terminated ?? (agent?.state?.waiting && agent.lastState?.terminated);
   return lineOf(ended?.message?.trim() ?? "");
@@ -73,13 +170,12 @@ function codeOf(message = ""): string | undefined {
   return Object.values(catalogue).find(([code]) => statusOf(code) === status)?.[0];
 }
 
-function latestByPod(events: readonly ProbeEvent[]): ReadonlyMap<string, string> {
+function latestByPod(events: readonly ProbeEvent[]): ReadonlyMap<string, ProbeEvent> {
   const sorted = events.toSorted((a, b) => timeOf(a) - timeOf(b));
-  return new Map(
-    sorted.map(({ involvedObject, message = "" }) => [involvedObject.uid ?? "", message]),
-  );
+  return new Map(sorted.map((event) => [event.involvedObject.uid ?? "", event]));
 }
 
-function timeOf({ series, lastTimestamp, eventTime }: ProbeEvent): number {
-  return Date.parse(series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? "") || 0;
-}
+const textOfTime = ({ series, lastTimestamp, eventTime }: ProbeEvent): string | undefined =>
+  series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? undefined;
+
+const timeOf = (event: ProbeEvent): number => Date.parse(textOfTime(event) ?? "") || 0;

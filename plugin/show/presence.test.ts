@@ -4,14 +4,19 @@ import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { halted, inForce, object, rolling, source, standing } from "../object.fixture.ts";
 import { judgeServed, type PresentSource, type Served } from "./presence.ts";
 
-const secret = (version: string | undefined): PresentSource[] => [
-  { source: "additional-pull-secret", version },
+const secret = (version: PresentSource["version"], before?: string): PresentSource[] => [
+  { source: "additional-pull-secret", version, before },
+];
+/** A source that is named, by --source or in spec.sources. */
+const named = (version: PresentSource["version"], source = "additional-pull-secret") => [
+  { source, version, named: true },
 ];
 const told = (sources: GlobalPullSecret["status"], conditions = inForce) =>
   object({ status: { ...sources, conditions } });
 const verdict = (accepted: "True" | "False" | "Unknown", reason: string, more = {}) => ({
   sources: [{ name: "additional-pull-secret", accepted, reason, message: "why", ...more }],
 });
+const noSource = standing("nobody", "NoSource", "no source has credentials to apply");
 const withdrawn = (conditions: typeof inForce, generation = 3) =>
   object({
     spec: { managementState: "Withdrawn" },
@@ -134,7 +139,7 @@ const cases: readonly (readonly [
   [
     "deleted, which is not read yet",
     told({ sources: [source("812")] }),
-    secret(undefined),
+    secret(undefined, "812"),
     "waiting",
     /its deletion is not read/,
   ],
@@ -153,13 +158,70 @@ const cases: readonly (readonly [
     /Withdrawing/,
   ],
   [
-    "deleted, and nothing is left",
-    told({ sources: [] }, standing("nobody", "NoSource", "nothing of ours is left")),
+    "another source is in force, and additional-pull-secret is not used",
+    told({ sources: [] }),
     secret(undefined),
     "served",
-    /nothing of ours/,
+    /revision 7/,
   ],
-  ["of no Secret the object is believed", told({ sources: [source("1")] }), [], "served", /./],
+  ["no Secret at all", told({ sources: [] }, noSource), secret(undefined), "waiting", /NoSource/],
+  ["no Secret at all, without the right to get it", told({}, noSource), [], "waiting", /NoSource/],
+  [
+    "created after the command began, and on its way",
+    told({ sources: [source("812", "790")] }, rolling),
+    secret(undefined),
+    "waiting",
+    /version 812 is being rolled out/,
+  ],
+  [
+    "created after the command began, and served",
+    told({ sources: [source("812")] }),
+    secret(undefined, "790"),
+    "served",
+    /revision 7/,
+  ],
+  [
+    "a named Secret is missing",
+    told({ sources: [] }),
+    named(undefined),
+    "waiting",
+    /additional-pull-secret: the Secret does not exist/,
+  ],
+  [
+    "a Secret of spec.sources is missing",
+    told(verdict("False", "Missing")),
+    named(undefined),
+    "waiting",
+    /additional-pull-secret: why/,
+  ],
+  [
+    "a Secret is missing, and there is no right to get it",
+    told(verdict("False", "Missing")),
+    named("hidden"),
+    "waiting",
+    /additional-pull-secret: why/,
+  ],
+  [
+    "a Secret that there is no right to get is refused",
+    told(verdict("False", "Rejected", { resourceVersion: "790" })),
+    named("hidden"),
+    "failed",
+    /additional-pull-secret: why/,
+  ],
+  [
+    "a Secret that there is no right to get is being rolled out",
+    told({ sources: [source("812", "790")] }),
+    named("hidden"),
+    "waiting",
+    /version 812 is being rolled out/,
+  ],
+  [
+    "a Secret that there is no right to get is served",
+    told({ sources: [source("812")] }),
+    named("hidden"),
+    "served",
+    /revision 7/,
+  ],
   [
     "withdrawn: the Secret that stays is not waited for",
     withdrawn(standing("nobody", "Withdrawn", "nothing of ours is left")),
@@ -193,6 +255,40 @@ const cases: readonly (readonly [
 for (const [what, one, present, is, why] of cases)
   test(`${what}: ${is}`, () => {
     const answer = judgeServed(one, present);
+    assert.equal(answer.is, is, answer.why);
+    assert.match(answer.why, why);
+  });
+
+const deletions: readonly (readonly [
+  what: string,
+  object: GlobalPullSecret,
+  version: PresentSource["version"],
+  is: Served["is"],
+  why: RegExp,
+])[] = [
+  ["nothing is left", told({ sources: [] }, noSource), undefined, "served", /no source has/],
+  ["other sources stay", told({ sources: [] }), undefined, "served", /revision 7/],
+  ["spec.sources still names it", told(verdict("False", "Missing")), undefined, "served", /./],
+  ["it is not read", told({ sources: [source("812")] }), undefined, "waiting", /deletion is not/],
+  [
+    "it is not read, and hidden",
+    told({ sources: [source("812")] }),
+    "hidden",
+    "waiting",
+    /deletion/,
+  ],
+  [
+    "its grace goes on",
+    told(verdict("False", "WithdrawalAwaited"), rolling),
+    undefined,
+    "waiting",
+    /additional-pull-secret: why/,
+  ],
+  ["the Secret is there", told({ sources: [source("812")] }), "812", "failed", /still exists/],
+];
+for (const [what, one, version, is, why] of deletions)
+  test(`a deletion is awaited, and ${what}: ${is}`, () => {
+    const answer = judgeServed(one, named(version), { deleted: true });
     assert.equal(answer.is, is, answer.why);
     assert.match(answer.why, why);
   });

@@ -4,20 +4,31 @@ import type { GlobalPullSecret, SourceStatus } from "#api/global-pull-secret.ts"
 import { conditionOf } from "#kube/conditions.ts";
 import { isObserved, isTrue } from "./condition.ts";
 
-/** A source, and the current version of its Secret; undefined if the Secret does not exist. */
-export type PresentSource = Readonly<{ source: string; version: string | undefined }>;
+export type PresentSource = Readonly<{
+  source: string;
+  /** The current version of its Secret; undefined if it does not exist, hidden without the right. */
+  version: string | undefined;
+  /** The version in status when `version` was read. Another one later means a new Secret. */
+  before?: string | undefined;
+  /** By the user or in spec.sources, so its Secret must exist. */
+  named?: boolean;
+}>;
+
+/** deleted: the sources' Secrets were deleted, and none of their entries may stay on a node. */
+type Wanted = Readonly<{ deleted?: boolean }>;
 
 /** waiting: the controller will go on by itself. failed: a person has to act. */
 export type Served = Readonly<{ is: "served" | "waiting" | "failed"; why: string }>;
 
 /**
- * Judges the object against the versions of the Secrets. If the versions are not known, `present`
- * is empty and we rely on the object alone. For an instant after an edit, the object still
- * describes the former version.
+ * Judges the object against the versions of the Secrets. If a version is hidden, we rely on the
+ * object alone. For an instant after an edit, the object still describes the former version. Ready
+ * alone does not count: it is also True when no Secret exists, so that no node has a credential.
  */
 export function judgeServed(
   object: GlobalPullSecret | undefined,
   present: readonly PresentSource[],
+  { deleted = false }: Wanted = {},
 ): Served {
   if (object === undefined)
     return waiting("the controller has not made globalpullsecret/cluster yet");
@@ -25,9 +36,11 @@ export function judgeServed(
     return waiting(`generation ${object.metadata.generation} of spec ${notRead}`);
   // A withdrawn object serves no version, whatever the sources are.
   if (object.spec?.managementState === "Withdrawn") return judgeWithdrawn(object);
-  const told = present.map((one) => judgeSource(object, one));
+  const judge = deleted ? judgeDeletion : judgeSource;
+  const told = present.map((one) => judge(object, one));
   const open = told.find(({ is }) => is === "failed") ?? told.find(({ is }) => is === "waiting");
-  if (open === undefined && isTrue(object, "Ready"))
+  const isEmpty = !deleted && conditionOf(object.status, "Ready")?.reason === noSource;
+  if (open === undefined && isTrue(object, "Ready") && !isEmpty)
     return { is: "served", why: conditionOf(object.status, "Ready")?.message ?? "" };
   if (open?.is === "failed") return open;
   // If the controller had not read a change before the pause, it does not serve the change during
@@ -37,10 +50,14 @@ export function judgeServed(
   // Stalled may still describe the former version.
   const unread = told.some(({ why }) => why.endsWith(notRead));
   if (!unread && isTrue(object, "Stalled")) return failed(messageOf(object, "Stalled"));
-  return open ?? waiting(messageOf(object, "Ready"));
+  return open ?? waiting(isEmpty ? empty : messageOf(object, "Ready"));
 }
 
+const empty =
+  "NoSource: no source has credentials to apply; create additional-pull-secret, or give --deleted " +
+  "if it was deleted";
 const notRead = "is not read by the controller yet";
+const noSource: ReadyReason = "NoSource";
 
 /** Reasons with which Ready reports that every node in reach has removed our entries. */
 const givenBack: ReadonlySet<string> = new Set<ReadyReason>(["Withdrawn", "NodesAwaited"]);
@@ -52,27 +69,46 @@ function judgeWithdrawn(object: GlobalPullSecret): Served {
   return waiting(messageOf(object, "Ready"));
 }
 
-function judgeSource(object: GlobalPullSecret, { source, version }: PresentSource): Served {
-  const status = object.status?.sources?.find(({ name }) => name === source);
-  if (version === undefined) return judgeAbsent(source, status);
+const statusOf = ({ status }: GlobalPullSecret, source: string): SourceStatus | undefined =>
+  status?.sources?.find(({ name }) => name === source);
+
+function judgeSource(object: GlobalPullSecret, { source, ...present }: PresentSource): Served {
+  const status = statusOf(object, source);
+  const isNew = present.version === undefined && status?.resourceVersion !== present.before;
+  const isBelieved = isNew || present.version === "hidden";
+  const version = isBelieved ? status?.resourceVersion : present.version;
   if (status?.reason === "Forbidden") return failed(`${source}: ${status.message}`);
+  if (version === undefined) return judgeAbsent(source, status, present.named);
   if (!reaches(status?.resourceVersion, version))
     return waiting(`${source}: version ${version} ${notRead}`);
   if (status?.accepted === "False") return failed(`${source}: ${status.message}`);
-  if (reaches(status?.servedResourceVersion, version)) return { is: "served", why: "" };
+  if (reaches(status?.servedResourceVersion, version)) return served;
   const { summary = "no node is counted yet" } = object.status?.nodes ?? {};
   return waiting(`${source}: version ${version} is being rolled out (nodes: ${summary})`);
+}
+
+/** A source that is not named need not exist. */
+function judgeAbsent(source: string, status: SourceStatus | undefined, isNamed = false): Served {
+  const missing = "the Secret does not exist; create it, or give --deleted if it was deleted";
+  const gone = judgeGone(source, status);
+  return gone.is === "served" && isNamed
+    ? waiting(`${source}: ${status?.message ?? missing}`)
+    : gone;
+}
+
+function judgeDeletion(object: GlobalPullSecret, { source, version }: PresentSource): Served {
+  return version === undefined || version === "hidden"
+    ? judgeGone(source, statusOf(object, source))
+    : failed(`${source}: the Secret still exists; delete it, or leave out --deleted`);
 }
 
 /**
  * After the controller has read the deletion and its grace period is over, Ready shows whether the
  * nodes follow it.
  */
-function judgeAbsent(source: string, status: SourceStatus | undefined): Served {
+function judgeGone(source: string, status: SourceStatus | undefined): Served {
   if (status?.resourceVersion !== undefined) return waiting(`${source}: its deletion ${notRead}`);
-  return status?.reason === "WithdrawalAwaited"
-    ? waiting(`${source}: ${status.message}`)
-    : { is: "served", why: "" };
+  return status?.reason === "WithdrawalAwaited" ? waiting(`${source}: ${status.message}`) : served;
 }
 
 /** Compares versions as numbers. They are too long for JavaScript's number type. */
@@ -80,6 +116,7 @@ function reaches(found: string | undefined, wanted: string): boolean {
   return found !== undefined && /^\d+$/.test(found) && BigInt(found) >= BigInt(wanted);
 }
 
+const served: Served = { is: "served", why: "" };
 const waiting = (why: string): Served => ({ is: "waiting", why });
 const failed = (why: string): Served => ({ is: "failed", why });
 

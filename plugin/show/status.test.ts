@@ -90,7 +90,8 @@ Registries
 Nodes that need help
   n7  GPS206 /host/kubelet is a link (5m ago)
     nothing changes until you repair it by hand
-  n9  its agent does not become ready (5m ago)`,
+  n9  GPS334 the node's kubelet does not answer (5m ago)
+    on the node, see systemctl status kubelet and journalctl -u kubelet, and the agent's log with crictl; once the kubelet runs, the node is served again`,
   );
 });
 

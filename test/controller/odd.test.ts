@@ -141,7 +141,7 @@ test("does not delay other nodes because some cannot start the agent, and lists 
   assert.match(found.message, /stuck/);
   const [failure] = (await statusOf(on)).failures ?? [];
   assert.equal(failure?.node, "stuck");
-  assert.equal(failure.message, "its agent does not start: ImagePullBackOff");
+  assert.equal(failure.message, "GPS336 the node's agent does not start: ImagePullBackOff");
   kubelets.behaviour = () => "ready";
   await until("every node has the content once its agent starts", () =>
     kubelets.model.nodes.every(({ applied }) => applied === content("one")),
@@ -153,7 +153,7 @@ test("is Stalled and quotes the kubelet's reason when no node can start the agen
   await start(1);
   await plane.declare(on, content("one"));
   const found = await untilCondition(on, "Stalled", "True", "NoNodeCanBeServed", 150_000);
-  assert.match(found.message, /[abc]: its agent does not start: ImagePullBackOff/);
+  assert.match(found.message, /[abc]: GPS336 the node's agent does not start: ImagePullBackOff/);
   kubelets.behaviour = () => "ready";
   await plane.untilRolledOut(on, 1);
   await untilCondition(on, "Ready", "True", "InForce");

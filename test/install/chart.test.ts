@@ -432,18 +432,22 @@ test("Argo CD runs the hooks of uninstall, each object of them in one phase", as
   });
 });
 
-test("waits for the nodes in helm test, and fails while the policy is Withdrawn", async () => {
+test("waits for the nodes in helm test, and fails without a source or while the policy is Withdrawn", async () => {
   const words = (await hookCommand("test")) ?? [];
   assert.deepEqual(words.slice(0, 2), ["wait", "--timeout=4m"]);
   for (const [managementState, reason, wanted] of [
     ["Managed", "InForce", 0],
     ["Withdrawn", "Withdrawn", 1],
+    ["Managed", "NoSource", 3],
   ] as const) {
+    const enough = new AbortController();
+    const heard = () => enough.abort();
     const cluster = new FakeCluster();
     const conditions = standing("nobody", reason, "so it is");
     const told = object({ spec: { managementState }, status: { conditions } });
     cluster.objects.set(globalPullSecretPath, told);
-    assert.equal((await call(words, { cluster })).code, wanted, managementState);
+    const { code } = await call(words, { cluster, heard, signal: enough.signal });
+    assert.equal(code, wanted, `${managementState} ${reason}`);
   }
 });
 

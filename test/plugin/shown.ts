@@ -7,10 +7,12 @@ import { delimiter, dirname, join } from "node:path";
 import { test } from "node:test";
 import { file, folder, options } from "#plugin/cases.fixture.ts";
 import { east, west } from "#plugin/seal/seal.fixture.ts";
-import { document, startController, wipe } from "../controller/plane.ts";
+import { declare, document, startController, wipe } from "../controller/plane.ts";
 import { steer, untilCondition } from "../controller/steer.ts";
 import { password, program, type PluginRig } from "./rig.ts";
 import { endless, example, notRun, shownLines } from "./shown-lines.ts";
+
+const extra = "team-a-pull-secret";
 
 export function shownTests({ on }: PluginRig): void {
   const shown = shownLines();
@@ -43,6 +45,13 @@ export function shownTests({ on }: PluginRig): void {
     // Its pod, which no node runs.
     const account = `--overrides=${JSON.stringify({ spec: { serviceAccountName: "builder" } })}`;
     await cluster.kubectl("run", "web-0", "-n", "team-a", "--image=quay.io/acme/app:1", account);
+    // The Secret that the example of docs/use/install.md names, with the right to read it.
+    await declare(on(), auths, extra);
+    const here = [extra, "-n", "kube-system"];
+    const right = ["--verb=get,list,watch", "--resource=secrets", `--resource-name=${extra}`];
+    await cluster.kubectl("create", "role", ...here, ...right);
+    const reader = "--serviceaccount=kube-system:global-pull-secret-controller";
+    await cluster.kubectl("create", "rolebinding", ...here, `--role=${extra}`, reader);
     await steer(on(), {});
     await using controller = startController(kubeconfig);
     await untilCondition(on(), "Ready", "True", "NoSource");
@@ -65,6 +74,7 @@ export function shownTests({ on }: PluginRig): void {
     // The pages leave it withdrawn.
     await cluster.kubectl("delete", "gps", "cluster");
     await cluster.kubectl("delete", "pod", "web-0", "-n", "team-a");
+    await cluster.kubectl("delete", "secret,role,rolebinding", ...here);
     await steer(on(), {});
     await wipe(on());
   });

@@ -40,7 +40,7 @@ newer.
 
 \`\`\`sh
 helm install gps ./manifests/chart -n kube-system --set image.repository=registry.example.com/public/global-pull-secret
-helm test gps -n kube-system                      # waits until the nodes have the pull secret
+helm test gps -n kube-system                      # waits until the nodes have the pull secret; fails without one
 helm uninstall gps -n kube-system --timeout 6m    # the nodes first, then the release
 \`\`\`
 

@@ -2,6 +2,7 @@
 import type { Catalogue } from "#contract/catalogue.ts";
 import { catalogue as agent, type AgentCode } from "#contract/agent-codes.ts";
 import { helpOf } from "#contract/help.ts";
+import { catalogue as unservedNodes } from "#contract/node-codes.ts";
 import { catalogue as controller } from "#controller/sources/problems.ts";
 import { catalogue as fleet } from "#fleet/rules/problems.ts";
 import { catalogue as kubeconfigs } from "#kube/kubeconfig/problems.ts";
@@ -36,7 +37,7 @@ export const sections: readonly Section[] = [
   {
     title: "Controller",
     lead: "Found by the controller, in Events, in conditions and in its log.",
-    catalogue: controller,
+    catalogue: { ...controller, ...unservedNodes },
     byItself: (code) => ofPrograms[code],
   },
   {

@@ -39,7 +39,8 @@ machine with a Node, and a manifest for krew:
 
 Commands that reach a cluster use your kubeconfig and its rights. Commands that only show something
 need no right on Secrets: \`status\` and \`wait\` read GlobalPullSecret, and \`nodes\` lists pods and
-Events in kube-system. \`wait\` also compares the Secrets' versions if you may read them.
+Events in kube-system, and reads Nodes if you may. \`wait\` also compares the Secrets' versions if you may read them. It does not
+succeed while no source has credentials; after you delete a Secret, use \`wait --deleted\`.
 
 | Exit code | Meaning                                                      |
 | --------- | ------------------------------------------------------------ |
@@ -54,7 +55,7 @@ first, because they remove credentials from nodes. Without a terminal they need 
 stand before the command. Colours are for terminals only; \`NO_COLOR\` and \`TERM=dumb\` disable them.
 
 With \`-o json\` or \`yaml\`, \`status\` prints the object as \`kubectl explain gps\` describes it, without
-managed fields. \`nodes\` prints a list of \`{node, pod, revision, ready, code, message}\`; unknown
+managed fields. \`nodes\` prints a list of \`{node, pod, revision, ready, code, message, since}\`; unknown
 values are absent. \`check\` prints \`{accepted, problems, warnings, registries}\`. Problems and
 warnings are lists of \`{code, source, path, message, next}\`. Registries is a list of
 \`{registry, answer, why}\`, with the last two only for \`--login\`. \`explain\` of an object prints a

@@ -223,7 +223,7 @@ test("`remove` asks before it removes the last entry, then deletes the Secret in
   assert.deepEqual(cluster.writes, []);
   const { code, out } = await call(["remove", "quay.io"], { cluster, confirm });
   assert.equal(code, 0);
-  assert.match(out, /the Secret is deleted/);
+  assert.match(out, /the Secret is deleted\)\nnext: kubectl pull-secret wait --deleted\n$/);
   const options = { uid: "u1", resourceVersion: "812" };
   assert.deepEqual(cluster.writes, [{ verb: "remove", path: additionalPath, options }]);
 });

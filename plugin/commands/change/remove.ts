@@ -58,7 +58,7 @@ export const remove = command(
     const note = dryRunNote(how);
     const left = done.did === "deleted" ? "the Secret is deleted" : `registries: ${done.entries}`;
     io.out(`${secret}: ${quote(REGISTRY)}: credential removed (${left})${note}\n`);
-    if (note === "") io.out(`${waitFor(source)}\n`);
+    if (note === "") io.out(`${waitFor(source, done.did === "deleted")}\n`);
     return 0;
   },
 );

@@ -1,12 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { collections } from "#kube/client/paths.ts";
+import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
+import { object } from "#plugin/object.fixture.ts";
 import type { Terminal } from "#plugin/terminal/io.ts";
 
-type Agent = Readonly<{ ready?: boolean; last?: object }>;
+type Agent = Readonly<{ ready?: boolean; last?: object; conditions?: readonly object[] }>;
 
-function pod(cluster: FakeCluster, node: string, { ready = false, last }: Agent = {}): void {
+function pod(
+  cluster: FakeCluster,
+  node: string,
+  { ready = false, last, conditions = [] }: Agent = {},
+): void {
   cluster.objects.set(`${collections.pods}/${node}`, {
     metadata: {
       name: `syncer-${node}`,
@@ -15,7 +21,7 @@ function pod(cluster: FakeCluster, node: string, { ready = false, last }: Agent 
     },
     spec: { nodeName: node },
     status: {
-      conditions: [{ type: "Ready", status: ready ? "True" : "False" }],
+      conditions: [{ type: "Ready", status: ready ? "True" : "False" }, ...conditions],
       containerStatuses: [{ name: "agent", ...last }],
     },
   });
@@ -48,7 +54,7 @@ test("`nodes` prints a line for each node, with the code from the kubelet's Even
   const [head = "", n1 = "", n2 = "", n3 = "", n4 = ""] = out.split("\n");
   assert.match(head, /^ {2}NODE +REVISION +READY +CODE$/);
   assert.match(n1, /^ {2}n1 +8 +yes$/);
-  assert.match(n2, /^ {2}n2 +8 +no +GPS213 +\S/);
+  assert.match(n2, /^ {2}n2 +8 +no +GPS213 +the kubelet is restarting; .* \(\d+[a-z]\w* ago\)$/);
   assert.match(n3, /^ {2}n3 +8 +no +no word yet$/);
   assert.match(n4, /^ {2}n4 +8 +no +GPS206 +\/host\/kubelet is a link; put it right$/);
 });
@@ -64,7 +70,105 @@ test("`nodes -o json` is a list of a stable shape", async () => {
     "ready",
     "code",
     "message",
+    "since",
   ]);
+});
+
+const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+const ready = (status: string, minutes = 50) => ({
+  type: "Ready",
+  status,
+  lastTransitionTime: ago(minutes),
+});
+const waiting = { reason: "ImagePullBackOff", message: "Back-off pulling image" };
+const failure = (node: string, text: string) => {
+  const [code = ""] = /^GPS\d{3}/.exec(text) ?? [];
+  return { node, ...(code !== "" && { code }), message: text, since: ago(50) };
+};
+
+/** What is known of node n1, beside an Event of 50 minutes ago, and its line. */
+const reasons: readonly (readonly [
+  when: string,
+  known: Readonly<{
+    agent?: Agent;
+    node?: string;
+    failure?: string;
+    isPodless?: boolean;
+    isSilent?: boolean;
+    refused?: boolean;
+  }>,
+  line: RegExp,
+])[] = [
+  ["the Event alone is known", {}, /8 +no +GPS213 +the kubelet is restarting; .* \(50m ago\)$/],
+  ["the Node answers", { node: "True" }, /GPS213 .* \(50m ago\)$/],
+  [
+    "the kubelet is down",
+    { node: "Unknown" },
+    /GPS334 +the node's kubelet does not answer; .*systemctl status kubelet.* \(50m ago\)$/,
+  ],
+  [
+    "the kubelet is down, and the Node may not be read",
+    { agent: { conditions: [{ type: "ContainersReady", status: "True" }] }, refused: true },
+    /GPS334 +the node's kubelet does not answer; /,
+  ],
+  [
+    "its image cannot be pulled",
+    { agent: { last: { state: { waiting } } } },
+    /GPS336 +the node's agent does not start: ImagePullBackOff: Back-off pulling image$/,
+  ],
+  [
+    "its container is being made",
+    { agent: { last: { state: { waiting: { reason: "ContainerCreating" } } } }, isSilent: true },
+    /8 +no +no word yet$/,
+  ],
+  [
+    "only the controller reports a reason",
+    { failure: "GPS335 the node's agent did not answer in time", isSilent: true },
+    /GPS335 +the node's agent did not answer in time; kubectl pull-secret nodes .* \(50m ago\)$/,
+  ],
+  [
+    "it has no pod",
+    { failure: "GPS337 the node has no agent pod", isPodless: true },
+    /- +no +GPS337 +the node has no agent pod; .*kubectl describe daemonset .* \(50m ago\)$/,
+  ],
+];
+for (const [when, known, line] of reasons)
+  test(`\`nodes\` shows the newest reason when ${when}`, async () => {
+    const fake = new FakeCluster();
+    if (known.isPodless !== true) pod(fake, "n1", known.agent);
+    if (known.isSilent !== true) probe(fake, "n1", 513, ago(50));
+    const path = `${collections.nodes}/n1`;
+    if (known.node !== undefined)
+      fake.objects.set(path, {
+        metadata: { name: "n1" },
+        status: { conditions: [ready(known.node)] },
+      });
+    if (known.refused === true) fake.refusals.set(path, 403);
+    const failures = known.failure === undefined ? [] : [failure("n1", known.failure)];
+    fake.objects.set(globalPullSecretPath, object({ status: { failures } }));
+    const { code, out } = await call(["nodes"], { cluster: fake });
+    assert.equal(code, 0);
+    assert.match(out.split("\n")[1] ?? "", line);
+  });
+
+test("`nodes` counts nodes without an agent that the controller does not name", async () => {
+  const fake = new FakeCluster();
+  pod(fake, "n1", { ready: true });
+  const counts = { summary: "1/4", updated: 1, available: 1, unfit: 0, unreachable: 3, failed: 0 };
+  const failures = [failure("n2", "GPS337 the node has no agent pod")];
+  fake.objects.set(
+    globalPullSecretPath,
+    object({ status: { nodes: { desired: 4, ...counts }, failures } }),
+  );
+  const { out } = await call(["nodes"], { cluster: fake });
+  assert.match(out, /\n1 of 2 agents are ready\n2 more nodes have no agent; kubectl describe /);
+});
+
+test("`nodes` works without the right to read the GlobalPullSecret", async () => {
+  const fake = cluster();
+  fake.refusals.set(globalPullSecretPath, 403);
+  const { code, out } = await call(["nodes"], { cluster: fake });
+  assert.deepEqual([code, /n3 +8 +no +no word yet/.test(out)], [0, true]);
 });
 
 test("without any agent `nodes` says so", async () => {

@@ -1,5 +1,5 @@
 /** `nodes`: a line for each node's agent, once or until you interrupt it. */
-import type { V1Pod } from "@kubernetes/client-node";
+import type { V1Node, V1Pod } from "@kubernetes/client-node";
 import { setTimeout as pause } from "node:timers/promises";
 import { agentName, revisionAnnotation } from "#contract/names.ts";
 import { toggle } from "#contract/values.ts";
@@ -7,8 +7,12 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 import { followCollection } from "#kube/watch/collection.ts";
 import { CollectionInformer } from "#kube/watch/informer.ts";
+import { conditionOf } from "#kube/conditions.ts";
+import { ApiError } from "#kube/client/api-error.ts";
 import { clusterFlags } from "#plugin/cluster/flags.ts";
+import { peekObject } from "#plugin/cluster/object.ts";
 import { nodeRows, type NodeRow, type ProbeEvent } from "#plugin/show/nodes.ts";
+import { age } from "#plugin/terminal/age.ts";
 import { columns } from "#plugin/terminal/columns.ts";
 import { command } from "#plugin/terminal/command.ts";
 import type { Io } from "#plugin/terminal/io.ts";
@@ -21,10 +25,12 @@ export const nodes = command(
     what: "show each node's agent: its revision, whether it is ready, and what it waits for",
     example: "-o json",
     more:
-      "Reads the agents' pods in kube-system and the kubelets' Unhealthy Events about them. With -o\n" +
-      "json or yaml it prints a list of {node, pod, revision, ready, code, message}. --watch shows\n" +
-      "each change until you interrupt it: it redraws on a terminal, and otherwise prints the\n" +
-      "changed lines.",
+      "Reads the agents' pods in kube-system and the kubelets' Unhealthy Events about them. If you\n" +
+      "have the right, it also reads the GlobalPullSecret, which lists nodes without an agent pod, and\n" +
+      "the ten Nodes whose agents have not been ready for longest. A time in brackets shows how long\n" +
+      "ago the reason was reported. With -o json or yaml it prints a list of\n" +
+      "{node, pod, revision, ready, code, message, since}. --watch shows each change until you\n" +
+      "interrupt it: it redraws on a terminal, and otherwise prints the changed lines.",
     flags: {
       "not-ready": { ...toggle, what: "only nodes whose agent is not ready" },
       watch: { ...toggle, short: "w", what: "go on showing changes" },
@@ -46,12 +52,11 @@ export const nodes = command(
       await watchNodes(cluster, wanted, io);
       return 0;
     }
-    const [pods, events] = await Promise.all([
-      listOf<V1Pod>(cluster, collections.pods, query),
-      listOf<ProbeEvent>(cluster, collections.events, unhealthy),
-    ]);
-    const all = nodeRows(pods, events);
-    await print(output, wanted(all), (shown) => table(shown, all, io), io);
+    const { all, desired } = await find(
+      cluster,
+      await listOf<V1Pod>(cluster, collections.pods, query),
+    );
+    await print(output, wanted(all), (shown) => table(shown, all, desired, io), io);
     return 0;
   },
 );
@@ -59,14 +64,67 @@ export const nodes = command(
 const query = { labelSelector: `name=${agentName}` };
 const unhealthy = { fieldSelector: "reason=Unhealthy" };
 
-/** The rows, the number of ready agents and the number of all agents. */
-function table(shown: readonly NodeRow[], all: readonly NodeRow[], io: Io): string[] {
+/** The rows, and how many agents there should be. */
+type Found = Readonly<{ all: readonly NodeRow[]; desired: number }>;
+
+/** The rows of these pods. Without the right to read something, we leave it out. */
+async function find(cluster: Cluster, pods: readonly V1Pod[]): Promise<Found> {
+  const late = notReadyLongest(pods);
+  // We need Events only for agents that are not ready: they show the reason.
+  const [object, events, nodes] = await Promise.all([
+    peekObject(cluster),
+    late.length === 0 ? [] : listOf<ProbeEvent>(cluster, collections.events, unhealthy),
+    Promise.all(late.map((name) => peekNode(cluster, name))),
+  ]);
+  const { failures = [], nodes: counted } = object?.status ?? {};
+  return {
+    all: nodeRows({ pods, events, failures, nodes: nodes.flatMap((node) => node ?? []) }),
+    desired: counted?.desired ?? 0,
+  };
+}
+
+/** Nodes to read: enough for the usual fault, and few requests when a rollout touches many. */
+const mostNodes = 10;
+
+/** Names of the nodes whose agents have not been ready for longest. */
+function notReadyLongest(pods: readonly V1Pod[]): readonly string[] {
+  const at = ({ status }: V1Pod) => String(conditionOf(status, "Ready")?.lastTransitionTime ?? "");
+  return pods
+    .filter(({ status }) => conditionOf(status, "Ready")?.status !== "True")
+    .toSorted((a, b) => at(a).localeCompare(at(b)))
+    .flatMap(({ spec }) => spec?.nodeName ?? [])
+    .slice(0, mostNodes);
+}
+
+/** The Node if it exists and may be read. */
+async function peekNode(cluster: Cluster, name: string): Promise<V1Node | undefined> {
+  try {
+    return await cluster.get<V1Node>(`${collections.nodes}/${name}`);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return undefined;
+    throw error;
+  }
+}
+
+/** The rows, the numbers of ready agents and of all agents, and how many nodes have no row. */
+function table(
+  shown: readonly NodeRow[],
+  all: readonly NodeRow[],
+  desired: number,
+  io: Io,
+): string[] {
   const ready = all.filter((one) => one.ready).length;
+  const more = desired - all.length;
   return [
     ...(shown.length === 0 && all.length > 0 ? [] : lines(shown, paintFor(io.terminal))),
     ...(all.length === 0 ? [] : [`${ready} of ${all.length} agents are ready`]),
+    ...(more > 0
+      ? [`${more} more ${more === 1 ? "node has" : "nodes have"} no agent; ${whyNone}`]
+      : []),
   ];
 }
+
+const whyNone = `kubectl describe daemonset ${agentName} -n kube-system shows why`;
 
 /** Minimum milliseconds between two reads. During a rollout every pod changes several times. */
 const pauseMilliseconds = 1000;
@@ -82,13 +140,10 @@ async function watchNodes(
   let shown = new Map<string, string>();
   const look = async (): Promise<void> => {
     const pods = [...informer.view.items.values()];
-    // We need Events only for agents that are not ready: they show the reason.
-    const events = nodeRows(pods, []).every(({ ready }) => ready)
-      ? []
-      : await listOf<ProbeEvent>(cluster, collections.events, unhealthy);
-    const all = nodeRows(pods, events);
+    const { all, desired } = await find(cluster, pods);
     const rows = wanted(all);
-    const now = new Map(rows.map((row) => [row.node, JSON.stringify(row)]));
+    // A repeated Event changes only its time.
+    const now = new Map(rows.map((row) => [row.node, JSON.stringify({ ...row, since: "" })]));
     const isChanged = ({ node }: NodeRow) => shown.get(node) !== now.get(node);
     const changed = rows.filter(isChanged);
     const isSame = changed.length === 0 && now.size === shown.size;
@@ -98,7 +153,7 @@ async function watchNodes(
       await print("text", changed, (some) => lines(some, paintFor(undefined)).slice(1), io);
     else {
       io.out(home);
-      await print("text", rows, (some) => table(some, all, io), io);
+      await print("text", rows, (some) => table(some, all, desired, io), io);
     }
   };
   let last = Promise.resolve();
@@ -148,12 +203,14 @@ async function listOf<T>(
 
 function lines(rows: readonly NodeRow[], paint: Paint): string[] {
   if (rows.length === 0) return ["No agent runs: nothing is deployed, or nothing is declared."];
-  const cells = rows.map(({ node, revision, ready, code = "", message }) => [
+  const now = Date.now();
+  const cells = rows.map(({ node, pod, revision, ready, code = "", message, since = "" }) => [
     node,
-    revision === undefined ? "?" : String(revision),
+    revision === undefined ? (pod === "" ? "-" : "?") : String(revision),
     ready ? "yes" : "no",
     code,
-    code !== "" && message.startsWith(code) ? message.slice(code.length).trim() : message,
+    (code !== "" && message.startsWith(code) ? message.slice(code.length).trim() : message) +
+      (age(since, now) === "" ? "" : ` (${age(since, now)} ago)`),
   ]);
   const [head = "", ...body] = columns([["NODE", "REVISION", "READY", "CODE", ""], ...cells]);
   return [

@@ -9,6 +9,9 @@ const before = object({ status: { sources: [source("790")], conditions: inForce 
 const onItsWay = object({ status: { sources: [source("812", "790")], conditions: rolling } });
 const failed = object({ status: { sources: [source("812", "790")], conditions: halted } });
 
+const noSource = standing("nobody", "NoSource", "no source has credentials to apply");
+const teamA = { sources: [{ name: "team-a", secretRef: { name: "team-a-pull" } }] };
+
 function cluster(told: GlobalPullSecret): FakeCluster {
   const fake = new FakeCluster();
   fake.objects.set(additionalPath, pullSecret({ "quay.io": "u:p" }));
@@ -94,8 +97,40 @@ test("waits for the object alone without the right to get the Secret, and report
   assert.match(err, /^additional-pull-secret: no right to get the Secret; waiting for Ready .*\n$/);
 });
 
+/** The object, and the exit code of each wait, while no Secret exists. */
+const absent: readonly (readonly [told: GlobalPullSecret, argv: string, code: number])[] = [
+  [object({ status: { conditions: noSource } }), "", 3],
+  [object({ status: { conditions: noSource } }), "--source additional-pull-secret", 3],
+  [object({ status: { conditions: noSource } }), "--deleted", 0],
+  [object({ status: { conditions: inForce } }), "", 0],
+  [object({ status: { conditions: inForce } }), "--source additional-pull-secret", 3],
+  [object({ spec: teamA, status: { conditions: inForce } }), "", 3],
+  [object({ spec: teamA, status: { conditions: inForce } }), "--source team-a", 3],
+  [object({ spec: teamA, status: { conditions: inForce } }), "--source team-a --deleted", 0],
+  [served, "--deleted", 3],
+];
+
+test("succeeds without a Secret only if another source is in force, or a deletion is awaited", async () => {
+  for (const [told, argv, wanted] of absent) {
+    const fake = new FakeCluster();
+    fake.change(told);
+    const words = `wait --timeout 1s ${argv}`.trim().split(" ");
+    const { code, err } = await call(words, { cluster: fake });
+    assert.equal(code, wanted, `${argv}: ${err}`);
+  }
+});
+
+test("waits for a Secret that is created after the command began", async () => {
+  const fake = new FakeCluster();
+  fake.change(object({ status: { conditions: noSource } }));
+  fake.later.push(onItsWay, served);
+  const { code, err } = await call(["wait"], { cluster: fake });
+  assert.equal(code, 0, err);
+  assert.match(err, /^NoSource: .*\nadditional-pull-secret: version 812 is being rolled out /);
+});
+
 test("waits for one of spec.sources by its name", async () => {
-  const spec = { sources: [{ name: "team-a", secretRef: { name: "team-a-pull" } }] };
+  const spec = teamA;
   const status = { sources: [{ ...source("50"), name: "team-a" }], conditions: inForce };
   const fake = cluster(object({ spec, status }));
   const path = additionalPath.replace("additional-pull-secret", "team-a-pull");

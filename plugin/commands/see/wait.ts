@@ -1,5 +1,6 @@
 /** `wait`: waits until every node that can be served has the latest edit. */
 import { escape } from "#pullsecret/problems/keypath.ts";
+import { additionalSecretName } from "#contract/names.ts";
 import { toggle } from "#contract/values.ts";
 import { clusterFlags, sourceFlag, timeoutFlag } from "#plugin/cluster/flags.ts";
 import { followObject, peekObject } from "#plugin/cluster/object.ts";
@@ -18,7 +19,9 @@ export const wait = command(
     example: "--timeout 5m",
     more:
       "Compares the current version of each source's Secret with the version that the nodes have,\n" +
-      "so that it does not return while the object is still Ready for the previous version. This\n" +
+      "so that it does not return while the object is still Ready for the previous version. It waits\n" +
+      "while no source has credentials, and for each Secret of spec.sources that does not exist yet.\n" +
+      "To also wait for an additional-pull-secret that does not exist yet, name it with --source. This\n" +
       "needs the right to get these Secrets by name, but does not request their content. Without\n" +
       "the right it waits only for the object. On a terminal, one line shows the elapsed time and\n" +
       "the time that the nodes may still need. The exit code is 0 if the edit is served, 1 if it\n" +
@@ -26,20 +29,24 @@ export const wait = command(
     flags: {
       ...timeoutFlag("10m"),
       ...sourceFlag,
+      deleted: { ...toggle, what: "the source's Secret is deleted; wait until no node has it" },
       "not-withdrawn": { ...toggle, what: "fail if the policy is Withdrawn, as helm test does" },
       ...clusterFlags,
     },
   },
-  async ({ timeout, source, "not-withdrawn": notWithdrawn, ...how }, io) => {
+  async ({ timeout, source, deleted, "not-withdrawn": notWithdrawn, ...how }, io) => {
     const cluster = await io.reach(how);
-    const present = await presentVersions(cluster, source, io);
-    return await untilServed(cluster, { timeout, present, notWithdrawn }, io);
+    const named = source ?? (deleted ? additionalSecretName : undefined);
+    const present = await presentVersions(cluster, named, io);
+    return await untilServed(cluster, { timeout, present, deleted, notWithdrawn }, io);
   },
 );
 
 type Waiting = Readonly<{
   timeout: number;
   present: readonly PresentSource[];
+  /** The Secrets were deleted on purpose. */
+  deleted?: boolean;
   /** A withdrawal counts as a failure. */
   notWithdrawn?: boolean;
 }>;
@@ -52,7 +59,7 @@ const withdrawn: Served = {
 /** Waits for these versions, prints the outcome, and returns the exit code. */
 export async function untilServed(
   cluster: Cluster,
-  { timeout, present, notWithdrawn }: Waiting,
+  { timeout, present, deleted = false, notWithdrawn }: Waiting,
   io: Io,
 ): Promise<ExitCode> {
   let last: Served | undefined;
@@ -62,7 +69,7 @@ export async function untilServed(
     signal: io.signal,
     each: (object) => {
       if (notWithdrawn && object?.spec?.managementState === "Withdrawn") return withdrawn;
-      const now = judgeServed(object, present);
+      const now = judgeServed(object, present, { deleted });
       if (now.is !== "waiting") return now;
       live.show(now.why, object && expectedSeconds(object));
       last = now;
@@ -78,23 +85,31 @@ export async function untilServed(
 
 /**
  * The current versions of the Secrets. If the caller may not read a Secret, we leave it out and
- * print that.
+ * print that. Without `name`, additional-pull-secret need not exist.
  */
 async function presentVersions(
   cluster: Cluster,
-  source: string | undefined,
+  name: string | undefined,
   io: Io,
 ): Promise<readonly PresentSource[]> {
   const object = await peekObject(cluster);
-  const wanted = source === undefined ? sourceSecrets(object) : [sourceSecret(object, source)];
+  const wanted = name === undefined ? sourceSecrets(object) : [sourceSecret(object, name)];
   const found = await Promise.all(
-    wanted.map(async ({ source, secret }) => ({ source, now: await versionOf(cluster, secret) })),
+    wanted.map(async ({ source, secret }): Promise<PresentSource> => {
+      const now = await versionOf(cluster, secret);
+      return {
+        source,
+        version: now === "hidden" ? now : now.version,
+        before: object?.status?.sources?.find((one) => one.name === source)?.resourceVersion,
+        named: name !== undefined || source !== additionalSecretName,
+      };
+    }),
   );
-  const hidden = found.flatMap(({ source, now }) => (now === "hidden" ? [source] : []));
+  const hidden = found.flatMap(({ source, version }) => (version === "hidden" ? [source] : []));
   if (hidden.length > 0)
     io.err(
       `${hidden.join(", ")}: no right to get the Secret; waiting for Ready of the object, which may ` +
         "speak of the version before",
     );
-  return found.flatMap(({ source, now }) => (now === "hidden" ? [] : [{ source, ...now }]));
+  return found;
 }

@@ -46,7 +46,7 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS326: "The controller writes once a minute.",
   GPS327: "The rollout begins when one node can be served.",
   GPS328:
-    "The controller grants each node the revision again ten minutes after its agent is Ready.",
+    "The controller grants each node the revision again ten minutes after its agent is Ready. Each further failure doubles this pause, up to six hours.",
   GPS329: `The controller asks again. ${tiedUp}`,
   GPS330: "The previous policy stays in force.",
   GPS332:
@@ -55,6 +55,13 @@ export const ofPrograms: Readonly<Record<string, string>> = {
     "The agents keep the old directory. After a withdrawal they use the new one, and also as soon as every node has an agent that reports GPS261 for the old one, for example because all nodes were replaced.",
   GPS333:
     "The spec stays as it is, and the controller follows it. The controller declares the policy when it can, within half a minute.",
+  GPS334:
+    "No rollout waits for the node. When its kubelet answers again, the node is granted the credential, at the latest ten minutes after its agent is Ready. A node that went away during its change counts as failed (GPS328).",
+  GPS335:
+    "The node counts as failed. It is granted the revision again as GPS328 explains.",
+  GPS336: "No rollout waits for the node. The kubelet keeps trying to start the agent.",
+  GPS337:
+    "No rollout waits for the node. The DaemonSet controller creates the pod as soon as it is allowed to.",
   GPS431: "Clusters keep what they have.",
   GPS432: "Clusters keep what they have.",
   GPS433: "Nothing is placed in a cluster.",

@@ -1,0 +1,35 @@
+/**
+ * Why the controller does not serve a node, if no agent reports the reason: one code each. The code
+ * is in status.failures, and the plugin shows what to do.
+ */
+import type { Catalogue } from "./catalogue.ts";
+
+/** Kind → code, what is wrong, what to do. */
+export const catalogue = {
+  away: [
+    "GPS334",
+    "the node's kubelet does not answer",
+    "on the node, see systemctl status kubelet and journalctl -u kubelet, and the agent's log with crictl; once the kubelet runs, the node is served again",
+  ],
+  late: [
+    "GPS335",
+    "the node's agent did not answer in time",
+    "kubectl pull-secret nodes shows what it waits for; if its kubelet does not run, see systemctl status kubelet and journalctl -u kubelet on the node",
+  ],
+  notStarted: [
+    "GPS336",
+    "the node's agent does not start",
+    "kubectl describe its pod in kube-system; usually its image cannot be pulled, or no room is left on the node",
+  ],
+  podless: [
+    "GPS337",
+    "the node has no agent pod",
+    "find the reason with kubectl describe daemonset global-pull-secret-syncer -n kube-system; usually admission refuses the pod",
+  ],
+} as const satisfies Catalogue;
+
+/** `GPS334 what is wrong`, without what to do. */
+export function reasonOf(kind: keyof typeof catalogue): string {
+  const [code, what] = catalogue[kind];
+  return `${code} ${what}`;
+}

@@ -103,8 +103,9 @@ function decideSteps(survey: Survey): NewerContent {
     return newer;
   }
   replacePods(survey);
-  // Newer content stops further grants. A withdrawal has already been published here.
-  if (newer.cause === undefined && (!survey.state.halted || survey.isRelease())) fillWindow(survey);
+  // Newer content and a pause stop further grants. A withdrawal has already been published here.
+  const mayGrant = !survey.isPaused() && (!survey.state.halted || survey.isRelease());
+  if (newer.cause === undefined && mayGrant) fillWindow(survey);
   raiseSync(survey);
   promote(survey, newer);
   completeWithdrawal(survey);
@@ -145,8 +146,8 @@ function listingOf(survey: Survey, { list, podless }: Memory): Memory["list"] {
 type Publication = Extract<Action, { kind: "publish" }>;
 
 /**
- * Whether the Secret must be published again. While newer content waits for minInterval or for the
- * end of a pause, the rollout of the published content continues.
+ * Whether the Secret must be published again. While newer content waits for minInterval, the
+ * rollout of the published content continues.
  */
 function newerContentOf(survey: Survey): NewerContent {
   const { snapshot, secret, now } = survey;

@@ -381,7 +381,10 @@ export type View = Readonly<{
   kept: readonly Readonly<{ node: string; why: string }>[];
   /** Places in use, of `maxUnavailable`. */
   places: number;
-  /** Why newer content waits: grants are unproved, minInterval has not passed, or a pause. */
+  /**
+   * Why newer content waits: grants are unproved, minInterval has not passed, or a pause. A pause
+   * also holds the rest of a rollout.
+   */
   pending: "no" | "places" | "interval" | "paused";
 }>;
 

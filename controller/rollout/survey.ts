@@ -130,6 +130,11 @@ export class Survey {
     return this.secret.intent === "release";
   }
 
+  /** A pause holds grants and retries. A withdrawal that has begun continues. */
+  isPaused(): boolean {
+    return this.snapshot.isPaused && !this.isRelease();
+  }
+
   /** New nodes get the newest content. */
   isPromoted(): boolean {
     return this.secret.served === this.secret.revision;
@@ -280,7 +285,7 @@ export function viewOf(survey: Survey, podless: Memory["podless"], newer: NewerC
     refused,
     kept,
     places: survey.taken.size,
-    pending: pendingOf(newer),
+    pending: pendingOf(survey, newer),
   };
 }
 
@@ -334,6 +339,11 @@ function stateFromMessage(
     : { nodeState: "excused", reason: message.kind };
 }
 
-/** Why newer content is not published yet, for status. */
-const pendingOf = ({ cause, waitsFor }: NewerContent): View["pending"] =>
-  waitsFor ?? (cause === undefined ? "no" : "places");
+/** What waits, for status. A halt is reported as such, because a retry must end it anyway. */
+function pendingOf(survey: Survey, { cause, waitsFor }: NewerContent): View["pending"] {
+  if (waitsFor !== undefined) return waitsFor;
+  if (cause !== undefined) return "places";
+  const { halted, awaited } = survey.state;
+  const isOut = survey.pods.length === 0 || (survey.isPromoted() && awaited < 0);
+  return survey.isPaused() && !halted && !isOut ? "paused" : "no";
+}

@@ -73,7 +73,7 @@ export function realHands(w: World, answered: (pod: Pod, answer: Answer) => void
     publish(next) {
       must(w);
       w.old = w.api.secret;
-      w.api.secret = { ...next, at: w.t };
+      w.api.secret = { ...next, at: w.t - w.writes };
       log(w, `controller: publishes ${next.rev} (${next.digest}), served ${next.served}`);
       notePublished(w, next.digest);
     },

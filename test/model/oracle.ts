@@ -466,12 +466,14 @@ class Turn {
 
   #end(): void {
     const { rev, at } = this.#s;
+    // A node that joined while the release was being written may have the content from before.
+    const written = at + 120;
     const all = [...this.#api.nodes.values()].every(({ name, created }) => {
       const pod = this.#api.pods.get(name);
       const confirmed =
         pod?.grant?.rev === rev && this.#verdicts.get(pod) === "proved" && !this.#granted.has(pod);
       // The pod of a Node that was replaced under its name still exists.
-      return confirmed || (created > at && (pod?.created ?? Infinity) > at);
+      return confirmed || (created > written && (pod?.created ?? Infinity) > written);
     });
     if (all || this.#clock.api - at > FORGET) this.#hands.complete(all);
   }

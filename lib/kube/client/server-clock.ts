@@ -8,7 +8,8 @@
  *
  * Limits: the header has whole seconds, so this clock is behind by up to a second and the time of
  * the answer, and never ahead. The time of a condition comes from its node, whose clock may be
- * wrong. With several API servers this clock follows the one that is ahead.
+ * wrong. With several API servers this clock follows the one that is ahead. If their clocks differ
+ * by more than 5 s, it follows the last answer.
  */
 
 /**

@@ -55,6 +55,11 @@ export type PodFacts = Readonly<{
    * ignores grants.
    */
   mode: DeliveryMode | undefined;
+  /**
+   * Seconds for which the pod's agent watches a restarted kubelet. Until the pod is replaced, they
+   * may differ from the policy's. Undefined: unknown, and the policy's count.
+   */
+  probation?: number | undefined;
   grant: Grant | undefined;
   /** The condition ContainersReady. `since` is its transition time, as the API server stores it. */
   ready: Readonly<{ is: boolean; since: string }>;
@@ -127,7 +132,7 @@ export type GrantPolicy = Readonly<{
   forgetAfter: number;
   /** Seconds. */
   minInterval: number;
-  /** How many seconds to watch a restarted kubelet. */
+  /** How many seconds agents of the wanted template watch a restarted kubelet. */
   probation: number;
 }>;
 

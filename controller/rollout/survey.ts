@@ -85,7 +85,8 @@ export class Survey {
       const pod = found.mode === undefined ? { ...found, grant: undefined } : found;
       const isRelease = secret.intent === "release" && pod.grant?.revision === secret.revision;
       const before = updateRecord(pod, memory.pods.get(pod.uid), now);
-      const seconds = grantSeconds(pod.mode ?? secret.mode, snapshot.policy.probation);
+      const { mode = secret.mode, probation = snapshot.policy.probation } = pod;
+      const seconds = grantSeconds(mode, probation);
       const inherits = inheritsFailure(pod, secret);
       const isServed = (pod.grant?.revision ?? 0) > 0 && pod.grant?.revision === secret.served;
       const { grantState, record, changesIn } = judgeGrant(pod, before, {

@@ -4,9 +4,10 @@
  *
  * There are two kinds of time, and they are never compared. API times (creation, publication,
  * exits) are seconds since 1970 by the API server's clock. They are compared with each other and
- * with `Now.api` only. Everything shorter than an hour is measured with `Now.steady`, from the
- * moment this process first saw it, because kubelets' clocks differ and people set clocks. After a
- * restart of the controller these waits begin again, so they may end later but never earlier.
+ * with `Now.api` only: `minInterval`, `forgetAfter`, and how long ago a container exited. All other
+ * waits are measured with `Now.steady`, from the moment this process first saw their reason,
+ * because kubelets' clocks differ and people set clocks. After a restart of the controller these
+ * waits begin again, so they may end later but never earlier.
  */
 import { keyOf, type Grant, type GrantKey } from "#contract/grant.ts";
 import type { DeliveryMode } from "#contract/names.ts";
@@ -380,8 +381,6 @@ export type View = Readonly<{
   failed: readonly ListedNode[];
   /** How many Nodes failed since the last retry, including Nodes that are gone. */
   failures: number;
-  /** Nodes whose grants admission refuses. */
-  refused: readonly string[];
   /** Nodes whose pod cannot be deleted for an upgrade, and the reason. */
   kept: readonly Readonly<{ node: string; why: string }>[];
   /** Places in use, of `maxUnavailable`. */

@@ -250,7 +250,6 @@ export const idleView: View = {
   excused: [],
   failed: [],
   failures: 0,
-  refused: [],
   kept: [],
   places: 0,
   pending: "no",
@@ -260,7 +259,6 @@ export const idleView: View = {
 export function viewOf(survey: Survey, podless: Memory["podless"], newer: NewerContent): View {
   const counts = { ...noCounts };
   const lists: { failed: ListedNode[]; excused: ListedNode[] } = { failed: [], excused: [] };
-  const refused: string[] = [];
   const kept: { node: string; why: string }[] = [];
   for (const one of survey.byNode.values()) {
     const { node, waitingReason } = one.pod;
@@ -268,7 +266,6 @@ export function viewOf(survey: Survey, podless: Memory["podless"], newer: NewerC
     counts[nodeState] += 1;
     if ((nodeState === "failed" || nodeState === "excused") && reason !== undefined)
       lists[nodeState].push({ node, reason, waitingReason, ...refusalOf(one, reason) });
-    if (one.record.refused !== undefined) refused.push(node);
     // A pod of the current template needs no replacement.
     if (one.record.kept !== undefined && !one.pod.isCurrent)
       kept.push({ node, why: one.record.kept.why });
@@ -283,7 +280,6 @@ export function viewOf(survey: Survey, podless: Memory["podless"], newer: NewerC
     counts,
     ...lists,
     failures: survey.state.failed.length,
-    refused,
     kept,
     places: survey.taken.size,
     pending: pendingOf(survey, newer),

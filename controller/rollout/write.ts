@@ -36,8 +36,8 @@ const mostInARow = parallel;
 
 /**
  * Sends these writes in parallel. If a pod has changed or is gone, the next decision sees it. A
- * refusal is recorded for its pod, and so is an error that concerns only this pod. A refused sync is
- * not recorded: the next one is due anyway.
+ * refusal is recorded for its pod, and so is an error that concerns only this pod. A refused sync
+ * is not recorded, because the next one is due anyway.
  *
  * After "too many requests", nothing more is sent until Retry-After has passed; the next decision
  * repeats the unsent writes. Rejects after all writes have ended if none succeeded and the error is

@@ -72,7 +72,8 @@ export function raiseSync(survey: Survey): void {
   for (const { pod, record, grantState } of survey.pods) {
     if (grantState.is !== "unproved" && grantState.is !== "back") continue;
     if (survey.written.has(pod.uid)) continue;
-    const usual = usualSeconds(pod.mode ?? survey.secret.mode, survey.snapshot.policy.probation);
+    const { mode = survey.secret.mode, probation = survey.snapshot.policy.probation } = pod;
+    const usual = usualSeconds(mode, probation);
     const working = workingSeconds(pod, record, usual, survey.now);
     if (working > 0) {
       survey.recheckIn(working);

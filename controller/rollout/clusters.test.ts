@@ -97,6 +97,19 @@ for (const away of [34, 60])
     assert.ok(ends < 700 && having(w, RELEASE) === 100);
   });
 
+test("asks a node that joined while the withdrawal was being written", () => {
+  const w = servedCluster({ seed: 1, nodes: 4, budget: 1 });
+  w.writes = 40;
+  pass(w, driver, 10);
+  join(w, "late");
+  assert.ok(until(w, driver, 30, () => having(w, "1.2") === 5) < 30);
+  pass(w, driver, 15);
+  w.api.a = w.api.b = 0;
+  w.truth.allowed += 1;
+  assert.ok(until(w, driver, 900, () => w.api.ds === null) < 900);
+  assert.equal(having(w, RELEASE), 5);
+});
+
 const byHand: readonly (readonly [what: string, harm: (w: World) => void])[] = [
   [
     "someone replaced global-pull-secret while grants were unproved",

@@ -103,8 +103,9 @@ function decideSteps(survey: Survey): NewerContent {
     return newer;
   }
   replacePods(survey);
-  // Newer content stops further grants. A withdrawal has already been published here.
-  if (newer.cause === undefined && (!survey.state.halted || survey.isRelease())) fillWindow(survey);
+  // Newer content and a pause stop further grants. A withdrawal has already been published here.
+  const mayGrant = !survey.isPaused() && (!survey.state.halted || survey.isRelease());
+  if (newer.cause === undefined && mayGrant) fillWindow(survey);
   raiseSync(survey);
   promote(survey, newer);
   completeWithdrawal(survey);
@@ -147,8 +148,8 @@ function listingOf(survey: Survey, { list, podless }: Memory): Memory["list"] {
 type Publication = Extract<Action, { kind: "publish" }>;
 
 /**
- * Whether the Secret must be published again. While newer content waits for minInterval or for the
- * end of a pause, the rollout of the published content continues.
+ * Whether the Secret must be published again. While newer content waits for minInterval, the
+ * rollout of the published content continues.
  */
 function newerContentOf(survey: Survey): NewerContent {
   const { snapshot, secret, now } = survey;
@@ -295,9 +296,16 @@ function nextRevision(snapshot: Snapshot): number {
 }
 
 /**
+ * Seconds after `publishedAt` within which a joining node may still get the previous content. That
+ * time is taken before the write, which sends two requests of up to 30 s each, and the clocks of
+ * several API servers may differ.
+ */
+const writtenSeconds = 120;
+
+/**
  * Completes the withdrawal when every Node that is older than the release has confirmed it, or when
  * `forgetAfter` has passed. A younger Node never had any entries, because nothing has been served
- * since the release.
+ * since the release was written.
  */
 function completeWithdrawal(survey: Survey): void {
   const { snapshot, secret, now } = survey;
@@ -332,19 +340,19 @@ function isAtWork(survey: Survey, { pod, record }: SurveyedPod): boolean {
 }
 
 function hasEveryNode(survey: Survey): boolean {
-  const { publishedAt } = survey.secret;
+  const written = survey.secret.publishedAt + writtenSeconds;
   const { byName, all } = survey.snapshot.nodes;
   const confirmed = new Set<string>();
   for (const one of survey.pods) {
     if (hasConfirmed(survey, one)) confirmed.add(one.pod.node);
     // A Node is never younger than its pods, so if the pod is old, we need not read its Node.
-    else if (one.pod.created <= publishedAt) return false;
+    else if (one.pod.created <= written) return false;
   }
   if (!all) {
     survey.readAll = true;
     return false;
   }
   for (const [name, node] of byName)
-    if (node !== undefined && node.created <= publishedAt && !confirmed.has(name)) return false;
+    if (node !== undefined && node.created <= written && !confirmed.has(name)) return false;
   return true;
 }

@@ -4,9 +4,10 @@
  *
  * There are two kinds of time, and they are never compared. API times (creation, publication,
  * exits) are seconds since 1970 by the API server's clock. They are compared with each other and
- * with `Now.api` only. Everything shorter than an hour is measured with `Now.steady`, from the
- * moment this process first saw it, because kubelets' clocks differ and people set clocks. After a
- * restart of the controller these waits begin again, so they may end later but never earlier.
+ * with `Now.api` only: `minInterval`, `forgetAfter`, and how long ago a container exited. All other
+ * waits are measured with `Now.steady`, from the moment this process first saw their reason,
+ * because kubelets' clocks differ and people set clocks. After a restart of the controller these
+ * waits begin again, so they may end later but never earlier.
  */
 import { keyOf, type Grant, type GrantKey } from "#contract/grant.ts";
 import type { DeliveryMode } from "#contract/names.ts";
@@ -55,6 +56,11 @@ export type PodFacts = Readonly<{
    * ignores grants.
    */
   mode: DeliveryMode | undefined;
+  /**
+   * Seconds for which the pod's agent watches a restarted kubelet. Until the pod is replaced, they
+   * may differ from the policy's. Undefined: unknown, and the policy's count.
+   */
+  probation?: number | undefined;
   grant: Grant | undefined;
   /** The condition ContainersReady. `since` is its transition time, as the API server stores it. */
   ready: Readonly<{ is: boolean; since: string }>;
@@ -127,7 +133,7 @@ export type GrantPolicy = Readonly<{
   forgetAfter: number;
   /** Seconds. */
   minInterval: number;
-  /** How many seconds to watch a restarted kubelet. */
+  /** How many seconds agents of the wanted template watch a restarted kubelet. */
   probation: number;
 }>;
 
@@ -375,13 +381,14 @@ export type View = Readonly<{
   failed: readonly ListedNode[];
   /** How many Nodes failed since the last retry, including Nodes that are gone. */
   failures: number;
-  /** Nodes whose grants admission refuses. */
-  refused: readonly string[];
   /** Nodes whose pod cannot be deleted for an upgrade, and the reason. */
   kept: readonly Readonly<{ node: string; why: string }>[];
   /** The number of slots in use, out of `maxUnavailable`. */
   places: number;
-  /** Why newer content waits: grants are unproved, minInterval has not passed, or a pause. */
+  /**
+   * Why newer content waits: grants are unproved, minInterval has not passed, or a pause. A pause
+   * also holds the rest of a rollout.
+   */
   pending: "no" | "places" | "interval" | "paused";
 }>;
 

@@ -90,10 +90,13 @@ function failedPods(survey: Survey): readonly string[] {
     .filter((uid) => uid !== undefined);
 }
 
-/** Follows a retry, or records a halt. Returns true if this ends the decision. */
+/**
+ * Follows a retry, unless a pause holds it, or records a halt. Returns true if this ends the
+ * decision.
+ */
 export function retryOrHalt(survey: Survey): boolean {
   const { snapshot, state } = survey;
-  if (snapshot.retry !== state.retry) {
+  if (snapshot.retry !== state.retry && !survey.isPaused()) {
     survey.change({ retry: snapshot.retry, halted: false, lost: state.failed, failed: [] });
     survey.save();
     return true;
@@ -190,8 +193,8 @@ export function promote(survey: Survey, { cause, waitsFor }: NewerContent): void
   if (survey.isPromoted()) return endWait(survey);
   if (!state.word || state.halted) return;
   // Newer content may lack a source, or may have lacked one for a while. So nothing is promoted
-  // while newer content waits for an interval or for the end of a pause. New nodes are granted the
-  // published content.
+  // while newer content waits for an interval or for the end of a pause. During an interval, new
+  // nodes are granted the published content.
   if (cause !== undefined || waitsFor !== undefined) return;
   if (!hasAll(survey, state.base)) return;
   // The state is saved first. If the controller is killed in between, it only saves the state

@@ -41,9 +41,9 @@ test("reads the named nodes, and reports one that does not exist as gone", async
   );
 });
 
-test("reads a named node even if the DaemonSet does not serve it", async () => {
+test("reports a named node that the DaemonSet does not serve as gone", async () => {
   const { read } = await serving({ a: { "kubernetes.io/os": "windows" } });
-  assert.notEqual((await read(["a"])).byName.get("a"), undefined);
+  assert.deepEqual([...(await read(["a"])).byName], [["a", undefined]]);
 });
 
 test("lists the nodes that the DaemonSet serves, and no others", async () => {

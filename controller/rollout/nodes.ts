@@ -54,8 +54,8 @@ export class NodeListTimer {
 const mostSingle = 50;
 
 /**
- * Reads these Nodes. A Node that does not exist is in the answer without facts. `all` stands for
- * the Nodes that the DaemonSet serves.
+ * Reads these Nodes. A Node that does not exist, or that the DaemonSet does not serve, is in the
+ * answer without facts. `all` stands for the Nodes that the DaemonSet serves.
  */
 export async function readNodes(
   cluster: Cluster,
@@ -71,9 +71,10 @@ export async function readNodes(
       });
   };
   const isList = all || nodes.size > mostSingle;
+  const labelSelector = nodesOf(agent);
   const queries = isList
-    ? [{ labelSelector: nodesOf(agent) }]
-    : [...nodes].map((name) => ({ fieldSelector: `metadata.name=${name}` }));
+    ? [{ labelSelector }]
+    : [...nodes].map((name) => ({ labelSelector, fieldSelector: `metadata.name=${name}` }));
   // A list of one Node needs no additional right. Getting a Node would.
   for (const query of queries) {
     await cluster.pages<KubernetesObject>(collections.nodes, query, take, { as: "metadata" });

@@ -4,6 +4,8 @@ import type { KubernetesObject } from "@kubernetes/client-node";
 import fc from "fast-check";
 import { keyOf } from "#contract/grant.ts";
 import { messageOf, wordKinds } from "#contract/word.ts";
+import { agent } from "#controller/objects/agent.fixture.ts";
+import { container } from "#controller/objects/container.ts";
 import { isAgent, keepPod, modeOf, templateOf, type AgentPod } from "./pods.ts";
 
 type Fields = Record<string, unknown>;
@@ -103,6 +105,7 @@ test("keeps what decisions need of a pod", () => {
     template: "0123456789abcdef",
     directory: "/var/lib/kubelet",
     mode: "Restart",
+    probation: undefined,
     grant,
     ready: { is: true, since: at(5) },
     isRunning: true,
@@ -145,6 +148,16 @@ const cases: readonly (readonly [what: string, changes: Changes, expected: Parti
       },
     },
     { grant: undefined, mode: undefined, template: "0123456789abcdef" },
+  ],
+  [
+    "the probation of the agent's own flags, whatever containers others add",
+    {
+      spec: {
+        nodeName: "node-a",
+        containers: [{ name: "proxy", args: ["--probation", "1s"] }, container(agent, "digest")],
+      },
+    },
+    { probation: 5 },
   ],
   [
     "no unknown mode",

@@ -35,6 +35,13 @@ export function modeOf(
   return deliveryModes.find((one) => one === mode);
 }
 
+/** The probation in seconds, by the agent's own flag. */
+function probationOf({ spec }: V1Pod): number | undefined {
+  const { args = [] } = spec?.containers.find(({ name }) => name === agentContainer) ?? {};
+  const [, seconds] = /^(\d{1,5})s$/.exec(args[args.indexOf("--probation") + 1] ?? "") ?? [];
+  return seconds === undefined ? undefined : Number(seconds);
+}
+
 /** Reduces a pod. Undefined if the pod has the label but does not belong to the DaemonSet. */
 export function keepPod(object: KubernetesObject): AgentPod | undefined {
   const pod = object as V1Pod;
@@ -57,6 +64,7 @@ export function keepPod(object: KubernetesObject): AgentPod | undefined {
     template: templateOf(metadata.annotations),
     directory: kubeletDirectoryOf(spec),
     mode: modeOf(metadata.annotations),
+    probation: probationOf(pod),
     grant: grantOf(metadata.annotations),
     ready: { is: isReady, since: textOf(containersReady?.lastTransitionTime) ?? "none" },
     isRunning: container?.state?.running !== undefined,

@@ -79,8 +79,8 @@ function refusing(
 test("reports why a grant is refused while it lasts, and grants to the others", async () => {
   const world = await deployed();
   refusing(world, "b");
-  const last = await world.until(two, ({ ended }) => ended);
-  assert.deepEqual([world.granted, last.view?.refused], [{ a: 2, b: 1, c: 2 }, ["b"]]);
+  await world.until(two, ({ ended }) => ended);
+  assert.deepEqual(world.granted, { a: 2, b: 1, c: 2 });
   for (let seconds = 0; seconds < 120; seconds += 1) {
     const [failure] = failuresOf(await world.step(two), [], new Date(0));
     assert.match(failure?.message ?? "", /^its grant was refused: denied by a policy of theirs/);

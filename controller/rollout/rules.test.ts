@@ -145,6 +145,12 @@ const rows: readonly Row[] = [
     { decision: (wanted) => ({ ...wanted, actions: [...wanted.actions, { kind: "promote" }] }) },
     planOf,
   ],
+  [
+    "a pause holds grants",
+    "pause",
+    { snapshot: (seen) => ({ ...seen, isPaused: false }) },
+    plan([150, "edit", 0, 1], [155, "pause", 0, 0]),
+  ],
   ["replaced nodes are recorded", "image", state({ replaced: [] }), badImage],
   ["pods of older templates are replaced", "ends", without("delete"), plan([150, "upgrade", 0, 0])],
   [

@@ -293,6 +293,21 @@ test("replaces pods of an older template one by one, and records each before", a
   for (const name of deletions) assert.equal(writes[writes.indexOf(name) - 1], "state", name);
 });
 
+test("completes an upgrade when a node whose pod was deleted is no longer served", async () => {
+  const world = await deployed();
+  const before = new Set(world.pods.map(({ metadata }) => metadata?.uid));
+  Object.assign(world.remover, {
+    agent: { ...world.remover.agent, image: "example.invalid/agent:2" },
+  });
+  await world.until(one, ({ state }) => state.replaced.includes("a"));
+  // The DaemonSet controller creates no pod for it, and no longer counts it.
+  world.nodes.delete("a");
+  world.edit(`${collections.nodes}/a`, { metadata: { labels: { "kubernetes.io/os": "windows" } } });
+  await world.until(one, ({ state }) => state.replaced.length === 0);
+  const pods = world.pods.map(({ metadata, spec }) => [spec?.nodeName, before.has(metadata?.uid)]);
+  assert.deepEqual(Object.fromEntries(pods), { b: false, c: false });
+});
+
 test("adopts what version 0.2 published, and serves new nodes what every node had", async () => {
   const world = new World();
   const newest = { ...one, revision: 5, salt: Buffer.alloc(32, 1) };

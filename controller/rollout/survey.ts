@@ -85,7 +85,8 @@ export class Survey {
       const pod = found.mode === undefined ? { ...found, grant: undefined } : found;
       const isRelease = secret.intent === "release" && pod.grant?.revision === secret.revision;
       const before = updateRecord(pod, memory.pods.get(pod.uid), now);
-      const seconds = grantSeconds(pod.mode ?? secret.mode, snapshot.policy.probation);
+      const { mode = secret.mode, probation = snapshot.policy.probation } = pod;
+      const seconds = grantSeconds(mode, probation);
       const inherits = inheritsFailure(pod, secret);
       const isServed = (pod.grant?.revision ?? 0) > 0 && pod.grant?.revision === secret.served;
       const { grantState, record, changesIn } = judgeGrant(pod, before, {
@@ -128,6 +129,11 @@ export class Survey {
 
   isRelease(): boolean {
     return this.secret.intent === "release";
+  }
+
+  /** A pause holds grants and retries. A withdrawal that has begun continues. */
+  isPaused(): boolean {
+    return this.snapshot.isPaused && !this.isRelease();
   }
 
   /** New nodes get the newest content. */
@@ -245,7 +251,6 @@ export const idleView: View = {
   excused: [],
   failed: [],
   failures: 0,
-  refused: [],
   kept: [],
   places: 0,
   pending: "no",
@@ -255,7 +260,6 @@ export const idleView: View = {
 export function viewOf(survey: Survey, podless: Memory["podless"], newer: NewerContent): View {
   const counts = { ...noCounts };
   const lists: { failed: ListedNode[]; excused: ListedNode[] } = { failed: [], excused: [] };
-  const refused: string[] = [];
   const kept: { node: string; why: string }[] = [];
   for (const one of survey.byNode.values()) {
     const { node, waitingReason } = one.pod;
@@ -263,7 +267,6 @@ export function viewOf(survey: Survey, podless: Memory["podless"], newer: NewerC
     counts[nodeState] += 1;
     if ((nodeState === "failed" || nodeState === "excused") && reason !== undefined)
       lists[nodeState].push({ node, reason, waitingReason, ...refusalOf(one, reason) });
-    if (one.record.refused !== undefined) refused.push(node);
     // A pod of the current template needs no replacement.
     if (one.record.kept !== undefined && !one.pod.isCurrent)
       kept.push({ node, why: one.record.kept.why });
@@ -278,10 +281,9 @@ export function viewOf(survey: Survey, podless: Memory["podless"], newer: NewerC
     counts,
     ...lists,
     failures: survey.state.failed.length,
-    refused,
     kept,
     places: survey.taken.size,
-    pending: pendingOf(newer),
+    pending: pendingOf(survey, newer),
   };
 }
 
@@ -335,6 +337,11 @@ function stateFromMessage(
     : { nodeState: "excused", reason: message.kind };
 }
 
-/** Why newer content is not published yet, for status. */
-const pendingOf = ({ cause, waitsFor }: NewerContent): View["pending"] =>
-  waitsFor ?? (cause === undefined ? "no" : "places");
+/** What waits, for status. A halt is reported as such, because a retry must end it anyway. */
+function pendingOf(survey: Survey, { cause, waitsFor }: NewerContent): View["pending"] {
+  if (waitsFor !== undefined) return waitsFor;
+  if (cause !== undefined) return "places";
+  const { halted, awaited } = survey.state;
+  const isOut = survey.pods.length === 0 || (survey.isPromoted() && awaited < 0);
+  return survey.isPaused() && !halted && !isOut ? "paused" : "no";
+}

@@ -18,7 +18,7 @@ type Row = readonly [
   what: string,
   turns: Turns,
   syncs: readonly number[],
-  how?: Readonly<{ word?: true; mode?: Mode; probation?: number; back?: true }>,
+  how?: Readonly<{ word?: true; mode?: Mode; probation?: number; own?: number; back?: true }>,
 ];
 
 const begins = [1, false] as const;
@@ -32,6 +32,12 @@ const rows: readonly Row[] = [
     [begins, [50, true]],
     [],
     { probation: 40 },
+  ],
+  [
+    "a pod that proves its grant, with the long probation of an older template",
+    [begins, [50, true]],
+    [],
+    { own: 40 },
   ],
   ["a pod that proves its grant in mode Reread", [begins, [308, true]], [], { mode: "Reread" }],
   ["a pod that stays unready, as with a Secret that lags", [begins], [20, 40]],
@@ -63,7 +69,7 @@ for (const [what, turns, expected, how = {}] of rows)
     const w = granted(how);
     const [pod] = w.api.pods.values();
     assert.ok(pod);
-    const snapshot = policyOf(how.probation ?? 5);
+    const snapshot = probations(how.probation ?? 5, how.own);
     const syncs: number[] = [];
     for (w.t = 0; w.t < 330; w.t += 1) {
       for (const [at, ready, changed = w.t] of turns)
@@ -95,9 +101,27 @@ function granted({ word, mode, back }: NonNullable<Row[3]>): World {
   return w;
 }
 
-const policyOf = (probation: number) => (seen: Snapshot) => ({
+/** Sees this probation in the policy, and another one in the pods. */
+const probations = (probation: number, own?: number) => (seen: Snapshot) => ({
   ...seen,
   policy: { ...seen.policy, probation },
+  pods: seen.pods.map((pod) => Object.assign({}, pod, { probation: own })),
+});
+
+test("fails a node by the probation of its own pod after the policy's was lowered", () => {
+  const w = granted({});
+  const [pod] = w.api.pods.values();
+  assert.ok(pod);
+  Object.assign(pod, { ready: false, since: 0 });
+  const snapshot = probations(5, 200);
+  const failed: number[] = [];
+  for (w.t = 0; w.t < 1100; w.t += 10) {
+    const { view, memory } = decided(w, w.api, { snapshot });
+    w.memory = memory;
+    failed.push(view.counts.failed);
+  }
+  // A change with a probation of 200 s may take 1,020 s.
+  assert.deepEqual([failed.indexOf(1), failed.at(-1)], [103, 1]);
 });
 
 test("raises sync in a rotation only for nodes that do not have the content yet", () => {

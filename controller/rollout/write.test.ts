@@ -195,6 +195,24 @@ for (const [what, error, { isSent, isRefused, isThrown, why }] of answers)
     assert.deepEqual(wrote, []);
   });
 
+for (const [what, error, syncs] of [
+  ["is refused by admission", refusal(403, "no", "Forbidden"), 2],
+  ["is answered with an error of the server", refusal(500, "panic"), 2],
+  ["conflicts, and repeats it", refusal(409), 0],
+] as const)
+  test(`does not count the grant as refused when a sync ${what}`, async () => {
+    const { context, remembering, seen } = scripted(() => error);
+    const { pods, ...rest } = remembering("a");
+    const [record] = pods.values();
+    assert.ok(record);
+    const held = { ...record, sent: undefined, syncs: 2 };
+    context.memory.grants = { ...rest, pods: new Map([["uid-of-a", held]]) };
+    for (let tries = 0; tries < 4; tries += 1) await writePods(context, [action("sync", "a")]);
+    const { refused, errors, ...after } = seen("a") ?? {};
+    assert.deepEqual([refused, errors], [undefined, undefined]);
+    assert.partialDeepStrictEqual(after, { holds: true, syncs });
+  });
+
 test("does not change the decision's memory when a grant was written", async () => {
   const { context, remembering } = scripted();
   const before = remembering("a");

@@ -36,7 +36,8 @@ const mostInARow = parallel;
 
 /**
  * Sends these writes in parallel. If a pod has changed or is gone, the next decision sees it. A
- * refusal is recorded for its pod, and so is an error that concerns only this pod.
+ * refusal is recorded for its pod, and so is an error that concerns only this pod. A refused sync
+ * is not recorded, because the next one is due anyway.
  *
  * After "too many requests", nothing more is sent until Retry-After has passed; the next decision
  * repeats the unsent writes. Rejects after all writes have ended if none succeeded and the error is
@@ -58,10 +59,13 @@ export async function writePods(
     for (const action of queue) {
       const { pod, kind } = action;
       const refused = kind === "delete" ? "deletion" : "admission";
+      // A sync only makes the kubelet faster. The grant is in place, whatever the answer is.
+      const isSync = kind === "sync";
       const forget = (why: Parameters<typeof afterRefusal>[1], words?: string): void =>
         note(pod.uid, (record) => afterRefusal(record, why, times(), words));
-      const count = (words: string): void =>
-        note(pod.uid, (record) => afterError(record, pod, times(), refused, words));
+      const count = (words: string): void => {
+        if (!isSync) note(pod.uid, (record) => afterError(record, pod, times(), refused, words));
+      };
       if (isOver()) {
         forget("unsent");
         continue;
@@ -69,8 +73,8 @@ export async function writePods(
       try {
         const outcome = await write(context, action);
         if (outcome.is === "done") written += 1;
-        else if (outcome.is === "refused") forget(refused, outcome.why);
-        else forget(outcome.is);
+        else if (outcome.is !== "refused") forget(outcome.is);
+        else if (!isSync) forget(refused, outcome.why);
         if (outcome.is === "conflict") count("another client changes the pod before each write");
         inARow = 0;
       } catch (error) {

@@ -174,8 +174,8 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   ["paused before the first", { ...paused, stage: { kind: "blocked" } }, "False Paused - S False"],
   [
     "paused in mid-wave",
-    { ...paused, stage: rollout(rollingOut("rollout")) },
-    "False RollingOut R - False",
+    { ...paused, stage: rollout(rollingOut("rollout", { pending: "paused" })) },
+    "False Paused - S False",
   ],
   ["grace", { withdrawsAt: now }, "False WithdrawalAwaited R - True"],
   ["withdrawing", { stage: removal({}) }, "False Withdrawing R - False"],

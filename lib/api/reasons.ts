@@ -48,7 +48,7 @@ export const reconcilingReasons = {
 
 /** Reasons when you have to act, so Ready is False. */
 export const stalledReasons = {
-  Paused: "`spec.managementState` is Paused, and a change or a withdrawal waits.",
+  Paused: "`spec.managementState` is Paused, and a change, a rollout or a withdrawal waits.",
   SourceRejected:
     "`additional-pull-secret` or the original is refused; the last accepted content stays in force.",
   NotAllowed:

@@ -1,5 +1,5 @@
 /** The writes of a controller. `realHands` writes to the world; `recorder` only records. */
-import { checkAlone, checkStatus, checkWindow, notePublished } from "./laws.ts";
+import { checkAlone, checkPaused, checkStatus, checkWindow, notePublished } from "./laws.ts";
 import {
   log,
   newState,
@@ -61,6 +61,7 @@ function tryPatch(w: World, pod: Pod, grant: Grant): Answer {
     pod.rv += 1;
   }
   if (grant.rev > 0) {
+    checkPaused(w, pod.node);
     checkWindow(w, pod.node);
     checkAlone(w, real);
   }
@@ -72,7 +73,7 @@ export function realHands(w: World, answered: (pod: Pod, answer: Answer) => void
     publish(next) {
       must(w);
       w.old = w.api.secret;
-      w.api.secret = { ...next, at: w.t };
+      w.api.secret = { ...next, at: w.t - w.writes };
       log(w, `controller: publishes ${next.rev} (${next.digest}), served ${next.served}`);
       notePublished(w, next.digest);
     },

@@ -1,6 +1,6 @@
 /**
  * The oracle's own view of a pod: since when it is in its state, and the result of its grant. It is
- * written from the design's text, independently of controller/grants/verdict.ts.
+ * written from the design's text, independently of controller/rollout/node-state.ts.
  */
 import type { Memory, PodRecord } from "#controller/rollout/facts.ts";
 import { keyOf, RELEASE, type Api, type Grant, type Mode, type Pod } from "./world.ts";

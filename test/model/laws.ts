@@ -78,6 +78,12 @@ export function checkAlone(w: World, granted: Pod): void {
   }
 }
 
+/** While a controller sees a pause, it grants nothing, except in a withdrawal that has begun. */
+export function checkPaused(w: World, node: string): void {
+  const { paused, secret } = w.snapshot ?? w.api;
+  if (paused && secret?.digest !== RELEASE) fail("pause", `${node} is granted ${secret?.digest}`);
+}
+
 /** Records wrong readiness proofs. Laws do not count such a node until it has really proved. */
 export function noteWrong(w: World): void {
   for (const pod of w.api.pods.values()) {

@@ -148,7 +148,7 @@ class Turn {
     if (isWithdrawn && s.served > 0) return this.#hands.emptyServed();
     if (template.n !== api.want.n) return this.#hands.template();
     this.#upgrade(template);
-    if (!newer && (!this.#state.halted || this.#release)) this.#grant();
+    if (!newer && !this.#isPaused() && (!this.#state.halted || this.#release)) this.#grant();
     this.#sync();
     this.#promote(newer || other);
     if (this.#release && want === RELEASE) this.#end();
@@ -161,6 +161,11 @@ class Turn {
     if (message.journal > Math.max(rev, this.#api.state.rev) + 2 ** 20) return false;
     const last = this.memory.raised.get(node);
     return !last || rev < last.revision || this.#clock.steady - last.at >= pauseOf(last.count);
+  }
+
+  /** A pause holds new grants, also those of a retry, except in a withdrawal that has begun. */
+  #isPaused(): boolean {
+    return this.#api.paused && !this.#release;
   }
 
   #seen(pod: Pod): Record_ {
@@ -252,7 +257,7 @@ class Turn {
   #steer(): boolean {
     const { retry, maxFailures } = this.#api;
     const state = this.#state;
-    if (retry !== state.retry) {
+    if (retry !== state.retry && !this.#isPaused()) {
       this.#save((x) => Object.assign(x, { retry, halted: false, lost: x.failed, failed: [] }));
       return true;
     }
@@ -461,12 +466,14 @@ class Turn {
 
   #end(): void {
     const { rev, at } = this.#s;
+    // A node that joined while the release was being written may have the content from before.
+    const written = at + 120;
     const all = [...this.#api.nodes.values()].every(({ name, created }) => {
       const pod = this.#api.pods.get(name);
       const confirmed =
         pod?.grant?.rev === rev && this.#verdicts.get(pod) === "proved" && !this.#granted.has(pod);
       // The pod of a Node that was replaced under its name still exists.
-      return confirmed || (created > at && (pod?.created ?? Infinity) > at);
+      return confirmed || (created > written && (pod?.created ?? Infinity) > written);
     });
     if (all || this.#clock.api - at > FORGET) this.#hands.complete(all);
   }

@@ -115,6 +115,7 @@ export function newWorld(plan: Plan, tracing = false): World {
     churn: plan.churn,
     startDelay: 0,
     linger: 8,
+    writes: plan.seed % 3 === 0 ? 40 : 0,
     truth: {
       proved: new Set(),
       broken: new Map(),

@@ -207,6 +207,8 @@ export type World = {
   churn: number;
   /** Seconds until the agent of a joining machine starts, in addition to the usual 1 to 4. */
   startDelay: number;
+  /** Seconds between the time that a publication names and the end of its write. */
+  writes: number;
   /** How many times longer every fourth Node stays whose machine left without notice. */
   linger: number;
 };

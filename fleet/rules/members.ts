@@ -1,5 +1,6 @@
 /** The clusters of an object: those that are selected, and those that are leaving. Pure. */
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
+import { codeOf } from "./problems.ts";
 
 export type Members = Readonly<{
   /** Selected clusters, sorted. */
@@ -66,13 +67,18 @@ export function secondsOf(text: string): number {
 export type Rivals = Readonly<{
   /** Cluster → the older object that keeps it. */
   claims: ReadonlyMap<string, FleetSecret>;
+  /** Cluster → the object that leaves it and offers its Secret. */
+  offers: ReadonlyMap<string, FleetSecret>;
+  /** Cluster → an object that selects it, and takes its Secret over if it is offered. */
+  heirs: ReadonlyMap<string, FleetSecret>;
   older: readonly FleetSecret[];
   younger: readonly FleetSecret[];
 }>;
 
 /**
  * The rivals of an object. Two objects with the same target conflict only in clusters that both
- * select. There the older object serves, if its status names the cluster.
+ * select. There the older object serves, if its status names the cluster. An object that leaves a
+ * cluster offers its Secret there to another one that selects the cluster.
  */
 export function rivalsOf(object: FleetSecret, all: readonly FleetSecret[]): Rivals {
   const place = ({ spec }: FleetSecret) =>
@@ -83,10 +89,27 @@ export function rivalsOf(object: FleetSecret, all: readonly FleetSecret[]): Riva
     .filter((other) => place(other) === place(object) && age(other) !== age(object))
     .toSorted((a, b) => (age(a) < age(b) ? -1 : 1));
   const older = rivals.filter((other) => age(other) < age(object));
-  const claims = new Map(
-    older
-      .toReversed()
-      .flatMap((other) => (other.status?.clusters ?? []).map(({ name }) => [name, other] as const)),
+  const named = (by: readonly FleetSecret[], isMeant: (one: ClusterStatus) => boolean) =>
+    new Map(
+      by
+        .toReversed()
+        .flatMap((other) =>
+          (other.status?.clusters ?? []).filter(isMeant).map(({ name }) => [name, other] as const),
+        ),
+    );
+  // The other transport places its copy elsewhere, so it takes none over.
+  const alike = rivals.filter(
+    ({ spec }) => (spec.via ?? "Direct") === (object.spec.via ?? "Direct"),
   );
-  return { claims, older, younger: rivals.slice(older.length) };
+  const staying = alike.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  return {
+    claims: named(older, (one) => !isOffered(one)),
+    offers: named(alike, isOffered),
+    heirs: named(staying, ({ state }) => state !== "Leaving"),
+    older,
+    younger: rivals.slice(older.length),
+  };
 }
+
+const isOffered = ({ state, reason = "" }: ClusterStatus): boolean =>
+  state === "Leaving" && reason.startsWith(codeOf("offered"));

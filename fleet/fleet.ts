@@ -8,7 +8,7 @@ import { secretsIn } from "#kube/client/paths.ts";
 import { warnOf } from "#kube/event.ts";
 import { fleetManager } from "./connection.ts";
 import { FleetClusters, adoptionRule, type Run } from "./clusters.ts";
-import { selectedBy } from "./inventory/inventory.ts";
+import { releasedFrom, selectedBy } from "./inventory/inventory.ts";
 import { servedVersion } from "./inventory/selector.ts";
 import { nextChanges, type RolloutState } from "./rules/order.ts";
 import { isGivenUp } from "./rules/cluster-state.ts";
@@ -74,7 +74,8 @@ export class Fleet {
     }
     const now = Date.now();
     const { claims, offers, heirs, older, younger } = rivalsOf(object, all);
-    const known = membersOf({ object, selected, now });
+    const released = await this.#released(object, selected);
+    const known = membersOf({ object, selected, released, now });
     const members = { ...known, served: known.served.filter((name) => !claims.has(name)) };
     const source = deleted ? undefined : await this.#source(object);
     const ownerFor = ({ metadata }: FleetSecret) => ownerOf(this.#place.clusterId, metadata);
@@ -163,6 +164,22 @@ export class Fleet {
     } catch (error) {
       // The inventory is missing, the right to read it is missing, or the selector is invalid.
       if (isForAPerson(error)) return error;
+      throw error;
+    }
+  }
+
+  /** Names of the clusters that `clusters remove` is removing. Read only if a cluster is leaving. */
+  async #released(
+    { spec, status }: FleetSecret,
+    selected: readonly string[],
+  ): Promise<readonly string[]> {
+    const wanted = new Set(selected);
+    if ((status?.clusters ?? []).every(({ name }) => wanted.has(name))) return [];
+    try {
+      return await releasedFrom(this.#place.home, spec);
+    } catch (error) {
+      // An inventory that was deleted must not hold up the deletion of the object.
+      if (isForAPerson(error)) return [];
       throw error;
     }
   }

@@ -18,6 +18,8 @@ type Asked = Readonly<{
   object: FleetSecret;
   /** Clusters that the inventories select. */
   selected: readonly string[];
+  /** Clusters that `clusters remove` is removing. It deletes the copies there. */
+  released?: readonly string[];
   now: number;
 }>;
 
@@ -27,10 +29,10 @@ export const mostClusters = 1000;
 /**
  * The clusters of an object. A cluster that is in status and no longer selected leaves when the
  * grace period ends. It is given up when the deadline has passed too. A deleted object selects
- * nothing. If there is no room for all, clusters in status come first: a forgotten cluster would
+ * nothing. A released cluster is forgotten at once. If there is no room for all, clusters in status come first: a forgotten cluster would
  * keep the Secret for ever.
  */
-export function membersOf({ object, selected, now }: Asked): Members {
+export function membersOf({ object, selected, released = [], now }: Asked): Members {
   const { metadata, spec, status } = object;
   const deleted = metadata.deletionTimestamp;
   const wanted = new Set(deleted === undefined ? selected : []);
@@ -41,7 +43,7 @@ export function membersOf({ object, selected, now }: Asked): Members {
   const added = fresh.toSorted().slice(0, mostClusters - known.length);
   const grace = secondsOf(spec.removal?.grace ?? "5m") * 1000;
   const deadline = secondsOf(spec.removal?.deadline ?? "1h") * 1000;
-  const left = known.filter(({ name }) => !wanted.has(name));
+  const left = known.filter(({ name }) => !wanted.has(name) && !released.includes(name));
   const leaving = left.map((one) => {
     const since = leavingSince(one, now);
     const [end, last] = [since + grace, since + grace + deadline];

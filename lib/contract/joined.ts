@@ -30,6 +30,12 @@ export const boundName = `${joinedName}-token`;
  */
 export const joinedByAnnotation = "globalpullsecret.io/joined-by";
 
+/**
+ * On a ClusterProfile: `clusters remove` is removing the cluster. FleetSecrets do not select it, and
+ * forget it at once, because the command deletes their copies.
+ */
+export const leavingLabel = "globalpullsecret.io/leaving";
+
 /** On a ClusterProfile: the UID of the cluster's kube-system. It reveals a wrong context. */
 export const clusterIdAnnotation = "globalpullsecret.io/cluster-id";
 

@@ -8,6 +8,7 @@ import { refuseOther, waysTo } from "#plugin/clusters/contexts.ts";
 import { clusterId } from "#plugin/clusters/profile.ts";
 import { leave } from "#plugin/joining/departure.ts";
 import { allThatIsMade, refuseForeign } from "#plugin/joining/foreign.ts";
+import { release } from "#plugin/joining/release.ts";
 import { cluster, profilePath, tokenPath, type Named } from "#plugin/clusters/names.ts";
 import { agree, yesFlag } from "#plugin/terminal/agree.ts";
 import { command } from "#plugin/terminal/command.ts";
@@ -20,6 +21,7 @@ export const remove = command(
     what: "remove a joined cluster: first what is there, then what is here",
     example: "east",
     more:
+      "First has the host's FleetSecrets forget the cluster, which takes up to 30 s.\n" +
       "Deletes the account there, which voids its token, its rights, and the Secrets that FleetSecrets\n" +
       "have placed by them; then the token and the ClusterProfile here. Without --context the context\n" +
       "that has the cluster's name is used, or the one that it was joined with. If that cluster\n" +
@@ -48,6 +50,14 @@ export const remove = command(
   async ({ NAME: name, forget, yes, "keep-secrets": keep, ...how }, io) => {
     const note = dryRunNote(how);
     const host = await io.reach(hostOf(how));
+    const forgotten = async (joined: ClusterProfile) => {
+      const listing = note === "" ? await release(host, joined) : [];
+      for (const one of listing)
+        io.err(
+          `${name}: fleetsecret ${one} still lists it and may count it as unreachable for an hour; ` +
+            "check that the fleet's controller runs",
+        );
+    };
     const profile = await host.get<ClusterProfile>(profilePath(name));
     if (profile === undefined || profile.spec.clusterManager.name !== clusterManager)
       throw new Refused(`${name}: not joined; kubectl pull-secret clusters list names what is`);
@@ -63,10 +73,11 @@ export const remove = command(
       await refuseForeign(there, joinedBy, byHand);
       const question = `Delete in ${there.identity} the Secrets that FleetSecrets have placed, and take ${name} away?`;
       await agree(yes || keep || note !== "", question, io);
+      await forgotten(profile);
       // That cluster named them.
       for (const line of await leave(there, joinedBy, keep))
         io.out(`${name}: ${escape(line)} deleted${note}\n`);
-    }
+    } else await forgotten(profile);
     const token = await host.get<Named>(tokenPath(name), { as: "metadata" });
     if (token !== undefined) await host.remove(tokenPath(name), token.metadata?.uid ?? "");
     await host.remove(profilePath(name), profile.metadata.uid ?? "");

@@ -1,6 +1,7 @@
 /**
  * `seal`: writes a Secret into files that are safe in Git, one a cluster, which alone can open it.
  */
+import { randomBytes } from "node:crypto";
 import type { Rule } from "#contract/flags.ts";
 import type { Table } from "#contract/table.ts";
 import { additionalSecretName, namespace } from "#contract/names.ts";
@@ -109,9 +110,10 @@ export const seal = command(
       "Takes the manifest of a Secret of any type, or the JSON of a pull secret. Judges a pull secret as\n" +
       "the controller will, and writes a SealedSecret for each cluster, which\n" +
       "that cluster alone can open, and index.json: clusters, their certificates' fingerprints and last\n" +
-      "days. A cluster whose certificate is another than the index has is refused, and both are shown,\n" +
-      "until --renewed names it. --check exits with 1 where a file is old, missing or left over; without\n" +
-      "--cert and --cluster it asks every joined cluster. With --cert alone no cluster is reached.",
+      "days, and a random number for each run. A cluster whose certificate is another than the index\n" +
+      "has is refused, and both are shown, until --renewed names it. --check exits with 1 if a file is\n" +
+      "old, behind the last run, missing or left over; without --cert and --cluster it asks every\n" +
+      "joined cluster. With --cert alone no cluster is reached.",
     flags,
     rules: [oneTask],
   },
@@ -126,20 +128,22 @@ export const seal = command(
     const secret = await sealableFrom(await io.read(file, longestManifest), how.secret, io);
     const { namespace: where, name: called } = secret;
     const target: SealTarget = { namespace: where, name: called, scope: how.scope };
-    const before = sealedBefore(output, target);
+    const before = sealedBefore(output, target, certificates);
     refuseChanged(before, certificates, new Set(how.renewed));
     for (const line of sharedLines({ ...before, ...certificates })) io.err(line);
     const files: Record<string, string> = {};
     const clusters = { ...before };
+    const sealing = randomBytes(8).toString("hex");
     for (const [name, certificate] of Object.entries(certificates)) {
       files[fileOf(name)] = sealedSecret(secret, certificate, target);
-      clusters[name] = { fingerprint: certificate.fingerprint, until: certificate.until };
+      const { fingerprint, until } = certificate;
+      clusters[name] = { fingerprint, until, sealing };
     }
     const foreign = foreignIn(output, Object.keys(files));
     if (foreign !== undefined)
       throw new Refused(`${output}/${foreign}: is not a sealed file; give another directory`);
     // The index last: a file that it does not know yet is sealed anew.
-    writeFiles(output, { ...files, [indexName]: writeIndex({ ...target, clusters }) });
+    writeFiles(output, { ...files, [indexName]: writeIndex({ ...target, sealing, clusters }) });
     io.out(`${output}: sealed for ${Object.keys(certificates).join(", ")}\n`);
     return 0;
   },
@@ -217,10 +221,14 @@ function sharedLines(all: Readonly<Record<string, Sealed>>): readonly string[] {
     );
 }
 
-/** What the directory has been sealed with; refused where that is another Secret, or scope. */
+/**
+ * What the directory has been sealed with; refused where that is another Secret, or scope. A cluster
+ * without a file that is not named now is gone.
+ */
 function sealedBefore(
   directory: string,
   { namespace: where, name, scope }: SealTarget,
+  named: Readonly<Record<string, Certificate>>,
 ): Readonly<Record<string, Sealed>> {
   const index = indexOf(directory);
   if (index === undefined) return {};
@@ -229,7 +237,12 @@ function sealedBefore(
       `${directory}: holds ${escape(`${index.namespace}/${index.name}`)}, ${index.scope}; ` +
         "give --secret and --scope as then, or another directory",
     );
-  return index.clusters;
+  const files = clustersIn(directory);
+  return Object.fromEntries(
+    Object.entries(index.clusters).filter(
+      ([cluster]) => files.has(cluster) || Object.hasOwn(named, cluster),
+    ),
+  );
 }
 
 function refuseChanged(

@@ -174,18 +174,18 @@ export class FleetCluster {
 
   /**
    * Removes what this owner placed, in reverse order, unless the cluster has just refused that.
-   * Returns true when nothing is left.
+   * Returns true when nothing is left. `offered`: another owner takes the copy over, so it stays
+   * until it has that owner's mark.
    */
-  withdraw(owner: string): boolean {
+  withdraw(owner: string, offered = false): boolean {
     const objects = this.#objects();
     if (!Array.isArray(objects) || this.busy) return false;
     const { placed } = this.#options.transport;
-    const ours = [
-      ...this.#leftOvers(objects, owner),
-      ...placed.flatMap(({ target }, at) => ownedAt(target, objects[at], owner)).toReversed(),
-    ];
-    if (ours.length === 0) return true;
-    if ((this.refusal(undefined)?.wait ?? 0) > 0) return false;
+    const former = this.#leftOvers(objects, owner);
+    const copies = placed.flatMap(({ target }, at) => ownedAt(target, objects[at], owner));
+    if (former.length + copies.length === 0) return true;
+    const ours = [...former, ...(offered ? [] : copies.toReversed())];
+    if (ours.length === 0 || (this.refusal(undefined)?.wait ?? 0) > 0) return false;
     void this.#write(undefined, async (cluster) => {
       for (const one of ours) await removeFrom(cluster, one);
     });

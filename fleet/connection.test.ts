@@ -19,27 +19,41 @@ const accessTo = (server: string): AccessReading => {
   return { ok: true, access, made: server };
 };
 
-/** It has no objects, and its watches last. */
-const clusterOf = (removed: string[]) =>
+type Is = Readonly<{ removed: string[] }> & { items: object[]; lists: number; refusal?: ApiError };
+
+/** It has these objects, accepts a deletion without making it, and its watches last. */
+const clusterOf = (is: Is) =>
   ({
-    remove: async (path: string) => void removed.push(path),
+    remove: async (path: string) => void is.removed.push(path),
     async get() {
-      const metadata = { resourceVersion: "1" };
-      return { kind: "SecretList", apiVersion: "v1", metadata, items: [] };
+      is.lists += 1;
+      if (is.refusal !== undefined) throw is.refusal;
+      const metadata = { resourceVersion: String(is.lists) };
+      return { kind: "SecretList", apiVersion: "v1", metadata, items: is.items };
     },
     stream: async (_path: string, _query: object, signal: AbortSignal) =>
       void (await once(signal, "abort")),
   }) as unknown as Cluster;
 
+type Counted = Is & {
+  read: () => Promise<AccessReading>;
+  readings: number;
+  opened: string[];
+  hints: number;
+};
+
 /** A connection that has read its kubeconfig once, and works. */
 async function connectionOf(t: TestContext) {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   t.mock.method(performance, "now", () => Date.now());
-  const is = {
+  const is: Counted = {
     read: async () => accessTo("https://one"),
     readings: 0,
-    opened: [] as string[],
-    removed: [] as string[],
+    opened: [],
+    removed: [],
+    items: [],
+    lists: 0,
+    hints: 0,
   };
   const connection = new Connection({
     reach: async () => {
@@ -48,10 +62,10 @@ async function connectionOf(t: TestContext) {
     },
     needed: [{ collection: "/api/v1/namespaces/kube-system/secrets", name: "pull-secret" }],
     besides: [],
-    hint: () => {},
+    hint: () => void (is.hints += 1),
     connect: ({ server }) => {
       is.opened.push(server);
-      return clusterOf(is.removed);
+      return clusterOf(is);
     },
   });
   t.after(() => connection.close());
@@ -151,6 +165,51 @@ test("revokes nothing when the management cluster does not answer", async (t) =>
   assert.ok(is.readings > 2);
   assert.ok(Array.isArray(connection.found));
   assert.deepEqual(is.opened, ["https://one"]);
+});
+
+/** How many hints and lists there are in that time. */
+async function during({ is, pass }: Awaited<ReturnType<typeof connectionOf>>, milliseconds: number) {
+  const { hints, lists } = is;
+  await pass(milliseconds);
+  return { hints: is.hints - hints, lists: is.lists - lists };
+}
+
+test("hints for a changed object, and not for a renewed watch that lists the same one", async (t) => {
+  const one = await connectionOf(t);
+  one.is.items = [{ metadata: { name: "pull-secret", uid: "u", resourceVersion: "1" } }];
+  assert.equal((await during(one, 6 * minute)).hints, 1);
+  const { hints, lists } = await during(one, 30 * minute);
+  assert.ok(lists >= 5, `${lists} lists`);
+  assert.equal(hints, 0);
+  one.is.items = [{ metadata: { name: "pull-secret", uid: "u", resourceVersion: "2" } }];
+  assert.equal((await during(one, 6 * minute)).hints, 1);
+  one.is.items = [];
+  assert.equal((await during(one, 6 * minute)).hints, 1);
+});
+
+test("hints when the result of a write is known, even if the object is the same", async (t) => {
+  const one = await connectionOf(t);
+  const { connection, is } = one;
+  const hinted = is.hints;
+  await connection.cluster?.remove("/api/v1/namespaces/kube-system/secrets/pull-secret", "u");
+  connection.observeWrite(true);
+  assert.equal(connection.doubted, true);
+  await one.pass(2000);
+  assert.equal(connection.doubted, false);
+  assert.ok(is.hints > hinted);
+});
+
+test("hints when a cluster becomes unreachable, and when it is back with the same object", async (t) => {
+  const one = await connectionOf(t);
+  const { connection, is } = one;
+  is.refusal = new ApiError({ status: 0, reason: "refused", method: "GET", path: "/x" });
+  assert.ok((await during(one, 6 * minute)).hints > 0);
+  assert.ok("away" in (connection.found as object));
+  delete is.refusal;
+  const hinted = is.hints;
+  // The pause before the next list is real.
+  while (!Array.isArray(connection.found)) await one.pass(1000);
+  assert.ok(is.hints > hinted);
 });
 
 const pem = (body: string) => `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n`;

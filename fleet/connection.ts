@@ -2,6 +2,7 @@
  * The connection to one cluster. The connection opens, follows objects and reopens by itself, so a
  * cluster that is down does not delay the others.
  */
+import { isDeepStrictEqual } from "node:util";
 import { ApiError } from "#kube/client/api-error.ts";
 import { cached } from "#kube/watch/cached-client.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -43,6 +44,10 @@ type FollowedObject = {
   seen: Seen;
   /** Why the object cannot be followed now. */
   problem: string | undefined;
+  /** Whether the result of a write was unknown when the object was last looked at. */
+  doubted: boolean;
+  /** Whether something else than the object has changed since the last hint. */
+  news: boolean;
 };
 type Open = Readonly<{
   made: string;
@@ -131,7 +136,7 @@ export class Connection {
   observeWrite(answered: boolean): void {
     this.#renew ||= !answered;
     // The answer is known at once. Its watch event may come later or never.
-    for (const one of this.#open?.all ?? []) this.#show(one);
+    for (const one of this.#open?.all ?? []) this.#show(one, one.problem);
     this.#loop.hint();
   }
 
@@ -151,8 +156,7 @@ export class Connection {
         this.#failed(one, error);
         return this.#later();
       }
-      one.problem = undefined;
-      this.#show(one);
+      this.#show(one, undefined);
     }
     if (this.#awayBecause !== undefined) return this.#later();
     const rest = this.#stale - performance.now();
@@ -205,7 +209,8 @@ export class Connection {
     const { needed, besides } = this.#options;
     const followed = (target: WatchTarget, isNeeded: boolean): FollowedObject => {
       const seen: Seen = { is: "unknown" };
-      return { target, needed: isNeeded, informer: new Informer(), seen, problem: undefined };
+      const state = { seen, problem: undefined, doubted: false, news: false };
+      return { target, needed: isNeeded, informer: new Informer(), ...state };
     };
     const all = [
       ...needed.map((one) => followed(one, true)),
@@ -234,9 +239,8 @@ export class Connection {
       },
       hint: () => {
         if (signal.aborted) return;
-        one.problem = undefined;
+        this.#show(one, undefined);
         if (this.#awayBecause === undefined) this.#failures = 0;
-        this.#show(one);
       },
       failed: (error) => {
         if (!signal.aborted) this.#failed(one, error);
@@ -244,13 +248,21 @@ export class Connection {
     });
   }
 
-  /** A watch that ended normally restarts at once. Until the restart, we keep its last objects. */
-  #show(one: FollowedObject): void {
-    const { shown } = one.informer;
+  /**
+   * A watch that ended normally restarts at once. Until the restart, we keep its last objects. A
+   * restarted watch shows the same object again. That is not a hint: with a thousand clusters four
+   * watches restart each second, and each hint runs the whole fleet.
+   */
+  #show(one: FollowedObject, problem: string | undefined): void {
+    const { shown, doubted } = one.informer;
+    if (problem !== one.problem || doubted !== one.doubted) one.news = true;
+    Object.assign(one, { problem, doubted });
     // The watch may not have shown our own write yet.
     if (shown === "list") this.#loop.hint();
     if (typeof shown === "string") return;
-    one.seen = { is: "shown", object: shown.object };
+    const seen: Seen = { is: "shown", object: shown.object };
+    if (!one.news && isDeepStrictEqual(seen, one.seen)) return;
+    Object.assign(one, { seen, news: false });
     this.#options.hint();
   }
 

@@ -193,3 +193,76 @@ test("completes the deletion of an object without its source", async () => {
     [{ name: "one", uid: "u" }],
   );
 });
+
+const east = "global-pull-secret-clusters/east";
+
+for (const [what, metadata, managementState] of [
+  ["that is served", {}, "Managed"],
+  ["that is Paused", {}, "Paused"],
+  ["that is deleted", { deletionTimestamp: new Date() }, "Managed"],
+] as const)
+  test(`forgets a cluster that is being removed at once, without a grace, in an object ${what}`, async () => {
+    const written: FleetSecret[] = [];
+    const home = {
+      async pages(
+        _: string,
+        { labelSelector = "" }: Record<string, string>,
+        each: (page: readonly object[]) => void,
+      ) {
+        const spec = { clusterManager: { name: "globalpullsecret.io" } };
+        const isLeft = labelSelector.includes("!globalpullsecret.io/leaving");
+        each(isLeft ? [] : [{ metadata: { name: "east" }, spec }]);
+      },
+      get: async () => ({ metadata: { resourceVersion: "1" }, type: "Opaque", data: {} }),
+      apply: async (_: string, body: FleetSecret) => void written.push(body),
+    } as unknown as Cluster;
+    const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
+    const selector = { matchLabels: { tier: "prod" } };
+    const clusterManagers = ["globalpullsecret.io"];
+    const clusterProfiles = { namespaces: ["global-pull-secret-clusters"], selector, clusterManagers };
+    const { clusterAPI: _, ...spec } = object.spec;
+    const one: FleetSecret = {
+      ...object,
+      metadata: { ...object.metadata, finalizers: ["globalpullsecret.io/fleet"], ...metadata },
+      spec: { ...spec, clusterProfiles, managementState },
+      status: { clusters: [{ name: east, state: "Done", since: new Date().toISOString() }] },
+    };
+    await fleet.run(one, [one]);
+    fleet.close();
+    const [{ status, metadata: its } = assert.fail("nothing was written")] = written;
+    if ("deletionTimestamp" in metadata) assert.equal(its.finalizers, undefined);
+    else assert.deepEqual([status?.clusters, status?.givenUp], [[], undefined]);
+  });
+
+test("completes the deletion of an object whose inventory does not exist any more", async () => {
+  const written: FleetSecret[] = [];
+  const home = {
+    pages: async (path: string) =>
+      await Promise.reject(new ApiError({ status: 404, reason: "NotFound", method: "GET", path })),
+    get: async () => undefined,
+    async apply(_: string, body: FleetSecret) {
+      written.push(body);
+    },
+    async create() {},
+  } as unknown as Cluster;
+  const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
+  const { clusterAPI: _, ...spec } = object.spec;
+  const one: FleetSecret = {
+    ...leaving,
+    metadata: {
+      ...leaving.metadata,
+      deletionTimestamp: new Date(overdue),
+      finalizers: ["globalpullsecret.io/fleet"],
+    },
+    spec: { ...spec, clusterProfiles: { namespaces: ["x"], selector: {}, clusterManagers: ["y"] } },
+  };
+  for (let run = 0; run < 50 && written.length === 0; run += 1) {
+    await fleet.run(one, [one]);
+    await setImmediate();
+  }
+  fleet.close();
+  assert.deepEqual(
+    written.map(({ metadata }) => metadata.finalizers),
+    [undefined],
+  );
+});

@@ -8,13 +8,13 @@ import { secretsIn } from "#kube/client/paths.ts";
 import { warnOf } from "#kube/event.ts";
 import { fleetManager } from "./connection.ts";
 import { FleetClusters, adoptionRule, type Run } from "./clusters.ts";
-import { selectedBy } from "./inventory/inventory.ts";
+import { releasedFrom, selectedBy } from "./inventory/inventory.ts";
 import { servedVersion } from "./inventory/selector.ts";
 import { nextChanges, type RolloutState } from "./rules/order.ts";
 import { isGivenUp } from "./rules/cluster-state.ts";
 import { judge, ownerOf, type Judged } from "./rules/content.ts";
 import { sentence } from "./rules/problems.ts";
-import { membersOf, rivalsOf, type Members } from "./rules/members.ts";
+import { membersOf, rivalsOf, type Members, type Rivals } from "./rules/members.ts";
 import { stalledBy, sameStatus, statusOf, type FoundClusters, warningsOf } from "./rules/status.ts";
 import { pathOf, writeFinalizer, writeStatus } from "./write.ts";
 
@@ -73,20 +73,25 @@ export class Fleet {
       return sooner(again, { seconds: soonSeconds });
     }
     const now = Date.now();
-    const { claims, older, younger } = rivalsOf(object, all);
-    const known = membersOf({ object, selected, now });
+    const { claims, offers, heirs, older, younger } = rivalsOf(object, all);
+    const released = await this.#released(object, selected);
+    const known = membersOf({ object, selected, released, now });
     const members = { ...known, served: known.served.filter((name) => !claims.has(name)) };
     const source = deleted ? undefined : await this.#source(object);
     const ownerFor = ({ metadata }: FleetSecret) => ownerOf(this.#place.clusterId, metadata);
     const owner = ownerFor(object);
-    const mayAdopt = adoptionRule(object, older.map(ownerFor), younger.map(ownerFor));
+    const byRule = adoptionRule(object, older.map(ownerFor), younger.map(ownerFor));
+    const mayAdopt = (mark: string | undefined, name: string) => {
+      const offering = offers.get(name);
+      return byRule(mark) || (offering !== undefined && ownerFor(offering) === mark);
+    };
     const run: Run = { object, source, owner, now };
     const going = members.leaving.map(({ name }) => name);
     const names = [...members.served, ...going];
     if (object.spec.via === "ClusterResourceSet")
       this.#clusters.useVersion(await servedVersion(home, "addons.cluster.x-k8s.io"));
     this.#clusters.keep(members.served, going, object.spec, mayAdopt);
-    const { left, givenUp } = this.#withdraw(run, members);
+    const { left, givenUp } = this.#withdraw(run, members, heirs);
     // We wait until the Events are written, because the status that names these clusters disappears
     // with the object.
     await Promise.all(givenUp.map((one) => this.#reportGivenUp(object, one)));
@@ -128,8 +133,13 @@ export class Fleet {
     const goesOn = source?.ok === true && !isPaused(object);
     if (goesOn) {
       // Change only clusters that are named in status, so that the next controller finds them if
-      // this one is killed now.
-      const recorded = new Set((object.status?.clusters ?? []).map(({ name }) => name));
+      // this one is killed now. Until status shows that a cluster does not leave any more, another
+      // object may take its Secret over.
+      const recorded = new Set(
+        (object.status?.clusters ?? []).flatMap(({ name, state }) =>
+          state === "Leaving" ? [] : name,
+        ),
+      );
       for (const name of action.change.filter((one) => recorded.has(one)))
         void this.#clusters.get(name)?.change(source.content, owner);
     }
@@ -159,6 +169,22 @@ export class Fleet {
     }
   }
 
+  /** Names of the clusters that `clusters remove` is removing. Read only if a cluster is leaving. */
+  async #released(
+    { spec, status }: FleetSecret,
+    selected: readonly string[],
+  ): Promise<readonly string[]> {
+    const wanted = new Set(selected);
+    if ((status?.clusters ?? []).every(({ name }) => wanted.has(name))) return [];
+    try {
+      return await releasedFrom(this.#place.home, spec);
+    } catch (error) {
+      // An inventory that was deleted must not hold up the deletion of the object.
+      if (isForAPerson(error)) return [];
+      throw error;
+    }
+  }
+
   async #source({ metadata, spec }: FleetSecret): Promise<Judged> {
     const { name } = spec.secretRef;
     const path = `${secretsIn(metadata.namespace ?? "")}/${name}`;
@@ -173,21 +199,40 @@ export class Fleet {
 
   /**
    * Withdraws from the clusters that are due: those that are leaving, and those that are given up.
+   * Where an heir selects the cluster, the Secret is offered to it and not deleted.
    */
-  #withdraw({ object, owner, now }: Run, { served, leaving }: Members): Withdrawal {
-    const { spec } = object;
-    const waits = { left: leaving, givenUp: [] };
-    if (leaving.length === 0 || isPaused(object)) return waits;
+  #withdraw(
+    { object, owner, now }: Run,
+    { served, leaving }: Members,
+    heirs: Rivals["heirs"],
+  ): Withdrawal {
+    const { spec, status } = object;
+    if (leaving.length === 0 || isPaused(object)) return { left: leaving, givenUp: [] };
     // A cluster that has not answered yet may be a leaving cluster under another name.
-    if (!this.#clusters.areKnown(served)) return waits;
+    if (!this.#clusters.areKnown(served)) {
+      const former = new Map(status?.clusters?.map(({ name, reason }) => [name, reason]));
+      return {
+        left: leaving.map((one) => ({ ...one, reason: former.get(one.name) })),
+        givenUp: [],
+      };
+    }
     const due = new Map(
       leaving
         .filter((one) => one.due)
         .map(({ name }) => [name, this.#clusters.leaving(name, owner, now)]),
     );
+    // A cluster may also be selected under another name, for example after its namespace was
+    // renamed. The Secret then belongs to that name.
+    const kept = this.#clusters.placed(served, owner);
+    const isKept = (name: string) =>
+      [...this.#clusters.placed([name], owner)].some((one) => kept.has(one));
+    const heirOf = (name: string) =>
+      due.get(name)?.rolloutState === "unreachable" || isKept(name) ? undefined : heirs.get(name);
+    // What is offered takes no slot of a removal.
+    const removed = [...due].filter(([name]) => heirOf(name) === undefined);
     const { change } = nextChanges(
       [
-        ...Array.from(due, ([name, { rolloutState }]) => ({ name, rolloutState })),
+        ...removed.map(([name, { rolloutState }]) => ({ name, rolloutState })),
         ...served.map((name) => ({ name, rolloutState: "done" as const })),
       ],
       {
@@ -197,24 +242,24 @@ export class Fleet {
       },
     );
     const orphan = spec.removalPolicy === "Orphan";
-    // A cluster may also be selected under another name, for example after its namespace was
-    // renamed. The Secret then belongs to that name.
-    const kept = this.#clusters.placed(served, owner);
-    const isKept = (name: string) =>
-      [...this.#clusters.placed([name], owner)].some((one) => kept.has(one));
     const left: Left[] = [];
     const abandoned: GivenUp[] = [];
     for (const one of leaving) {
       const { name } = one;
       const judged = due.get(name);
       const { rolloutState, reason } = judged ?? {};
+      const cluster = this.#clusters.get(name);
+      const heir = heirOf(name);
+      if (heir !== undefined) {
+        if (cluster?.withdraw(owner, true) === true) continue;
+        left.push({ ...one, reason: sentence("offered", pathOf(heir.metadata)) });
+        continue;
+      }
       const givenUp = one.overdue && judged !== undefined && isGivenUp(judged);
       // We write to a cluster that refused only after its pause. Meanwhile it may have lost the
       // Secret.
       const isNext = rolloutState === "failed" || change.includes(name);
-      const gone =
-        rolloutState &&
-        (orphan || isKept(name) || (isNext && this.#clusters.get(name)?.withdraw(owner)));
+      const gone = rolloutState && (orphan || isKept(name) || (isNext && cluster?.withdraw(owner)));
       if (gone) continue;
       if (givenUp) abandoned.push({ name, ...(reason === undefined ? {} : { reason }) });
       else left.push({ ...one, reason });

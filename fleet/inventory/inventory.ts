@@ -3,7 +3,8 @@
  * namespace's name, or NAMESPACE:NAME if a namespace can have several. A cluster of a
  * ClusterProfile has NAMESPACE/NAME.
  */
-import type { FleetSecretSpec } from "#api/fleet-secret.ts";
+import type { FleetSecretSpec, NamespaceSelector } from "#api/fleet-secret.ts";
+import { leavingLabel } from "#contract/joined.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import type { AccessReading } from "./access.ts";
 import { clustersOf, ofCluster } from "./cluster-api.ts";
@@ -26,10 +27,28 @@ export async function selectedBy(
           home,
           delegated ? { namespaceSelector: clusterAPI.namespaceSelector } : clusterAPI,
         ),
-    clusterProfiles === undefined || delegated ? [] : profilesOf(home, clusterProfiles),
+    clusterProfiles === undefined || delegated
+      ? []
+      : profilesOf(home, { ...clusterProfiles, selector: staying(clusterProfiles.selector) }),
   ]);
   return [...clusters, ...profiles].toSorted();
 }
+
+/** Names of the clusters that `clusters remove` is removing, whatever their labels. */
+export async function releasedFrom(
+  home: Cluster,
+  { clusterProfiles }: FleetSecretSpec,
+): Promise<readonly string[]> {
+  if (clusterProfiles === undefined) return [];
+  const selector = { matchExpressions: [{ key: leavingLabel, operator: "Exists" as const }] };
+  return await profilesOf(home, { ...clusterProfiles, selector });
+}
+
+/** The selector, without profiles that are leaving. */
+const staying = ({ matchLabels, matchExpressions = [] }: NamespaceSelector): NamespaceSelector => ({
+  ...(matchLabels && { matchLabels }),
+  matchExpressions: [...matchExpressions, { key: leavingLabel, operator: "DoesNotExist" }],
+});
 
 /** How to reach the cluster of this name, even if it is leaving. */
 export async function readAccess(home: Cluster, name: string): Promise<AccessReading> {

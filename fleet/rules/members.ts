@@ -1,5 +1,6 @@
 /** The clusters of an object: those that are selected, and those that are leaving. Pure. */
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
+import { codeOf } from "./problems.ts";
 
 export type Members = Readonly<{
   /** Selected clusters, sorted. */
@@ -17,6 +18,8 @@ type Asked = Readonly<{
   object: FleetSecret;
   /** Clusters that the inventories select. */
   selected: readonly string[];
+  /** Clusters that `clusters remove` is removing. It deletes the copies there. */
+  released?: readonly string[];
   now: number;
 }>;
 
@@ -26,10 +29,10 @@ export const mostClusters = 1000;
 /**
  * The clusters of an object. A cluster that is in status and no longer selected leaves when the
  * grace period ends. We give it up when the deadline has also passed. A deleted object selects
- * nothing. If there is no room for all, clusters in status come first, because a forgotten cluster
- * would keep the Secret for ever.
+ * nothing. A released cluster is forgotten at once. If there is no room for all, clusters in status
+ * come first, because a forgotten cluster would keep the Secret for ever.
  */
-export function membersOf({ object, selected, now }: Asked): Members {
+export function membersOf({ object, selected, released = [], now }: Asked): Members {
   const { metadata, spec, status } = object;
   const deleted = metadata.deletionTimestamp;
   const wanted = new Set(deleted === undefined ? selected : []);
@@ -40,7 +43,7 @@ export function membersOf({ object, selected, now }: Asked): Members {
   const added = fresh.toSorted().slice(0, mostClusters - known.length);
   const grace = secondsOf(spec.removal?.grace ?? "5m") * 1000;
   const deadline = secondsOf(spec.removal?.deadline ?? "1h") * 1000;
-  const left = known.filter(({ name }) => !wanted.has(name));
+  const left = known.filter(({ name }) => !wanted.has(name) && !released.includes(name));
   const leaving = left.map((one) => {
     const since = leavingSince(one, now);
     const [end, last] = [since + grace, since + grace + deadline];
@@ -66,13 +69,18 @@ export function secondsOf(text: string): number {
 export type Rivals = Readonly<{
   /** Cluster → the older object that keeps it. */
   claims: ReadonlyMap<string, FleetSecret>;
+  /** Cluster → the object that leaves it and offers its Secret. */
+  offers: ReadonlyMap<string, FleetSecret>;
+  /** Cluster → an object that selects it, and takes its Secret over if it is offered. */
+  heirs: ReadonlyMap<string, FleetSecret>;
   older: readonly FleetSecret[];
   younger: readonly FleetSecret[];
 }>;
 
 /**
  * The rivals of an object. Two objects with the same target conflict only in clusters that both
- * select. The older object serves such a cluster if its status names the cluster.
+ * select. The older object serves such a cluster if its status names the cluster. An object that
+ * leaves a cluster offers its Secret there to another object that selects the cluster.
  */
 export function rivalsOf(object: FleetSecret, all: readonly FleetSecret[]): Rivals {
   const place = ({ spec }: FleetSecret) =>
@@ -83,10 +91,27 @@ export function rivalsOf(object: FleetSecret, all: readonly FleetSecret[]): Riva
     .filter((other) => place(other) === place(object) && age(other) !== age(object))
     .toSorted((a, b) => (age(a) < age(b) ? -1 : 1));
   const older = rivals.filter((other) => age(other) < age(object));
-  const claims = new Map(
-    older
-      .toReversed()
-      .flatMap((other) => (other.status?.clusters ?? []).map(({ name }) => [name, other] as const)),
+  const named = (by: readonly FleetSecret[], isMeant: (one: ClusterStatus) => boolean) =>
+    new Map(
+      by
+        .toReversed()
+        .flatMap((other) =>
+          (other.status?.clusters ?? []).filter(isMeant).map(({ name }) => [name, other] as const),
+        ),
+    );
+  // The other transport places its copy elsewhere, so it takes none over.
+  const alike = rivals.filter(
+    ({ spec }) => (spec.via ?? "Direct") === (object.spec.via ?? "Direct"),
   );
-  return { claims, older, younger: rivals.slice(older.length) };
+  const staying = alike.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  return {
+    claims: named(older, (one) => !isOffered(one)),
+    offers: named(alike, isOffered),
+    heirs: named(staying, ({ state }) => state !== "Leaving"),
+    older,
+    younger: rivals.slice(older.length),
+  };
 }
+
+const isOffered = ({ state, reason = "" }: ClusterStatus): boolean =>
+  state === "Leaving" && reason.startsWith(codeOf("offered"));

@@ -20,6 +20,11 @@ export const catalogue = {
     "{} is older, has the same target and serves this cluster",
     "select the cluster by one of the two, or use another target",
   ],
+  offered: [
+    "GPS462",
+    "the Secret stays until {}, which has the same target and selects this cluster, takes it over",
+    "no action needed, unless that object stands still; then correct it, or deselect the cluster there",
+  ],
   foreign: [
     "GPS435",
     "the target exists and was not placed by this object",

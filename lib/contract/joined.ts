@@ -34,6 +34,12 @@ export const boundName = `${joinedName}-token`;
 export const joinedByAnnotation = "globalpullsecret.io/joined-by";
 
 /**
+ * On a ClusterProfile: `clusters remove` is removing the cluster. FleetSecrets do not select it, and
+ * forget it at once, because the command deletes their copies.
+ */
+export const leavingLabel = "globalpullsecret.io/leaving";
+
+/**
  * On a ClusterProfile: the UID of the cluster's kube-system. The UID shows when a context leads to
  * a wrong cluster.
  */

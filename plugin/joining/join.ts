@@ -23,6 +23,7 @@ import {
 } from "../clusters/profile.ts";
 import { grantedTargets, usual } from "./targets.ts";
 import { guardsOf, rightsOf, type Made, type Target } from "./rights.ts";
+import { recall } from "./release.ts";
 import { undo, type Pair } from "./undo.ts";
 
 type Asked = Readonly<{
@@ -66,8 +67,9 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
   // We write to the host first, so that a caller without the right to do so changes nothing in the
   // cluster.
   const wanted = profileOf(name, id, flags);
-  const { metadata } = await host.apply<ClusterProfile>(profilePath(name), wanted, how);
-  const uid = metadata.uid ?? "";
+  const profile = await host.apply<ClusterProfile>(profilePath(name), wanted, how);
+  await recall(host, profile);
+  const uid = profile.metadata.uid ?? "";
   const made: string[] = [];
   try {
     for (const one of [...guardsOf(joinedBy), ...rightsOf(targets, joinedBy)]) {

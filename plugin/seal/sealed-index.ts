@@ -1,4 +1,4 @@
-/** The index of a folder of sealed files: the certificate with which each file was sealed. */
+/** The index of a folder of sealed files: the certificate of each file, and the run that wrote it. */
 import { Buffer } from "node:buffer";
 import { isObject, readJson, type Json } from "#pullsecret/json/json.ts";
 import { Refused } from "../terminal/io.ts";
@@ -6,12 +6,19 @@ import type { Certificate } from "./certificate.ts";
 import type { Scope, SealTarget } from "./encrypt.ts";
 
 /**
- * Safe to commit: names, fingerprints of public certificates and dates. No digest of the content: a
- * weak password could be guessed against it.
+ * Safe to commit: names, fingerprints of public certificates, dates and random numbers. No digest of
+ * the content: a weak password could be guessed against it. So only the run shows which files may
+ * have the same content.
  */
-export type SealedIndex = SealTarget & Readonly<{ clusters: Readonly<Record<string, Sealed>> }>;
+export type SealedIndex = SealTarget &
+  Readonly<{
+    /** The last run's random id. Undefined: of a version that recorded none. */
+    sealing?: string | undefined;
+    clusters: Readonly<Record<string, Sealed>>;
+  }>;
 
-export type Sealed = Pick<Certificate, "fingerprint" | "until">;
+/** `sealing`: the run that made the file. */
+export type Sealed = Pick<Certificate, "fingerprint" | "until"> & Pick<SealedIndex, "sealing">;
 
 export const indexName = "index.json";
 export const longestIndex = 1024 * 1024;
@@ -22,9 +29,9 @@ export const fileOf = (cluster: string): string => `${cluster}.yaml`;
 const version = 1;
 
 /** The text of the index. Clusters are sorted by name, so a new cluster adds one line to a diff. */
-export function writeIndex({ namespace, name, scope, clusters }: SealedIndex): string {
+export function writeIndex({ namespace, name, scope, sealing, clusters }: SealedIndex): string {
   const sorted = Object.entries(clusters).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const index = { version, namespace, name, scope, clusters: Object.fromEntries(sorted) };
+  const index = { version, namespace, name, scope, sealing, clusters: Object.fromEntries(sorted) };
   return `${JSON.stringify(index, undefined, 2)}\n`;
 }
 
@@ -49,7 +56,10 @@ function asIndex(value: Json): SealedIndex | undefined {
     if (!isObject(sealed)) return undefined;
     const { fingerprint, until } = sealed;
     if (typeof fingerprint !== "string" || typeof until !== "string") return undefined;
-    known[cluster] = { fingerprint, until };
+    known[cluster] = { fingerprint, until, sealing: sealingOf(sealed) };
   }
-  return { namespace, name, scope: scope as Scope, clusters: known };
+  return { namespace, name, scope: scope as Scope, sealing: sealingOf(value), clusters: known };
 }
+
+const sealingOf = ({ sealing }: Readonly<Record<string, Json | undefined>>): string | undefined =>
+  typeof sealing === "string" ? sealing : undefined;

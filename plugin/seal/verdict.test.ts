@@ -2,30 +2,60 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { judge } from "./verdict.ts";
 
-const sealed = (fingerprint: string) => ({ fingerprint, until: "2126-01-01T00:00:00.000Z" });
+const until = "2126-01-01T00:00:00.000Z";
 
-/** In the index with · has a file · its certificate now → what is said of it. */
+/** In the index with, and by the run · has a file · its certificate now → its state, if it is listed. */
 const cases = [
-  ["a", true, "a", "current"],
-  ["a", true, "b", "old"],
-  ["a", true, undefined, "left over"],
-  ["a", false, "a", "missing"],
-  ["a", false, undefined, "left over"],
-  [undefined, true, "a", "missing"],
-  [undefined, true, undefined, "left over"],
-  [undefined, false, "a", "missing"],
+  ["a", "last", true, "a", "current"],
+  ["a", "last", true, "b", "old"],
+  ["a", "last", true, undefined, "left over"],
+  ["a", "last", false, "a", "missing"],
+  ["a", "last", false, undefined, undefined],
+  ["a", "former", true, "a", "behind"],
+  ["a", "former", true, "b", "behind"],
+  ["a", "former", true, undefined, "left over"],
+  ["a", "former", false, "a", "missing"],
+  ["a", undefined, true, "a", "behind"],
+  [undefined, undefined, true, "a", "missing"],
+  [undefined, undefined, true, undefined, "left over"],
+  [undefined, undefined, false, "a", "missing"],
 ] as const;
-for (const [known, file, present, state] of cases)
-  test(`sealed with ${known ?? "nothing"}, ${file ? "a" : "no"} file, now ${present ?? "not named"}: ${state}`, () => {
+for (const [known, sealing, file, present, state] of cases)
+  test(`lists a cluster sealed with ${known ?? "nothing"} by the run ${sealing ?? "unknown"}, with ${file ? "a" : "no"} file, now ${present ?? "not named"}, as ${state ?? "nothing"}`, () => {
     const index = {
       namespace: "kube-system",
       name: "regcred",
       scope: "strict",
-      clusters: known === undefined ? {} : { east: sealed(known) },
+      sealing: "last",
+      clusters: known === undefined ? {} : { east: { fingerprint: known, until, sealing } },
     } as const;
-    const given = present === undefined ? {} : { east: sealed(present) };
+    const given = present === undefined ? {} : { east: { fingerprint: present } };
     assert.deepEqual(
       judge(index, new Set(file ? ["east"] : []), given).map((one) => one.state),
-      [state],
+      state === undefined ? [] : [state],
     );
   });
+
+test("lists a file as current that an earlier version sealed, which recorded no run", () => {
+  const clusters = { east: { fingerprint: "a", until } };
+  const index = { namespace: "kube-system", name: "regcred", scope: "strict", clusters } as const;
+  const [east] = judge(index, new Set(["east"]), { east: { fingerprint: "a" } });
+  assert.equal(east?.state, "current");
+});
+
+test("lists a file of an earlier run as behind, even if its cluster does not give its certificate", () => {
+  const sealed = (sealing: string) => ({ fingerprint: "a", until, sealing });
+  const clusters = { east: sealed("last"), west: sealed("former") };
+  const index = {
+    namespace: "kube-system",
+    name: "regcred",
+    scope: "strict",
+    sealing: "last",
+    clusters,
+  } as const;
+  const names = new Set(["east", "west"]);
+  assert.deepEqual(
+    judge(index, names, {}, names).map(({ state }) => state),
+    ["unknown", "behind"],
+  );
+});

@@ -10,6 +10,13 @@ import * as fleet from "../fleet/fleet.ts";
 import { guardsIn, joinedIn, profileIn, tokenIn, type Rig } from "./clusters.ts";
 import { assertShown } from "./page.ts";
 
+/** No FleetSecret lists the cluster, nor ever gave it up. */
+async function forgotten(home: fleet.Home, name: string): Promise<void> {
+  const { clusters = [], givenUp = [] } = (await fleet.objectIn(home))?.status ?? {};
+  const listed = [...clusters, ...givenUp].filter((one) => one.name === `${clustersNamespace}/${name}`);
+  assert.deepEqual(listed, []);
+}
+
 export function removing(on: () => Rig): void {
   test("keeps a cluster joined that cannot be reached, until --forget", async () => {
     const { person, home, west } = on();
@@ -22,6 +29,7 @@ export function removing(on: () => Rig): void {
     assert.match(err, /^west: what was made there, and its token, stand/);
     assert.equal(await profileIn(home.cluster, "west"), undefined);
     assert.equal(await tokenIn(home.cluster, "west"), undefined);
+    await forgotten(home, "west");
     await west.startApiServer();
     assert.equal(await joinedIn(west), true);
   });
@@ -45,6 +53,7 @@ export function removing(on: () => Rig): void {
     // Another owner's Secret with the name of a target.
     assert.ok(await east.get("secret", "fleet-pull-secret", ...its));
     assert.equal(await profileIn(home.cluster, "east"), undefined);
+    await forgotten(home, "east");
     await until(
       "its token here is deleted",
       async () => (await tokenIn(home.cluster, "east")) === undefined,

@@ -331,10 +331,11 @@ test("reports a kubeconfig that contains more than a connection by its code, nev
   await home.cluster.kubectl("label", "namespace", first, "capi-pull-secret-");
 });
 
-test("lets the older of two objects with one target keep the clusters of both, and the other serve only its own", async () => {
+test("lets the older of two objects with one target keep the clusters of both, and the other take over what it leaves, without a deletion", async () => {
   await begin();
   await source("1");
   await placedIn("1", a, b);
+  const since = new Date().toISOString();
   const selection = { namespaceSelector: { matchLabels: { second: "b" } } };
   await home.cluster.kubectl("label", "namespace", "guest-b", "second=b", "capi-pull-secret-");
   await home.cluster.apply(fleetSecret({ clusterAPI: selection }, "second"));
@@ -342,9 +343,16 @@ test("lets the older of two objects with one target keep the clusters of both, a
   await until("the second has guest-b, after the first", async () => {
     return (await second())?.state === "Done";
   });
+  await until("the first has left guest-b", async () => {
+    return (await fleet.stateOf(home, "guest-b")) === undefined;
+  });
   await home.cluster.kubectl("label", "namespace", "guest-b", "capi-pull-secret=true");
   await untilState(home, "guest-b", "Done");
   await until("the first has it again", async () => (await second())?.reason?.startsWith("GPS434"));
+  const deletions = auditOf(b.cluster, { since }).filter(
+    ({ userAgent, verb }) => userAgent === "global-pull-secret-fleet" && verb === "delete",
+  );
+  assert.deepEqual(deletions, []);
   await home.cluster.kubectl("label", "namespace", "guest-b", "second-");
 });
 

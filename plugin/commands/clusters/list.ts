@@ -1,5 +1,6 @@
 /** `clusters list`: the joined clusters and their states. */
 import type { ClusterProfile } from "#api/cluster-profile.ts";
+import { leavingLabel } from "#contract/joined.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { clusterFlags } from "#plugin/cluster/flags.ts";
 import { joinedIn } from "#plugin/clusters/profile.ts";
@@ -34,7 +35,7 @@ type Row = Readonly<{
   /** Whether policies in the cluster restrict the account. */
   guarded: string;
   version: string;
-  /** The message of the first condition that is not True. */
+  /** The message of the first condition that is not True, or that a removal was interrupted. */
   message?: string;
 }>;
 
@@ -42,9 +43,11 @@ function rowOf({ metadata, status }: ClusterProfile): Row {
   const types = ["Joined", "ControlPlaneHealthy", "AccountGuarded"] as const;
   const all = types.map((type) => conditionOf(status, type));
   const [joined = "", healthy = "", guarded = ""] = all.map((one) => one?.status ?? "Unknown");
-  const said = all.find((one) => one !== undefined && one.status !== "True")?.message;
   const version = status?.version?.kubernetes ?? "";
   const row = { name: metadata.name ?? "", joined, healthy, guarded, version };
+  const said = Object.hasOwn(metadata.labels ?? {}, leavingLabel)
+    ? `is being removed; to finish: kubectl pull-secret clusters remove ${row.name}`
+    : all.find((one) => one !== undefined && one.status !== "True")?.message;
   return said === undefined ? row : { ...row, message: said };
 }
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { profileOf } from "#plugin/clusters/profile.ts";
 import { profilePath, tokenPath } from "#plugin/clusters/names.ts";
-import { call, FakeCluster } from "#plugin/fake.fixture.ts";
+import { call, FakeCluster, refusal } from "#plugin/fake.fixture.ts";
 import { paths } from "#plugin/joining/rights.ts";
 
 const unasked = ["clusters remove", "east", "--context", "fake"];
@@ -75,6 +75,73 @@ test("asks before it deletes placed Secrets, unless a flag says yes or it delete
   assert.deepEqual([code, err.split(":")[0]], [2, "--yes"]);
   const cluster = clusterOf("id/east");
   assert.equal((await call(["clusters remove", "east", "--forget"], { cluster })).code, 0);
+});
+
+/** The cluster, whose host has a FleetSecret that lists it for the first `times` of reading. */
+function listedFor(times: number) {
+  const cluster = clusterOf("id/east");
+  const listed = [{ name: "global-pull-secret-clusters/east" }];
+  const metadata = { namespace: "kube-system", name: "pull-secret" };
+  const seen = { reads: 0, deletions: [] as number[] };
+  cluster.pages = async <T>(_: string, __: unknown, each: (items: readonly T[]) => void) => {
+    seen.reads += 1;
+    each([{ metadata, status: { clusters: seen.reads > times ? [] : listed } } as T]);
+  };
+  cluster.before = ({ verb }) => {
+    if (verb === "remove") seen.deletions.push(seen.reads);
+  };
+  return { cluster, seen };
+}
+
+for (const flag of ["--yes", "--keep-secrets", "--forget"])
+  test(`deletes nothing before every FleetSecret has forgotten the cluster, with ${flag}`, async () => {
+    const { cluster, seen } = listedFor(1);
+    const context = flag === "--forget" ? [] : ["--context", "fake"];
+    const { code } = await call(["clusters remove", "east", ...context, flag], { cluster });
+    assert.equal(code, 0);
+    const [mark] = cluster.writes;
+    assert.equal(mark?.path, profilePath("east"));
+    assert.partialDeepStrictEqual(mark.body, {
+      metadata: { uid: "u", labels: { "globalpullsecret.io/leaving": "true" } },
+    });
+    assert.equal(seen.deletions[0], 2);
+  });
+
+test("removes a cluster that a FleetSecret lists for more than half a minute, and names that object", async (t) => {
+  let now = 0;
+  t.mock.method(performance, "now", () => (now += 16_000));
+  const { cluster } = listedFor(Infinity);
+  const { code, err } = await call(words, { cluster });
+  assert.equal(code, 0);
+  assert.match(err, /^east: fleetsecret kube-system\/pull-secret still lists it .*controller runs$/m);
+  assert.ok(!cluster.objects.has(profilePath("east")));
+});
+
+test("removes a cluster of a host whose FleetSecrets the caller may not list", async () => {
+  const { cluster } = listedFor(0);
+  cluster.pages = (path) => Promise.reject(refusal(403, "GET", path));
+  assert.equal((await call(words, { cluster })).code, 0);
+});
+
+test("marks nothing as leaving with --dry-run, or where the cluster is not this host's", async () => {
+  for (const [joinedBy, more] of [
+    ["id/east", ["--dry-run=server"]],
+    ["before/east", []],
+  ] as const) {
+    const cluster = clusterOf(joinedBy);
+    await call([...words, ...more], { cluster });
+    assert.ok(cluster.writes.every(({ verb }) => verb !== "apply"));
+  }
+});
+
+test("lists a cluster whose removal was interrupted, with the command that finishes it", async () => {
+  const cluster = clusterOf("id/east");
+  const path = profilePath("east");
+  const profile = cluster.objects.get(path) as { metadata: object };
+  const labels = { "globalpullsecret.io/leaving": "true" };
+  cluster.objects.set(path, { ...profile, metadata: { ...profile.metadata, labels } });
+  const { out } = await call(["clusters list"], { cluster });
+  assert.match(out, /is being removed; to finish: kubectl pull-secret clusters remove east/);
 });
 
 test("escapes names from the cluster that could fool a terminal", async () => {

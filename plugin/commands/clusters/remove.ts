@@ -8,6 +8,7 @@ import { refuseOther, waysTo } from "#plugin/clusters/contexts.ts";
 import { clusterId } from "#plugin/clusters/profile.ts";
 import { leave } from "#plugin/joining/departure.ts";
 import { allThatIsMade, refuseForeign } from "#plugin/joining/foreign.ts";
+import { release } from "#plugin/joining/release.ts";
 import { cluster, profilePath, tokenPath, type Named } from "#plugin/clusters/names.ts";
 import { agree, yesFlag } from "#plugin/terminal/agree.ts";
 import { command } from "#plugin/terminal/command.ts";
@@ -20,8 +21,9 @@ export const remove = command(
     what: "remove a joined cluster: first its objects there, then those in the host",
     example: "east",
     more:
-      "Deletes in the cluster the account, which voids its token, then its rights and the Secrets\n" +
-      "that FleetSecrets have placed. Then it deletes the token and the ClusterProfile in the host.\n" +
+      "First waits until the host's FleetSecrets have forgotten the cluster, for at most 30 s. Then\n" +
+      "deletes in the cluster the account, which voids its token, its rights and the Secrets that\n" +
+      "FleetSecrets have placed. Then it deletes the token and the ClusterProfile in the host.\n" +
       "Without --context it uses the context with the cluster's name, or the context of the join.\n" +
       "If the cluster cannot be reached, or if another host has joined it, nothing is changed on\n" +
       "either side. With --forget, only the host is changed. Asks first, except with --keep-secrets\n" +
@@ -52,6 +54,14 @@ export const remove = command(
   async ({ NAME: name, forget, yes, "keep-secrets": keep, ...how }, io) => {
     const note = dryRunNote(how);
     const host = await io.reach(hostOf(how));
+    const forgotten = async (joined: ClusterProfile) => {
+      const listing = note === "" ? await release(host, joined) : [];
+      for (const one of listing)
+        io.err(
+          `${name}: fleetsecret ${one} still lists it and may count it as unreachable for an hour; ` +
+            "check that the fleet's controller runs",
+        );
+    };
     const profile = await host.get<ClusterProfile>(profilePath(name));
     if (profile === undefined || profile.spec.clusterManager.name !== clusterManager)
       throw new Refused(`${name}: not joined; kubectl pull-secret clusters list names what is`);
@@ -67,10 +77,11 @@ export const remove = command(
       await refuseForeign(there, joinedBy, byHand);
       const question = `Delete in ${there.identity} the Secrets that FleetSecrets have placed, and take ${name} away?`;
       await agree(yes || keep || note !== "", question, io);
+      await forgotten(profile);
       // That cluster named them.
       for (const line of await leave(there, joinedBy, keep))
         io.out(`${name}: ${escape(line)} deleted${note}\n`);
-    }
+    } else await forgotten(profile);
     const token = await host.get<Named>(tokenPath(name), { as: "metadata" });
     if (token !== undefined) await host.remove(tokenPath(name), token.metadata?.uid ?? "");
     await host.remove(profilePath(name), profile.metadata.uid ?? "");

@@ -39,6 +39,7 @@ const seal = (rest: string) => call(`seal -f ${good} -o sealed ${rest}`);
 const both = "--cert east=east.pem --cert west=west.pem";
 const index = () =>
   JSON.parse(readFileSync(join(sealed, "index.json"), "utf8")) as {
+    sealing: string;
     clusters: Record<string, { fingerprint: string }>;
   };
 
@@ -64,15 +65,20 @@ for (const scope of ["namespace-wide", "cluster-wide"])
     );
   });
 
-test("M9: stores names, fingerprints and dates in the index, but no digest of the content", async () => {
+test("M9: stores names, fingerprints, dates and a random number in the index, but no digest of the content", async () => {
   await seal(both);
-  const { clusters, ...rest } = index();
+  const { sealing: first } = index();
+  await seal(both);
+  const { clusters, sealing, ...rest } = index();
+  assert.match(sealing, /^[0-9a-f]{16}$/);
+  assert.notEqual(sealing, first, "it is made of the content");
   const its = { namespace: "kube-system", name: "additional-pull-secret", scope: "strict" };
   assert.deepEqual(rest, { version: 1, ...its });
   for (const [name, pem] of Object.entries({ east, west })) {
     const { fingerprint256, validTo } = new X509Certificate(pem);
     const fingerprint = fingerprint256.replaceAll(":", "").toLowerCase();
-    assert.deepEqual(clusters[name], { fingerprint, until: new Date(validTo).toISOString() });
+    const until = new Date(validTo).toISOString();
+    assert.deepEqual(clusters[name], { fingerprint, until, sealing });
   }
   assert.deepEqual(Object.keys(clusters), ["east", "west"]);
 });
@@ -138,8 +144,30 @@ test("--check shows which file is current, old, missing or left over", async () 
   rmSync(join(sealed, "west.yaml"));
   const some = await check(`--cert east=west.pem --cert north=east.pem --cert west=west.pem`);
   assert.deepEqual([some.code, states(some)], [1, ["old", "missing", "missing"]]);
+  await seal(both);
   const few = await check("--cert east=east.pem");
   assert.deepEqual([few.code, states(few)], [1, ["current", "left over"]]);
+});
+
+test("reports a cluster as behind that the last run left out, until it is sealed again", async () => {
+  await seal(both);
+  await seal("--cert east=east.pem");
+  const check = () => call(`seal --check sealed ${both}`);
+  const { code, out } = await check();
+  assert.equal(code, 1);
+  assert.match(out, /^ *east +current .*\n *west +behind /);
+  await seal(both);
+  assert.equal((await check()).code, 0);
+});
+
+test("forgets a cluster whose file was deleted, and keeps the certificate of one that is named", async () => {
+  await seal(both);
+  rmSync(join(sealed, "west.yaml"));
+  assert.equal((await call("seal --check sealed --cert east=east.pem")).code, 0);
+  const { code, err } = await seal("--cert east=east.pem --cert west=east.pem");
+  assert.deepEqual([code, err.startsWith("west: has another certificate")], [1, true]);
+  await seal("--cert east=east.pem");
+  assert.deepEqual(Object.keys(index().clusters), ["east"]);
 });
 
 test("does not follow a committed symbolic link, and escapes all names of the folder on the terminal", async () => {

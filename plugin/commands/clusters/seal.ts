@@ -2,6 +2,7 @@
  * `seal`: writes a Secret into files that are safe in Git. There is one file for each cluster, and
  * only this cluster can open it.
  */
+import { randomBytes } from "node:crypto";
 import type { Rule } from "#contract/flags.ts";
 import type { Table } from "#contract/table.ts";
 import { additionalSecretName, namespace } from "#contract/names.ts";
@@ -109,11 +110,12 @@ export const seal = command(
     more:
       "Takes the manifest of a Secret of any type, or the JSON of a pull secret. Checks a pull\n" +
       "secret by the controller's rules. Writes a SealedSecret for each cluster, which only that\n" +
-      "cluster can open. Also writes index.json, with the clusters and the fingerprints and last\n" +
-      "days of their certificates. If a cluster's certificate differs from the index, the command\n" +
-      "shows both and writes nothing until you name the cluster with --renewed. --check exits with\n" +
-      "1 if a file is old, missing or left over. Without --cert and --cluster it asks every joined\n" +
-      "cluster. With only --cert, it contacts no cluster.",
+      "cluster can open. Also writes index.json, with the clusters, the fingerprints and last days\n" +
+      "of their certificates, and a random number for each run. If a cluster's certificate differs\n" +
+      "from the index, the command shows both and writes nothing until you name the cluster with\n" +
+      "--renewed. --check exits with 1 if a file is old, behind the last run, missing or left over.\n" +
+      "Without --cert and --cluster it asks every joined cluster. With only --cert, it contacts no\n" +
+      "cluster.",
     flags,
     rules: [oneTask],
   },
@@ -128,20 +130,22 @@ export const seal = command(
     const secret = await sealableFrom(await io.read(file, longestManifest), how.secret, io);
     const { namespace: where, name: called } = secret;
     const target: SealTarget = { namespace: where, name: called, scope: how.scope };
-    const before = sealedBefore(output, target);
+    const before = sealedBefore(output, target, certificates);
     refuseChanged(before, certificates, new Set(how.renewed));
     for (const line of sharedLines({ ...before, ...certificates })) io.err(line);
     const files: Record<string, string> = {};
     const clusters = { ...before };
+    const sealing = randomBytes(8).toString("hex");
     for (const [name, certificate] of Object.entries(certificates)) {
       files[fileOf(name)] = sealedSecret(secret, certificate, target);
-      clusters[name] = { fingerprint: certificate.fingerprint, until: certificate.until };
+      const { fingerprint, until } = certificate;
+      clusters[name] = { fingerprint, until, sealing };
     }
     const foreign = foreignIn(output, Object.keys(files));
     if (foreign !== undefined)
       throw new Refused(`${output}/${foreign}: is not a sealed file; give another directory`);
     // We write the index last: a file that is missing in the index is sealed again.
-    writeFiles(output, { ...files, [indexName]: writeIndex({ ...target, clusters }) });
+    writeFiles(output, { ...files, [indexName]: writeIndex({ ...target, sealing, clusters }) });
     io.out(`${output}: sealed for ${Object.keys(certificates).join(", ")}\n`);
     return 0;
   },
@@ -225,10 +229,14 @@ function sharedLines(all: Readonly<Record<string, Sealed>>): readonly string[] {
     );
 }
 
-/** The index of the directory. Throws Refused if it is for another Secret or another scope. */
+/**
+ * The index of the directory. Throws Refused if it is for another Secret or another scope. Clusters
+ * without a file that are not named now are left out.
+ */
 function sealedBefore(
   directory: string,
   { namespace: where, name, scope }: SealTarget,
+  named: Readonly<Record<string, Certificate>>,
 ): Readonly<Record<string, Sealed>> {
   const index = indexOf(directory);
   if (index === undefined) return {};
@@ -237,7 +245,12 @@ function sealedBefore(
       `${directory}: holds ${escape(`${index.namespace}/${index.name}`)}, ${index.scope}; ` +
         "give --secret and --scope as then, or another directory",
     );
-  return index.clusters;
+  const files = clustersIn(directory);
+  return Object.fromEntries(
+    Object.entries(index.clusters).filter(
+      ([cluster]) => files.has(cluster) || Object.hasOwn(named, cluster),
+    ),
+  );
 }
 
 function refuseChanged(

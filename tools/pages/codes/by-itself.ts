@@ -92,6 +92,7 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS459: "No other cluster waits for it.",
   GPS460: "The cluster is tried again in pauses that grow to 30 s.",
   GPS461: "The Secret is written once a minute. No other cluster waits for it.",
+  GPS462: "The Secret there stays. It is not deleted, and not changed by this object.",
   GPS466: "It is tried again in growing pauses.",
   GPS467: "It is tried again in growing pauses.",
   GPS471: "The copy is not copied further.",

@@ -1,0 +1,252 @@
+/**
+ * One FleetSecret replaces another with the same target. Both place beside the Cluster, in the
+ * management cluster, which is scripted here: it keeps objects and shows each change to its watches.
+ */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { test, type TestContext } from "node:test";
+import { setImmediate } from "node:timers/promises";
+import type { KubernetesObject } from "@kubernetes/client-node";
+import type { FleetSecret, FleetSecretSpec } from "#api/fleet-secret.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { fleetSecretsIn } from "#kube/client/paths.ts";
+import { Fleet } from "./fleet.ts";
+import { ownerMark } from "./rules/content.ts";
+
+const copiesIn = (cluster: string) => [
+  `/api/v1/namespaces/${cluster}/secrets/crs-target`,
+  `/apis/addons.cluster.x-k8s.io/v1beta2/namespaces/${cluster}/clusterresourcesets/crs-target`,
+];
+const source = "/api/v1/namespaces/kube-system/secrets/source";
+const here = fleetSecretsIn("kube-system");
+
+/** What Cluster API reports. */
+const applied = { status: { conditions: [{ type: "ResourcesApplied", status: "True" }] } };
+
+/** Keeps objects by path, with versions and watches. A FleetSecret is deleted at its finalizer. */
+class Home {
+  readonly objects = new Map<string, KubernetesObject>();
+  /** Paths of deleted objects, in order. */
+  readonly removed: string[] = [];
+  readonly #watches = new Set<(path: string, type: string, object: KubernetesObject) => void>();
+  #version = 1;
+
+  put(path: string, object: KubernetesObject): KubernetesObject {
+    this.#version += 1;
+    const uid = this.objects.get(path)?.metadata?.uid ?? `u${this.#version}`;
+    const metadata = { uid, ...object.metadata, resourceVersion: String(this.#version) };
+    const kept = { ...object, metadata, ...(path.includes("/clusterresourcesets/") && applied) };
+    this.objects.set(path, kept);
+    for (const shows of this.#watches) shows(path, "MODIFIED", kept);
+    return kept;
+  }
+
+  drop(path: string): void {
+    const { metadata, ...found } = this.objects.get(path) ?? {};
+    this.#version += 1;
+    this.objects.delete(path);
+    this.removed.push(path);
+    const gone = { ...found, metadata: { ...metadata, resourceVersion: String(this.#version) } };
+    for (const shows of this.#watches) shows(path, "DELETED", gone);
+  }
+
+  /** The selected namespaces of each label. */
+  readonly selected: Record<string, readonly string[]> = {};
+
+  readonly cluster = {
+    get: async (path: string) => {
+      const [collection = "", query] = path.split("?");
+      if (query === undefined) return this.objects.get(path);
+      const item = this.objects.get(`${collection}/${nameIn(new URLSearchParams(query))}`);
+      const metadata = { resourceVersion: String(this.#version) };
+      return { kind: "List", apiVersion: "v1", metadata, items: item ? [item] : [] };
+    },
+    pages: async (_: string, query: Record<string, string>, each: (all: object[]) => void) =>
+      each(
+        (this.selected[query["labelSelector"] ?? ""] ?? []).map((name) => ({ metadata: { name } })),
+      ),
+    apply: async (path: string, body: FleetSecret) => {
+      const object = path.replace(/\/status$/, "");
+      const found = this.objects.get(object) as FleetSecret | undefined;
+      if (found?.kind !== "FleetSecret") return this.put(path, body);
+      if (path !== object)
+        return this.put(object, { ...found, status: body.status } as FleetSecret);
+      const { finalizers } = body.metadata;
+      if (finalizers === undefined) return this.drop(object);
+      return this.put(object, { ...found, metadata: { ...found.metadata, finalizers } });
+    },
+    remove: async (path: string) => this.drop(path),
+    create: async () => {},
+    stream: async (
+      path: string,
+      query: Record<string, string>,
+      signal: AbortSignal,
+      line: (text: string) => void,
+    ) => {
+      const followed = `${path}/${nameIn(new URLSearchParams(query))}`;
+      const shows = (changed: string, type: string, object: KubernetesObject) => {
+        if (changed === followed) line(JSON.stringify({ type, object }));
+      };
+      this.#watches.add(shows);
+      await once(signal, "abort");
+      this.#watches.delete(shows);
+    },
+  } as unknown as Cluster;
+}
+
+const nameIn = (query: URLSearchParams) => query.get("fieldSelector")?.split("=")[1];
+
+type Name = "first" | "second";
+
+/** Two objects with one target. `first` is the older one, and selects x and y from the start. */
+function replacing(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: Date.parse("2026-11-27") });
+  t.mock.method(performance, "now", () => Date.now());
+  const home = new Home();
+  const fleets = new Map<string, Fleet>();
+  t.after(() => {
+    for (const one of fleets.values()) one.close();
+  });
+  const find = (name: Name) => home.objects.get(`${here}/${name}`) as FleetSecret | undefined;
+  const edit = (name: Name, change: (object: FleetSecret) => object) =>
+    home.put(`${here}/${name}`, change(find(name) ?? assert.fail(name)) as FleetSecret);
+  const one = {
+    home,
+    find,
+    /** How status lists the cluster x: its state, and the code of its reason. */
+    state(name: Name): string | undefined {
+      const found = find(name)?.status?.clusters?.find((one) => one.name === "x");
+      return found && `${found.state} ${found.reason?.slice(0, 6) ?? ""}`.trim();
+    },
+    /** Lets that many seconds pass, in at most a hundred steps, each with a run of every object. */
+    async pass(seconds: number) {
+      const step = Math.max(3, seconds / 100);
+      for (let left = seconds; left > 0; left -= step) {
+        const all = (["first", "second"] as const).flatMap((name) => find(name) ?? []);
+        for (const object of all) {
+          const { name = "" } = object.metadata;
+          const place = { home: home.cluster, clusterId: "id", holds: () => true };
+          const fleet = fleets.get(name) ?? new Fleet({ ...place, hint() {}, log() {} });
+          fleets.set(name, fleet);
+          await fleet.run(object, all);
+        }
+        for (let n = 0; n < 5; n += 1) await setImmediate();
+        t.mock.timers.tick(step * 1000);
+      }
+    },
+    select: (name: Name, ...clusters: readonly string[]) =>
+      void (home.selected[`by=${name}`] = clusters),
+    set: (name: Name, more: Partial<FleetSecretSpec>) =>
+      void edit(name, (object) => ({ ...object, spec: { ...object.spec, ...more } })),
+    remove: (name: Name) =>
+      void edit(name, (object) => ({
+        ...object,
+        metadata: { ...object.metadata, deletionTimestamp: new Date() },
+      })),
+    /** Whose mark both copies of a cluster have. */
+    owner(cluster = "x"): string | undefined {
+      const marks = copiesIn(cluster).map((path) => ownerMark(home.objects.get(path) ?? {}));
+      assert.equal(marks[0], marks[1]);
+      return marks[0]?.split("/").at(-1);
+    },
+    /** Copies that were deleted in a cluster. */
+    removed: (cluster = "x") => home.removed.filter((path) => copiesIn(cluster).includes(path)),
+  };
+  for (const [name, time] of [
+    ["first", 1],
+    ["second", 2],
+  ] as const)
+    home.put(`${here}/${name}`, {
+      apiVersion: "globalpullsecret.io/v1alpha1",
+      kind: "FleetSecret",
+      metadata: { name, namespace: "kube-system", creationTimestamp: new Date(time) },
+      spec: {
+        secretRef: { name: "source" },
+        clusterAPI: { namespaceSelector: { matchLabels: { by: name } } },
+        target: { name: "target" },
+        via: "ClusterResourceSet",
+        removal: { grace: "5m", deadline: "1h" },
+        rollout: { canary: 0, maxConcurrency: 1 },
+        ...spec,
+      },
+    } as FleetSecret);
+  home.put(source, { type: "Opaque", data: {} } as KubernetesObject);
+  one.select("first", "x", "y");
+  return one;
+}
+
+type Replacing = ReturnType<typeof replacing>;
+
+/** What ends the service of an object in x. */
+const ends: readonly (readonly [what: string, end: (one: Replacing, of: Name) => void])[] = [
+  ["deselects it", (one, of) => one.select(of, "y")],
+  ["is deleted", (one, of) => one.remove(of)],
+];
+for (const [what, end] of ends)
+  for (const removalPolicy of ["Delete", "Orphan"] as const)
+    test(`hands the Secret of a cluster to a younger object that selects it when the older one ${what}, with ${removalPolicy}`, async (t) => {
+      const one = replacing(t, { removalPolicy });
+      await one.pass(60);
+      assert.deepEqual([one.owner(), one.owner("y")], ["first", "first"]);
+      one.select("second", "x");
+      await one.pass(30);
+      assert.deepEqual([one.owner(), one.state("second")], ["first", "Failed GPS434"]);
+      end(one, "first");
+      await one.pass(600);
+      assert.deepEqual([one.owner(), one.state("second")], ["second", "Done"]);
+      assert.deepEqual([one.state("first"), one.removed()], [undefined, []]);
+    });
+
+test("hands the Secret to an older object that selects the cluster at the moment at which the younger one leaves it", async (t) => {
+  const one = replacing(t);
+  one.select("first", "y");
+  one.select("second", "x");
+  await one.pass(60);
+  assert.equal(one.owner(), "second");
+  one.set("first", { managementState: "Paused" });
+  one.select("first", "x", "y");
+  await one.pass(30);
+  one.select("second");
+  await one.pass(4200);
+  assert.deepEqual([one.owner(), one.state("second")], ["second", "Leaving GPS462"]);
+  one.set("first", { managementState: "Managed" });
+  await one.pass(60);
+  assert.deepEqual(
+    [one.owner(), one.state("first"), one.state("second")],
+    ["first", "Done", undefined],
+  );
+  assert.deepEqual(one.removed(), []);
+});
+
+test("keeps a Secret for as long as the object that selects the cluster stands still, which delays no other removal, and removes it when no object selects the cluster", async (t) => {
+  const one = replacing(t);
+  one.select("second", "x");
+  one.set("second", { managementState: "Paused" });
+  await one.pass(60);
+  one.remove("first");
+  await one.pass(4200);
+  assert.deepEqual([one.owner(), one.state("first")], ["first", "Leaving GPS462"]);
+  assert.deepEqual([one.owner("y"), one.removed("y").length], [undefined, 2]);
+  one.select("second");
+  await one.pass(60);
+  assert.deepEqual(
+    [one.owner(), one.find("first"), one.removed().length],
+    [undefined, undefined, 2],
+  );
+});
+
+test("serves a cluster by the older object again that returns after the Secret was handed over", async (t) => {
+  const one = replacing(t);
+  one.select("second", "x");
+  await one.pass(60);
+  one.select("first", "y");
+  await one.pass(60);
+  assert.equal(one.owner(), "second");
+  one.select("first", "x", "y");
+  await one.pass(60);
+  assert.deepEqual(
+    [one.owner(), one.state("first"), one.state("second")],
+    ["first", "Done", "Failed GPS434"],
+  );
+  assert.deepEqual(one.removed(), []);
+});

@@ -1,0 +1,68 @@
+/** Has the host's FleetSecrets forget a cluster before its account and their copies are deleted. */
+import { setTimeout as pause } from "node:timers/promises";
+import { clusterProfileVersion, type ClusterProfile } from "#api/cluster-profile.ts";
+import type { FleetSecret } from "#api/fleet-secret.ts";
+import { clustersNamespace, leavingLabel } from "#contract/joined.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { pluginManager } from "#kube/client/ownership.ts";
+import { allFleetSecrets } from "#kube/client/paths.ts";
+import { profilePath } from "../clusters/names.ts";
+
+/**
+ * Milliseconds to wait for the fleet's controller. It answers within about two seconds. If it does
+ * not run, the removal must still end.
+ */
+const longest = 30_000;
+const pauseMilliseconds = 500;
+
+/** A manager of its own, so that the label can be removed without any other field. */
+const how = { manager: `${pluginManager}-leaving`, force: true } as const;
+
+/**
+ * Marks the ClusterProfile as leaving, and waits until no FleetSecret lists the cluster. Otherwise
+ * the controller would repair the copies that are deleted next, or count the cluster as unreachable
+ * until it gives it up. Returns the FleetSecrets that still list the cluster after 30 s.
+ */
+export async function release(
+  host: Cluster,
+  { metadata }: ClusterProfile,
+): Promise<readonly string[]> {
+  const { name = "", uid = "" } = metadata;
+  await host.apply(profilePath(name), bodyOf(name, uid, { [leavingLabel]: "true" }), how);
+  const until = performance.now() + longest;
+  for (;;) {
+    const listing = await listedBy(host, `${clustersNamespace}/${name}`);
+    if (listing.length === 0 || performance.now() >= until) return listing;
+    await pause(pauseMilliseconds);
+  }
+}
+
+/** Removes the mark of an interrupted removal, if there is one. */
+export async function recall(host: Cluster, { metadata }: ClusterProfile): Promise<void> {
+  const { name = "", uid = "", labels = {} } = metadata;
+  if (!Object.hasOwn(labels, leavingLabel)) return;
+  await host.apply(profilePath(name), bodyOf(name, uid, {}), how);
+}
+
+const bodyOf = (name: string, uid: string, labels: Readonly<Record<string, string>>) => ({
+  apiVersion: clusterProfileVersion,
+  kind: "ClusterProfile",
+  metadata: { name, namespace: clustersNamespace, uid, labels },
+});
+
+/** `NAMESPACE/NAME` of each FleetSecret whose status lists the cluster. */
+async function listedBy(host: Cluster, cluster: string): Promise<readonly string[]> {
+  const found: string[] = [];
+  try {
+    await host.pages<FleetSecret>(allFleetSecrets, {}, (page) => {
+      for (const { metadata, status } of page)
+        if (status?.clusters?.some(({ name }) => name === cluster) === true)
+          found.push(`${metadata.namespace}/${metadata.name}`);
+    });
+  } catch (error) {
+    // The host has no FleetSecrets, or the caller may not list them.
+    if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
+  }
+  return found;
+}

@@ -213,23 +213,27 @@ test("writes a deleted journal again, with what the node had before us", { skip 
   assert.equal(node.file, theirs);
 });
 
-test("removes a withdrawn credential again when another program restores it", { skip }, async (t) => {
-  const place = new Place(t);
-  const { node } = place;
-  await place.rests();
-  const copy = node.file ?? "";
-  node.mount(2, { intent: "release" });
-  node.grant(2);
-  assert.equal((await place.rests()).code, "GPS224");
-  const { starts } = place;
-  // The container ends to report the withdrawal.
-  place.restarts();
-  writeFileSync(node.config, copy, { mode: 0o600 });
-  // The kubelet may have read the copy, so it must reread the file.
-  assert.equal((await place.rests()).code, "GPS254");
-  assert.doesNotMatch(node.file ?? "", /a\.io/);
-  assert.equal(place.starts, starts);
-});
+test(
+  "removes a withdrawn credential again when another program restores it",
+  { skip },
+  async (t) => {
+    const place = new Place(t);
+    const { node } = place;
+    await place.rests();
+    const copy = node.file ?? "";
+    node.mount(2, { intent: "release" });
+    node.grant(2);
+    assert.equal((await place.rests()).code, "GPS224");
+    const { starts } = place;
+    // The container ends to report the withdrawal.
+    place.restarts();
+    writeFileSync(node.config, copy, { mode: 0o600 });
+    // The kubelet may have read the copy, so it must reread the file.
+    assert.equal((await place.rests()).code, "GPS254");
+    assert.doesNotMatch(node.file ?? "", /a\.io/);
+    assert.equal(place.starts, starts);
+  },
+);
 
 test(
   "removes a credential again when another program restores it after a withdrawal and a new change",

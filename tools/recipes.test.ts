@@ -209,7 +209,10 @@ test("troubleshooting names only codes and words that nodes prints", () => {
     const [first = ""] = row.slice(2).split(" | ");
     const linked = Array.from(first.matchAll(/\[(GPS\d{3})\]/g), ([, one = ""]) => one);
     const [, words = "?"] = /^`([^`]+)`$/.exec(first) ?? [];
-    assert.ok(linked.every((one) => codes.includes(one)), row);
+    assert.ok(
+      linked.every((one) => codes.includes(one)),
+      row,
+    );
     assert.ok(linked.length > 0 || code.includes(`"${words}"`), row);
   }
 });

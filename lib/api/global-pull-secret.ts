@@ -278,8 +278,8 @@ export type NodesStatus = Readonly<{
   /** Nodes whose agent is available, whatever revision they have. */
   available: number;
   /**
-   * Nodes that do not support the revision, and that their agent does not touch. No rollout waits
-   * for them.
+   * Nodes that do not support the revision. Their agent leaves them untouched. No rollout waits for
+   * them.
    */
   unfit: number;
   /**

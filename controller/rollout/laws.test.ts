@@ -16,6 +16,10 @@ test("keeps every law when only the Nodes that a decision needs are read", () =>
   playAll(1001, 30, { isLockstep: false, rewrite: {} });
 });
 
+test("keeps every law when it decides only after a change, or at the time that it named", () => {
+  playAll(3001, 15, { isLockstep: false, isLazy: true, rewrite: {} });
+});
+
 test("keeps every law on schedules that once broke one", () => {
   const lockstep = { isLockstep: true, rewrite: {} };
   for (const plan of plansOnce) playAll(0, 1, lockstep, () => plan);

@@ -152,8 +152,12 @@ export type Rewrite = Readonly<{
   decision?: (decision: Decision) => Decision;
 }>;
 
-/** How the product is driven: in step with the oracle, or with one of its rules switched off. */
-export type Drive = Readonly<{ isLockstep: boolean; rewrite: Rewrite }>;
+/**
+ * How the product is driven: in step with the oracle, or with one of its rules switched off.
+ * `isLazy`: it decides only after a change of an object, or at the time that its last decision
+ * named, like the real controller. Otherwise it decides every second.
+ */
+export type Drive = Readonly<{ isLockstep: boolean; rewrite: Rewrite; isLazy?: boolean }>;
 
 /** Decides, and reads the Nodes that the decision requests until it requests no more. */
 export function decided(w: World, api: Api, { snapshot, decision }: Rewrite): Decision {
@@ -171,8 +175,21 @@ export function decided(w: World, api: Api, { snapshot, decision }: Rewrite): De
   return fail("reads", "the decision keeps requesting Nodes");
 }
 
+/** One turn of the product, if one is due. */
+export function productWhenDue(w: World, api: Api, drive: Drive): void {
+  if (drive.isLazy !== true) return void product(w, api, drive);
+  // The controller watches all of these, and learns of Nodes only by their number.
+  const { nodes, pods, ...watched } = api;
+  const objects = JSON.stringify([watched, [...pods], nodes.size]);
+  if (w.due.objects === objects && w.t < w.due.at) return;
+  // A step that fails is repeated.
+  w.due = { objects: "", at: w.t };
+  const { again } = product(w, api, drive);
+  w.due = { objects, at: w.t + again };
+}
+
 /** One turn of the product. */
-export function product(w: World, api: Api, { isLockstep, rewrite }: Drive): Decision {
+function product(w: World, api: Api, { isLockstep, rewrite }: Drive): Decision {
   const before = w.memory;
   if (rewrite.memory) w.memory = rewrite.memory(w.memory);
   const decision = decided(w, api, rewrite);

@@ -7,7 +7,7 @@ import { Killed, realHands, Refused } from "./hands.ts";
 import { controlPlane, kubelet, newPod } from "./kubelet.ts";
 import { checkImage, checkPrompt, missing, noteWrong } from "./laws.ts";
 import { oracle } from "./oracle.ts";
-import { product, type Drive } from "./product.ts";
+import { productWhenDue, type Drive } from "./product.ts";
 import {
   between,
   fail,
@@ -108,6 +108,7 @@ export function newWorld(plan: Plan, tracing = false): World {
     lateUntil: 0,
     clock: 0,
     memory: noMemory,
+    due: { objects: "", at: 0 },
     snapshot: null,
     saved: null,
     trace: [],
@@ -207,7 +208,7 @@ function control(w: World, driver: Driver): void {
   const before = w.random.once(40) ? structuredClone(w.api.pods) : null;
   try {
     if (seen === w.api || isFresh(seen, w.api)) {
-      if (driver) product(w, seen, driver);
+      if (driver) productWhenDue(w, seen, driver);
       else playOracle(w, seen);
     }
     const { paused, secret } = w.api;

@@ -199,6 +199,8 @@ export type World = {
   /** How far the controller's own clock is ahead of `t`; another value after each kill. */
   clock: number;
   memory: Memory;
+  /** When the controller decides next: at this time, or when these objects change. */
+  due: { objects: string; at: number };
   snapshot: Api | null;
   saved: Api | null;
   trace: string[];
@@ -351,6 +353,7 @@ export function leave(w: World, name: string): void {
 /** A kill erases the controller's memory; it starts again with another clock. */
 export function kill(w: World, seconds: number): void {
   w.memory = noMemory;
+  w.due = { objects: "", at: 0 };
   w.deadUntil = w.t + seconds;
   w.truth.lastKill = w.deadUntil;
   w.clock = between(w, 0, 100_000);

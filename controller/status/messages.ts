@@ -310,11 +310,7 @@ export function troublesOf(
 const failedOf = (progress: Progress, { failed }: View) =>
   troubledOf(progress).slice(0, failed.length);
 
-function rolloutTroubles(
-  progress: Progress,
-  view: View,
-  target: RetryTarget,
-): readonly Trouble[] {
+function rolloutTroubles(progress: Progress, view: View, target: RetryTarget): readonly Trouble[] {
   const { revision } = progress;
   if (view.phase === "halted")
     // Absent nodes, and nodes whose agent cannot start, are not the reason.

@@ -250,10 +250,7 @@ export function createReport({
       setTroubles("template", found);
       status.reached({ kind: "rollout", progress });
       const hasSecretOnly = !hasObject && snapshot.additional !== undefined;
-      setTroubles(
-        "rollout",
-        troublesOf(progress, hasSecretOnly ? "Secret" : "GlobalPullSecret"),
-      );
+      setTroubles("rollout", troublesOf(progress, hasSecretOnly ? "Secret" : "GlobalPullSecret"));
       const news = newsOf(progress);
       if (news !== undefined) announce(news, secret);
     },

@@ -56,8 +56,7 @@ export const ofPrograms: Readonly<Record<string, string>> = {
     "The spec stays as it is, and is followed. The controller declares the policy when it can, within half a minute.",
   GPS334:
     "No rollout waits for the node. When its kubelet answers again, the node is granted the credential, at the latest ten minutes after its agent is Ready. A node that went away during its change counts as failed (GPS328).",
-  GPS335:
-    "The node counts as failed. It is granted the revision again as GPS328 explains.",
+  GPS335: "The node counts as failed. It is granted the revision again as GPS328 explains.",
   GPS336: "No rollout waits for the node. The kubelet keeps trying to start the agent.",
   GPS337:
     "No rollout waits for the node. The DaemonSet controller creates the pod as soon as it is allowed to.",

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { collections } from "#kube/client/paths.ts";
-import { globalPullSecretPath } from "#kube/client/paths.ts";
+import { collections, globalPullSecretPath } from "#kube/client/paths.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
 import { object } from "#plugin/object.fixture.ts";
 import type { Terminal } from "#plugin/terminal/io.ts";

@@ -559,6 +559,44 @@ test("holds a change of the Secret during a pause, but completes a withdrawal th
   assert.equal(on.objects.has(owned.global), false);
 });
 
+type On = Awaited<ReturnType<typeof deployed>>;
+const begun: readonly (readonly [what: string, begin: (on: On) => void, then: (on: On) => void])[] =
+  [
+    [
+      "someone creates the Secret again during a pause",
+      (on) => on.withdraw(),
+      (on) => on.additional(text("add:2")),
+    ],
+    ["Withdrawn becomes Paused", (on) => on.manage("Withdrawn"), () => {}],
+  ];
+for (const [what, begin, then] of begun)
+  test(`completes a withdrawal that has begun when ${what}, and starts again afterwards`, async () => {
+    const on = await deployed(0);
+    begin(on);
+    await on.look();
+    assert.equal(on.published()?.intent, "release");
+    on.manage("Paused");
+    then(on);
+    await on.converge();
+    assert.deepEqual([on.objects.has(owned.daemonSet), on.published()], [false, undefined]);
+    on.manage("Managed");
+    await on.converge();
+    assert.equal(on.published()?.intent, "apply");
+    assert.equal(on.objects.has(owned.daemonSet), true);
+  });
+
+test("begins no withdrawal when someone edits global-pull-secret during a pause", async () => {
+  const on = await deployed(0);
+  on.manage("Paused");
+  const { data, metadata } = on.objects.get(owned.global) ?? {};
+  on.put(owned.global, {
+    data: { ...data, intent: btoa("release") },
+    metadata: { ...metadata, managedFields: [] },
+  });
+  await on.look();
+  assert.deepEqual([on.published()?.intent, on.has("add:1")], ["apply", true]);
+});
+
 test("records Withdrawn before it grants the release, because the next leader may be unable to read the spec", async () => {
   const on = await deployed(3600);
   on.manage("Withdrawn");

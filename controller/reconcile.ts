@@ -13,7 +13,7 @@ import {
 } from "./sources/input.ts";
 import { foreignOf, isForeign, observe, ownedOf, type Snapshot } from "./sources/snapshot.ts";
 import { sooner, type Again } from "#kube/loop.ts";
-import { readPublished } from "./objects/global-secret.ts";
+import { isEdited, readPublished } from "./objects/global-secret.ts";
 import { readState, writeState } from "./objects/state.ts";
 import type { Reconciler } from "./assembly.ts";
 import { keptDirectory } from "./rollout/directory.ts";
@@ -38,7 +38,7 @@ async function run(whole: Reconciler): Promise<Again | undefined> {
   const { cluster, live, original, extras, policy, report } = whole;
   const extrasOf = (fresh: boolean) => () => extras.read(policy.sources, fresh);
   let snapshot = await observe(cluster, original, extrasOf(false));
-  if (isAbsent(snapshot, whole) && deletesNext(snapshot))
+  if ((isAbsent(snapshot, whole) || continuesWithdrawal(whole, snapshot)) && deletesNext(snapshot))
     snapshot = await observe(live, original, extrasOf(true));
   const known = knownOf(snapshot);
   const inputs = inputsOf(snapshot, whole);
@@ -51,7 +51,7 @@ async function run(whole: Reconciler): Promise<Again | undefined> {
   const absences = withdrawals(inputs, snapshot, whole);
   const held = holdsWithdrawals(whole, snapshot);
   const sources = { inputs: keptOf(inputs, absences, held), ...known };
-  const isRemoval = noSourceApplies(sources);
+  const isRemoval = noSourceApplies(sources) || continuesWithdrawal(whole, snapshot);
   const directed = withKeptDirectory(whole, snapshot);
   const { reconciler, again } = await withRootMount(directed, snapshot, isRemoval);
 
@@ -131,6 +131,15 @@ function holdsWithdrawals({ policy }: Reconciler, { global, state }: Snapshot): 
   const { intent } = readPublished(global) ?? {};
   if (intent !== undefined) return intent !== "release";
   return Object.keys(readState(state).accepted).some((id) => id !== sourceIds.original);
+}
+
+/**
+ * True if a pause finds a withdrawal under way. It ends first, even if a source exists again. An
+ * edit of global-pull-secret begins none.
+ */
+function continuesWithdrawal({ policy }: Reconciler, { global }: Snapshot): boolean {
+  if (policy.managementState !== "Paused" || isForeign(global) || isEdited(global)) return false;
+  return readPublished(global)?.intent === "release";
 }
 
 type InputContext = Pick<Reconciler, "original" | "policy">;

@@ -40,14 +40,10 @@ export async function serve(
   return nextRunAfter(progress, reconciler.admitted);
 }
 
-/**
- * True during a pause if no content was in force, or if the content has been withdrawn. Then
- * nothing is created.
- */
+/** True during a pause if nothing is in force. Then nothing is created. */
 function isHeldByPause({ policy }: Reconciler, { global, state }: Snapshot): boolean {
   if (policy.managementState !== "Paused") return false;
-  const { intent } = readPublished(global) ?? {};
-  return intent === "release" || (intent === undefined && readState(state).rollout === undefined);
+  return readPublished(global) === undefined && readState(state).rollout === undefined;
 }
 
 /** When the next run is due after this step. Undefined: only after a change. */

@@ -43,10 +43,17 @@ export function daemonSet(agent: Agent, live?: V1DaemonSet): V1DaemonSet {
   };
 }
 
-/** Digest of the template. A new digest means new agents. */
+/**
+ * Digest of the template, without the affinity: an agent is the same wherever it runs. A new digest
+ * means new agents.
+ */
 export function templateDigest(agent: Agent): string {
+  const metadata = [labelsOf(agent), agent.pod.annotations].map((one) =>
+    // The order of the installer's flags does not matter.
+    Object.entries(one).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  );
   return createHash("sha256")
-    .update(JSON.stringify(podSpec(agent, "")))
+    .update(JSON.stringify([metadata, podSpec(agent, "")]))
     .digest("hex")
     .slice(0, 16);
 }
@@ -57,7 +64,7 @@ function template(agent: Agent, live: V1DaemonSet | undefined): V1PodTemplateSpe
   const restarted = live?.spec?.template.metadata?.annotations?.[restartedAt];
   return {
     metadata: {
-      labels: { ...agent.pod.labels, ...names.agentLabels, ...ownerLabels },
+      labels: labelsOf(agent),
       annotations: {
         ...agent.pod.annotations,
         ...(restarted !== undefined && { [restartedAt]: restarted }),
@@ -65,9 +72,12 @@ function template(agent: Agent, live: V1DaemonSet | undefined): V1PodTemplateSpe
         [annotations.mode]: agent.delivery.mode,
       },
     },
-    // The affinity is not part of the digest, because an agent is the same wherever it runs.
     spec: { ...podSpec(agent, digest), ...(affinity && { affinity }) },
   };
+}
+
+function labelsOf(agent: Agent): Readonly<Record<string, string>> {
+  return { ...agent.pod.labels, ...names.agentLabels, ...ownerLabels };
 }
 
 function podSpec(agent: Agent, digest: string): NonNullable<V1PodTemplateSpec["spec"]> {

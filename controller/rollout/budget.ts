@@ -18,6 +18,9 @@ import { retrySeconds, isAway, syncSeconds, absenceSeconds, workingSeconds } fro
 /** Seconds during which a container that exits again restarts with a growing delay. */
 const restedSeconds = 600;
 
+/** How many canaries admission may refuse in a minute. Each one writes the state first. */
+const mostRefused = 3;
+
 /** Seconds after which to repeat a grant that was sent but is not seen. */
 const resendSeconds = 2;
 
@@ -94,9 +97,20 @@ export function fillWindow(survey: Survey): void {
   const window = new Window(survey);
   const lost = retriedNodes(survey.state);
   resend(survey, window);
+  if (survey.isAlone() && isRefusedEverywhere(survey)) return;
   const candidates = survey.pods.filter((one) => isCandidate(survey, one, lost));
   for (const one of inOrder(survey, candidates, lost))
     if (window.hasRoom(one.pod)) grant(survey, window, one);
+}
+
+/** True while admission has refused so many pods within a minute that it may refuse all of them. */
+function isRefusedEverywhere(survey: Survey): boolean {
+  const left = survey.pods.flatMap(({ record: { refused } }) =>
+    refused === undefined ? [] : absenceSeconds - (survey.now.steady - refused.last),
+  );
+  const last = left.toSorted((a, b) => b - a)[mostRefused - 1] ?? 0;
+  if (last > 0) survey.recheckIn(last);
+  return last > 0;
 }
 
 /** Repeats grants that were sent, if neither an answer nor an effect is known. */
@@ -160,8 +174,9 @@ function takesUnready(survey: Survey, { pod: { grant: held }, grantState }: Surv
 }
 
 /**
- * The order of candidates. A retry begins with nodes that failed. A canary whose pod was deleted
- * stays the canary, because the content may have broken its node. A canary proves the content by an
+ * The order of candidates. A retry begins with nodes that failed. A canary that admission refuses
+ * comes after the others. A canary whose pod was deleted stays the canary, because the content may
+ * have broken its node. A canary proves the content by an
  * exit, so a node whose container has not exited lately comes first. Next are the nodes with the
  * oldest content. Nodes that joined later come last: many of them must not delay the others, and
  * they delay neither a promotion nor a withdrawal.
@@ -184,6 +199,7 @@ function inOrder(
     const group = [
       !isRetried(survey, lost, one),
       alone && !hasIt,
+      alone && one.record.refused !== undefined,
       isOther,
       isTired,
       created > publishedAt,

@@ -127,6 +127,42 @@ for (const [what, make] of hostile)
     assert.ok(patches.length <= 4, `${patches.length} patches in three minutes`);
   });
 
+/** A cluster of ten that admission lets us patch only the pods of these nodes. */
+async function patching(allowed: readonly string[]): Promise<World> {
+  const names = Array.from({ length: 10 }, (_, at) => [`n${at}`, "proves"] as const);
+  const world = await World.of(Object.fromEntries(names));
+  await world.until(one, isServed);
+  world.api.refuses = ({ path, userAgent }, verb) =>
+    verb === "patch" &&
+    userAgent === fieldManager &&
+    path.startsWith(collections.pods) &&
+    !allowed.some((node) => path.startsWith(`${collections.pods}/pod-of-${node}-`))
+      ? refuse(403, "Refused", "denied by a policy of theirs")
+      : undefined;
+  return world;
+}
+
+test("writes the state a few times a minute while admission refuses all grants, and then goes on", async () => {
+  const world = await patching([]);
+  const from = world.writes.length;
+  const minutes = 5;
+  for (let seconds = 0; seconds < minutes * 60; seconds += 1) await world.step(two);
+  const saved = world.writes.slice(from).filter((name) => name === "state");
+  assert.ok(saved.length <= 4 * minutes, `${saved.length} writes in ${minutes} minutes`);
+  world.api.refuses = () => undefined;
+  const { seconds } = world;
+  await world.until(two, isServed);
+  assert.ok(world.seconds - seconds < 180, `${world.seconds - seconds} s`);
+});
+
+test("finds a canary that admission lets it patch, whatever the order of the nodes", async () => {
+  const world = await patching(["n8", "n9"]);
+  const { seconds } = world;
+  await world.until(two, ({ ended }) => ended);
+  assert.deepEqual([world.granted["n0"], world.granted["n8"], world.granted["n9"]], [1, 2, 2]);
+  assert.ok(world.seconds - seconds < 360, `${world.seconds - seconds} s`);
+});
+
 test("grants to 200 nodes in half a minute while the API server answers one patch in ten with 429", async () => {
   const names = Array.from({ length: 200 }, (_, at) => [`n${at}`, "proves"] as const);
   const world = await World.of(Object.fromEntries(names));

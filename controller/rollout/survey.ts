@@ -123,7 +123,9 @@ export class Survey {
     this.#state = { ...this.#state, ...changes };
   }
 
+  /** Saves the state. Changes with no other action between them are one write. */
   save(): void {
+    if (this.actions.at(-1)?.kind === "save") this.actions.pop();
     this.actions.push({ kind: "save", state: this.#state });
   }
 

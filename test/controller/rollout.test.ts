@@ -1,6 +1,7 @@
 /** How revisions reach nodes, with the real DaemonSet controller and fake kubelets. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { V1DaemonSet, V1Pod } from "@kubernetes/client-node";
 import { stays, until } from "../cluster/await.ts";
 import { killedAtRandom } from "./killed.ts";
 import * as plane from "./plane.ts";
@@ -138,6 +139,39 @@ test("replaces pods within the budget and touches no kubelet when the agent is u
   assert.ok((await replaced(before)) <= mostUnready);
   assert.deepEqual(restarts(), former);
   assert.equal((await plane.published(on))?.revision, revision);
+});
+
+test("removes the label and the node selector that the installer no longer gives, and touches no kubelet", async () => {
+  const account = ["serviceaccount/global-pull-secret-controller", "-n", "kube-system"];
+  const label = "globalpullsecret.io/agent-label";
+  await on.cluster.kubectl("annotate", ...account, "--overwrite", `${label}=team=a`);
+  await served(1, "--agent-label=team=a", "--agent-node-selector=pool!=gpu");
+  const isLabelled = ({ metadata }: V1Pod) => metadata?.labels?.["team"] === "a";
+  await until("every pod has the label", async () => {
+    const pods = await plane.agents(on);
+    return pods.length === names.length && pods.every(isLabelled);
+  });
+  const before = await rested();
+  const restarts = () => kubelets.model.nodes.map((node) => node.restarts.length);
+  const former = restarts();
+  await on.cluster.kubectl("annotate", ...account, `${label}-`);
+  await start(1, "--agent-node-selector=");
+  // The first controller releases the Lease.
+  const [first] = running.splice(0, 1);
+  await first?.stop();
+  assert.ok((await replaced(before)) <= mostUnready);
+  assert.ok(!(await plane.agents(on)).some(isLabelled));
+  assert.deepEqual(restarts(), former);
+  const live = async () => await on.api.get<V1DaemonSet>(plane.paths.daemonSet);
+  const { metadata, spec } = (await live()) ?? {};
+  assert.equal(spec?.template.metadata?.labels?.["team"], undefined);
+  const { nodeAffinity } = spec?.template.spec?.affinity ?? {};
+  assert.equal(nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution, undefined);
+  await stays(
+    "the DaemonSet is not written again",
+    async () => (await live())?.metadata?.generation === metadata?.generation,
+    4000,
+  );
 });
 
 test("accepts kubectl rollout restart, replaces pods within the budget, and touches no kubelet", async () => {

@@ -373,6 +373,9 @@ class Turn {
       const { mode, old } = this.#templates.get(pod?.template ?? 0) ?? { mode: "Restart" };
       return alone || old !== false || mode === "Restart";
     };
+    // If three pods were refused within a minute, admission may refuse every canary.
+    const lasts = this.#pods.map((pod) => this.#seen(pod).refused?.last ?? -Infinity);
+    const barred = alone && lasts.filter((last) => steady - last < AWAY).length >= 3;
     const used = (): number => [...this.#places].filter(counts).length;
     const may = (pod: Pod): boolean => {
       const { grant } = pod;
@@ -381,6 +384,7 @@ class Turn {
       if (this.#written.has(pod)) return false;
       if (pod.unreachable > 0 || isAway(seen, steady) || template.old) return false;
       if (seen.sent) return steady - seen.sent.at >= 2;
+      if (barred) return false;
       if (!this.#release && (this.#places.has(pod.node) || template.mode !== s.mode)) return false;
       // A withdrawal interrupts an agent that waits for content, but not an absent agent.
       const { kind = "", key } = pod.message ?? {};
@@ -406,6 +410,7 @@ class Turn {
       this.#seen(pod).sent ? 0 : 1,
       lost.includes(this.#uidOf(pod)) ? 0 : 1,
       alone && !has(pod) ? 1 : 0,
+      alone && this.#seen(pod).refused ? 1 : 0,
       // The result of a canary whose pod was deleted is unknown until its node tries again.
       alone && canary && canaryNode !== pod.node ? 1 : 0,
       alone && apiTime - pod.lastExit < AGAIN ? 1 : 0,

@@ -78,6 +78,45 @@ export function isDeclaredBy(
   );
 }
 
+/**
+ * True when an earlier apply of this manager set a field that `declared` lacks. Another apply then
+ * removes the field, unless another manager has set it, too.
+ */
+export function hasDeclaredMore(
+  manager: string,
+  metadata: V1ObjectMeta | undefined,
+  declared: object,
+): boolean {
+  return (metadata?.managedFields ?? []).some(
+    (entry) =>
+      entry.manager === manager &&
+      entry.operation === "Apply" &&
+      entry.subresource === undefined &&
+      exceeds(entry.fieldsV1 as Fields, declared),
+  );
+}
+
+function exceeds(fields: Fields, value: unknown): boolean {
+  return Object.entries(fields ?? {}).some(([step, below]) => {
+    // The object itself, beside its fields.
+    if (step === ".") return false;
+    const found = partOf(value, step);
+    return found === undefined || exceeds(below, found);
+  });
+}
+
+/** A field, or an item of a list, by its key in managed fields. */
+function partOf(value: unknown, step: string): unknown {
+  const key = step.slice(2);
+  if (!isItem(step))
+    return Object.hasOwn(Object(value) as object, key) ? fieldIn(value, key) : undefined;
+  if (!Array.isArray(value)) return undefined;
+  const item: unknown = JSON.parse(key);
+  if (step.startsWith("v:")) return value.find((one) => one === item);
+  const names = Object.entries(item as object);
+  return value.find((one) => names.every(([name, its]) => fieldIn(one, name) === its));
+}
+
 function owns({ fieldsV1 }: V1ManagedFieldsEntry, path: Path): boolean {
   let fields = fieldsV1 as Fields;
   for (const step of path) fields = fields?.[isItem(step) ? step : `f:${step}`];

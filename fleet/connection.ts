@@ -317,6 +317,12 @@ const answerSeconds = 10;
 const largestAnswer = 2 * 1024 * 1024;
 
 /**
+ * Most values of such an answer. They take at most 14 MiB when parsed. A Secret with 10,000 keys
+ * (excerpt.ts) has 60,000 values if two managers own them and kubectl keeps a copy.
+ */
+const mostValues = 100_000;
+
+/**
  * How much the watch of one object may send. The status of a GlobalPullSecret changes once a second
  * while its nodes change, with 100 KiB for hundreds of nodes. A Secret rarely changes. At most 10 s
  * worth, or two of the largest objects, may arrive at once. Reading a MiB takes at most 80 ms of a
@@ -332,6 +338,7 @@ const connectTo = (access: Access): Cluster =>
     manager: fleetManager,
     seconds: answerSeconds,
     largest: largestAnswer,
+    mostValues,
     fixed: true,
   });
 

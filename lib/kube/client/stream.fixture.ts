@@ -11,12 +11,14 @@ type Answer = Readonly<{
   heard?: (line: string) => void;
   /** Maximum number of bytes of a line, or of a refusal. */
   largest?: number;
+  /** Maximum number of values of JSON that it has. */
+  mostValues?: number;
 }>;
 
 /** The lines of an answer in these chunks, and whether the reader gave up the rest. */
 export async function lines(
   chunks: Iterable<string | Uint8Array>,
-  { status = 200, heard = () => {}, largest = mebibyte }: Answer = {},
+  { status = 200, heard = () => {}, largest = mebibyte, mostValues }: Answer = {},
 ) {
   const found: string[] = [];
   let ended = false;
@@ -34,6 +36,7 @@ export async function lines(
   } as unknown as ResponseContext;
   const connection = {
     largest,
+    mostValues,
     send: () => Promise.resolve(response),
   } as unknown as Connection;
   const never = new AbortController().signal;

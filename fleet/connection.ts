@@ -9,7 +9,7 @@ import { Informer } from "#kube/watch/informer.ts";
 import { backoff } from "#kube/client/retry.ts";
 import { createLoop, type Again } from "#kube/loop.ts";
 import { follow, type WatchTarget } from "#kube/watch/watch.ts";
-import type { Access } from "#kube/kubeconfig/access.ts";
+import { certificatesIn, type Access } from "#kube/kubeconfig/access.ts";
 import type { AccessReading } from "./inventory/access.ts";
 import type { Seen } from "./transport/transport.ts";
 import { sentence } from "./rules/problems.ts";
@@ -269,19 +269,6 @@ export class Connection {
     // A cluster that is already unreachable is retried after its own pause.
     if (known === undefined) this.#loop.hint();
   }
-}
-
-const certificate = /-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----/g;
-
-/**
- * Base64 of PEM → its certificates as one text, independent of order, line breaks and other
- * content.
- */
-export function certificatesIn(authority: string): string {
-  const text = Buffer.from(authority, "base64").toString();
-  const found = Array.from(text.matchAll(certificate), ([, body = ""]) => body.replace(/\s/g, ""));
-  // Without certificates, the text itself distinguishes two clusters.
-  return found.length === 0 ? text : [...new Set(found)].toSorted().join(" ");
 }
 
 /**

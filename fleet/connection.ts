@@ -304,7 +304,7 @@ const answerSeconds = 10;
 const largestAnswer = 2 * 1024 * 1024;
 
 /**
- * Most values of such an answer. They take at most 14 MiB when parsed. A Secret with 10,000 keys
+ * Most values of such an answer. They take at most 11 MiB when parsed. A Secret with 10,000 keys
  * (excerpt.ts) has 60,000 values if two managers own them and kubectl keeps a copy.
  */
 const mostValues = 100_000;

@@ -45,7 +45,7 @@ const flood = (call: Call): Pourer => ({
   every: 1,
 });
 
-/** 1.9 MiB that take long to read: nearly as many values as the fleet's controller accepts. */
+/** 1.8 MiB that take long to read: nearly as many values as the fleet's controller accepts. */
 const fat = Array.from({ length: 33_000 }, (_, n) => `"k${"-".repeat(40)}${n}":{"a":[]}`).join(",");
 const bloat = (call: Call): Pourer => ({
   next: () => `{"type":"MODIFIED","fat":{${fat}},"object":${renewed(call)}}\n`,
@@ -84,7 +84,7 @@ export const manners = {
     call.request.path.includes("/globalpullsecrets") ? fail(call) : call.serve(),
   /** Watches send events without end, each of a new version. */
   floods: watching((call) => call.pour(flood(call))),
-  /** Watches send events of 1.9 MiB, two a second. */
+  /** Watches send events of 1.8 MiB, two a second. */
   bloats: watching((call) => call.pour(bloat(call))),
   /** Ready, with policies and Secrets that are large when they are parsed; well otherwise. */
   swells: swell,

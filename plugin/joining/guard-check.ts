@@ -19,14 +19,14 @@ const shortest = 600;
  * Returns once the account is refused what its guards are for: a token that is bound to nothing,
  * and a Secret that would be filled with one. Refused where that is not so within 15 s: then no
  * token of the account may be kept anywhere. `there`: as the account.
+ *
+ * The type of a Secret that exists cannot be changed anyway, so only one that does not exist shows
+ * the policy. If all exist, the token stands for both, because the API server takes up the policies
+ * in the order in which they were made, and that of tokens was made last.
  */
 export async function untilGuarded(there: Cluster, targets: readonly Target[]): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
-    const refused = await Promise.all([
-      isRefused(askToken(there)),
-      ...targets.slice(0, 1).map((target) => isRefused(askSecret(there, target))),
-    ]);
-    if (refused.every(Boolean)) return;
+    if ((await isRefused(askToken(there))) && (await areSecretsRefused(there, targets))) return;
     if (attempt === attempts)
       throw new Refused(
         "its API server does not hold the account to the admission policies " +
@@ -37,6 +37,27 @@ export async function untilGuarded(there: Cluster, targets: readonly Target[]): 
   }
 }
 
+async function areSecretsRefused(there: Cluster, targets: readonly Target[]): Promise<boolean> {
+  for (const target of targets) {
+    const known = await read(there, pathOf(target));
+    if (known === "absent") return await isRefused(askSecret(there, target));
+    if (known === "denied") return false;
+  }
+  return true;
+}
+
+/** Whether the Secret exists. `denied`: the account's right to read it is not in force yet. */
+async function read(there: Cluster, path: string): Promise<"there" | "absent" | "denied"> {
+  try {
+    return (await there.get(path, { as: "metadata" })) === undefined ? "absent" : "there";
+  } catch (error) {
+    if (error instanceof ApiError && [401, 403].includes(error.status)) return "denied";
+    throw error;
+  }
+}
+
+const pathOf = ({ namespace: where, name }: Target) => `${secretsIn(where)}/${name}`;
+
 const askToken = (there: Cluster) =>
   there.create(`${paths.account}/token`, {
     apiVersion: "authentication.k8s.io/v1",
@@ -44,20 +65,16 @@ const askToken = (there: Cluster) =>
     spec: { expirationSeconds: shortest },
   });
 
-/**
- * Tries to make the Secret, by a dry run. Where one is there already its type cannot be changed, so
- * that is refused as well.
- */
-const askSecret = (there: Cluster, { namespace: where, name }: Target) =>
+/** Tries to make the Secret, by a dry run. */
+const askSecret = (there: Cluster, target: Target) =>
   there.apply(
-    `${secretsIn(where)}/${name}`,
+    pathOf(target),
     {
       apiVersion: "v1",
       kind: "Secret",
       type: "kubernetes.io/service-account-token",
       metadata: {
-        name,
-        namespace: where,
+        ...target,
         annotations: { "kubernetes.io/service-account.name": joinedName },
       },
     },
@@ -65,8 +82,8 @@ const askSecret = (there: Cluster, { namespace: where, name }: Target) =>
   );
 
 /**
- * By a policy, 422. RBAC says 403, and an API server that does not know the token yet 401: neither
- * tells anything.
+ * By a policy: 422 and a denial. RBAC says 403, an API server that does not know the token yet 401,
+ * and one that finds the object invalid 422 without a denial: none of them tells anything.
  */
 async function isRefused(asked: Promise<unknown>): Promise<boolean> {
   try {
@@ -74,7 +91,7 @@ async function isRefused(asked: Promise<unknown>): Promise<boolean> {
     return false;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    if (error.status === 422) return true;
+    if (error.status === 422) return error.isDenial;
     if ([401, 403].includes(error.status)) return false;
     throw error;
   }

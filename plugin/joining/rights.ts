@@ -11,7 +11,8 @@ import { globalPullSecretName, namespace } from "#contract/names.ts";
 /** A Secret that a FleetSecret may place there. */
 export type Target = Readonly<{ namespace: string; name: string }>;
 
-export type Made = Readonly<{ path: string; body: object }>;
+type Made = Readonly<{ path: string; body: object }>;
+export type MadeGuard = ReturnType<typeof objectsOf>[number];
 
 const rbac = "rbac.authorization.k8s.io";
 const group = `/apis/${rbac}/v1`;
@@ -21,7 +22,7 @@ const core = "/api/v1";
  * What holds the account to its task where RBAC cannot; made first, so that it is in force before
  * anybody has a token.
  */
-export const guardsOf = (joinedBy: string): readonly Made[] =>
+export const guardsOf = (joinedBy: string): readonly MadeGuard[] =>
   joinedGuards.flatMap((one) =>
     objectsOf(one, { annotations: { [joinedByAnnotation]: joinedBy } }),
   );

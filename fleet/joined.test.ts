@@ -3,10 +3,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError, unreachable } from "#kube/client/api-error.ts";
 import { readKubeconfig } from "#kube/remote.ts";
+import { until } from "#test/cluster/await.ts";
 import { planted, type Manner } from "#test/harness/api/manners.ts";
 import { FakeServer } from "#test/harness/api/server.ts";
 import { Connection } from "./connection.ts";
 import { JoinedCluster } from "./joined.ts";
+
+const collection = "/api/v1/namespaces/kube-system/secrets";
 
 /** The cluster `east` of a fake server, with that manner. */
 function accessTo(fakes: FakeServer, manner: Manner) {
@@ -36,12 +39,25 @@ test("gives up a list of Secrets that takes much memory when it is parsed", asyn
   await using fakes = await FakeServer.start();
   const access = accessTo(fakes, "swells");
   const { promise: hinted, resolve: hint } = Promise.withResolvers<void>();
-  const collection = "/api/v1/namespaces/kube-system/secrets";
   const needed = [{ collection, name: "pull-secret" }];
   const connection = new Connection({ reach: async () => access, needed, besides: [], hint });
   await hinted;
   connection.close();
   assert.match(JSON.stringify(connection.found), /the answer has more than 100000 values/);
+});
+
+test("has one connection for each FleetSecret that selects the cluster, and one for its checks", async () => {
+  await using fakes = await FakeServer.start();
+  const access = accessTo(fakes, "well");
+  const connected = ["a", "b"].map((name) => {
+    const [needed, besides] = [[{ collection, name }], [{ collection, name: `${name}-former` }]];
+    return new Connection({ reach: async () => access, needed, besides, hint: () => {} });
+  });
+  await until("both are connected", () => connected.every(({ found }) => Array.isArray(found)));
+  assert.equal((await new JoinedCluster().observe(access)).kind, "answers");
+  // As docs/extend/fleet.md counts them.
+  assert.equal(fakes.connections, connected.length + 1);
+  for (const one of connected) one.close();
 });
 
 test("does not repeat names in a certificate", () => {

@@ -8,9 +8,9 @@ import { test, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { Access } from "#kube/kubeconfig/access.ts";
+import { Access, certificatesIn } from "#kube/kubeconfig/access.ts";
 import type { AccessReading } from "./inventory/access.ts";
-import { Connection, certificatesIn } from "./connection.ts";
+import { Connection } from "./connection.ts";
 
 const minute = 60_000;
 

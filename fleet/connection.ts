@@ -10,7 +10,7 @@ import { Informer } from "#kube/watch/informer.ts";
 import { backoff } from "#kube/client/retry.ts";
 import { createLoop, type Again } from "#kube/loop.ts";
 import { follow, type WatchTarget } from "#kube/watch/watch.ts";
-import type { Access } from "#kube/kubeconfig/access.ts";
+import { certificatesIn, type Access } from "#kube/kubeconfig/access.ts";
 import type { AccessReading } from "./inventory/access.ts";
 import type { Seen } from "./transport/transport.ts";
 import { sentence } from "./rules/problems.ts";
@@ -283,19 +283,6 @@ export class Connection {
   }
 }
 
-const certificate = /-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----/g;
-
-/**
- * Base64 of PEM → its certificates as one text, independent of order, line breaks and other
- * content.
- */
-export function certificatesIn(authority: string): string {
-  const text = Buffer.from(authority, "base64").toString();
-  const found = Array.from(text.matchAll(certificate), ([, body = ""]) => body.replace(/\s/g, ""));
-  // Without certificates, the text itself distinguishes two clusters.
-  return found.length === 0 ? text : [...new Set(found)].toSorted().join(" ");
-}
-
 /**
  * Status and reason of the cluster's answer. Nothing else is quoted, because it could be anything.
  */
@@ -329,6 +316,12 @@ const answerSeconds = 10;
 const largestAnswer = 2 * 1024 * 1024;
 
 /**
+ * Most values of such an answer. They take at most 11 MiB when parsed. A Secret with 10,000 keys
+ * (excerpt.ts) has 60,000 values if two managers own them and kubectl keeps a copy.
+ */
+const mostValues = 100_000;
+
+/**
  * How much the watch of one object may send. The status of a GlobalPullSecret changes once a second
  * while its nodes change, with 100 KiB for hundreds of nodes. A Secret rarely changes. At most the
  * data of 10 s, or two of the largest objects, may arrive at once. Reading a MiB takes at most 80
@@ -344,6 +337,7 @@ const connectTo = (access: Access): Cluster =>
     manager: fleetManager,
     seconds: answerSeconds,
     largest: largestAnswer,
+    mostValues,
     fixed: true,
   });
 

@@ -1,60 +1,77 @@
+/** When a joined cluster counts as guarded: its policies and bindings are as a join made them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { joinedGuards, objectsOf } from "#contract/joined.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { covers, isGuarded } from "./joined.ts";
+import { isGuarded } from "./joined.ts";
 
-const [policy, binding] = joinedGuards
-  .flatMap((one) => objectsOf(one))
-  .map(({ body }) => body.spec);
+type Fields = Readonly<Record<string, unknown>>;
+type Policy = Fields & { matchConstraints: Fields & { resourceRules: readonly Fields[] } };
 
-/** As an API server returns it. */
-const defaulted = (spec: object) => {
-  const live = structuredClone(spec) as { matchConstraints: { resourceRules: object[] } };
-  live.matchConstraints.resourceRules = live.matchConstraints.resourceRules.map((one) => ({
-    ...one,
-    scope: "*",
-  }));
-  return { ...live, matchConstraints: { ...live.matchConstraints, matchPolicy: "Equivalent" } };
+const made = joinedGuards.flatMap((one) => objectsOf(one));
+
+const other = (more: Fields) => (spec: Fields) => ({ ...spec, ...more });
+
+/** As an API server returns the spec: of a policy with its additions, of a binding unchanged. */
+function returned(spec: object): Fields {
+  if (!("matchConstraints" in spec)) return { ...spec };
+  const { matchConstraints, ...others } = spec as Policy;
+  const resourceRules = matchConstraints.resourceRules.map(other({ scope: "*" }));
+  const selectors = { namespaceSelector: {}, objectSelector: {} };
+  const constraints = { ...selectors, matchPolicy: "Equivalent", resourceRules };
+  return { matchConstraints: constraints, ...others };
+}
+
+/** Of a cluster that has each of these objects, with its spec changed like this. */
+const guarded = (change: (spec: Fields, at: number) => Fields | undefined): Promise<boolean> => {
+  const specs = new Map(made.map(({ path, body }, at) => [path, change(returned(body.spec), at)]));
+  const get = async (path: string) => specs.get(path) && { spec: specs.get(path) };
+  return isGuarded({ get } as unknown as Cluster);
 };
 
-test("recognizes a policy as created, with the API server's additions", () => {
-  assert.ok(policy && binding);
-  assert.ok(covers(defaulted(policy), policy));
-  assert.ok(covers(binding, binding));
+test("reports a cluster as guarded while all policies and bindings are as created, with and without the API server's additions", async () => {
+  assert.ok(await guarded((spec) => spec));
+  assert.ok(await guarded((_, at) => ({ ...made[at]?.body.spec })));
 });
 
-const changes: readonly (readonly [what: string, change: object])[] = [
-  ["ignores failures", { failurePolicy: "Ignore" }],
-  ["judges nothing", { validations: [] }],
-  ["judges something else", { validations: [{ expression: "true" }] }],
-  ["has an additional condition", { matchConditions: [{ name: "a", expression: "false" }, {}] }],
-  ["matches nothing", { matchConstraints: { resourceRules: [] } }],
-];
-for (const [what, change] of changes)
-  test(`notices a changed policy: ${what}`, () => {
-    assert.ok(policy);
-    assert.ok(!covers({ ...defaulted(policy), ...change }, policy));
-  });
-
-test("notices a binding that only warns, or is missing", () => {
-  assert.ok(!covers({ ...binding, validationActions: ["Warn"] }, binding));
-  assert.ok(!covers(undefined, binding));
+const constraints = (spec: Fields) => (spec as Policy).matchConstraints;
+const within = (more: Fields) => (spec: Fields) => ({
+  ...spec,
+  matchConstraints: { ...constraints(spec), ...more },
 });
+const inRule = (more: Fields) => (spec: Fields) => {
+  const resourceRules = constraints(spec).resourceRules.map(other(more));
+  return within({ resourceRules })(spec);
+};
+const selector = { matchLabels: { never: "matches" } };
+const everything = { apiGroups: ["*"], apiVersions: ["*"], resources: ["*"], operations: ["*"] };
 
-test("reports a cluster as guarded while all policies and their bindings are as created", async () => {
-  const made = joinedGuards.flatMap((one) => objectsOf(one));
-  const guarded = (of: (body: { spec: object }, at: number) => object | undefined) => {
-    const bodies = new Map(made.map(({ path, body }, at) => [path, of(body, at)]));
-    const cluster = { get: (path: string) => Promise.resolve(bodies.get(path)) };
-    return isGuarded(cluster as unknown as Cluster);
-  };
-  assert.ok(await guarded((body) => body));
-  for (const lost of made.keys()) {
-    const path = made[lost]?.path;
-    assert.ok(!(await guarded((body, at) => (at === lost ? undefined : body))), path);
-    const other = { failurePolicy: "Ignore", validationActions: ["Audit"] };
-    const changed = (body: { spec: object }) => ({ ...body, spec: { ...body.spec, ...other } });
-    assert.ok(!(await guarded((body, at) => (at === lost ? changed(body) : body))), path);
-  }
-});
+type Changes = Readonly<Record<string, (spec: Fields) => Fields | undefined>>;
+const ofPolicy: Changes = {
+  "is missing": () => undefined,
+  "ignores failures": other({ failurePolicy: "Ignore" }),
+  "checks nothing": other({ validations: [] }),
+  "checks something else": other({ validations: [{ expression: "true" }] }),
+  "has another condition": other({ matchConditions: [{ name: "a", expression: "false" }] }),
+  "takes parameters": other({ paramKind: { apiVersion: "v1", kind: "ConfigMap" } }),
+  "matches no resource": within({ resourceRules: [] }),
+  "excludes every resource": within({ excludeResourceRules: [everything] }),
+  "selects namespaces": within({ namespaceSelector: selector }),
+  "selects objects": within({ objectSelector: selector }),
+  "matches exact versions only": within({ matchPolicy: "Exact" }),
+  "matches only what no namespace has": inRule({ scope: "Cluster" }),
+  "matches named resources only": inRule({ resourceNames: ["other"] }),
+};
+const ofBinding: Changes = {
+  "is missing": () => undefined,
+  "only warns": other({ validationActions: ["Warn"] }),
+  "warns as well": other({ validationActions: ["Deny", "Warn"] }),
+  "is for another policy": other({ policyName: "other" }),
+  "selects namespaces": other({ matchResources: { namespaceSelector: selector } }),
+  "excludes every resource": other({ matchResources: { excludeResourceRules: [everything] } }),
+  "takes parameters": other({ paramRef: { name: "none", parameterNotFoundAction: "Allow" } }),
+};
+for (const [at, { path }] of made.entries())
+  for (const [what, change] of Object.entries(path.includes("bindings/") ? ofBinding : ofPolicy))
+    test(`reports a cluster as not guarded if ${path.split("/").slice(-2).join("/")} ${what}`, async () =>
+      assert.equal(await guarded((spec, each) => (each === at ? change(spec) : spec)), false));

@@ -1,21 +1,63 @@
-/** Reports about a joined cluster whose API server is hostile: a fake one, over TLS. */
+/** What a hostile API server of a cluster can do: a fake one, over TLS. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError, unreachable } from "#kube/client/api-error.ts";
 import { readKubeconfig } from "#kube/remote.ts";
-import { planted } from "#test/harness/api/manners.ts";
+import { until } from "#test/cluster/await.ts";
+import { planted, type Manner } from "#test/harness/api/manners.ts";
 import { FakeServer } from "#test/harness/api/server.ts";
+import { Connection } from "./connection.ts";
 import { JoinedCluster } from "./joined.ts";
+
+const collection = "/api/v1/namespaces/kube-system/secrets";
+
+/** The cluster `east` of a fake server, with that manner. */
+function accessTo(fakes: FakeServer, manner: Manner) {
+  fakes.become("east", manner);
+  const read = readKubeconfig(Buffer.from(fakes.kubeconfig("east")), "east");
+  assert.ok(read.ok);
+  return { ok: true, access: read.access, made: "1" } as const;
+}
 
 test("reports only status and reason of a cluster that answers with its own text", async () => {
   await using fakes = await FakeServer.start();
-  fakes.become("east", "fails");
-  const read = readKubeconfig(Buffer.from(fakes.kubeconfig("east")), "east");
-  assert.ok(read.ok);
-  const found = await new JoinedCluster().observe({ ok: true, access: read.access, made: "1" });
+  const found = await new JoinedCluster().observe(accessTo(fakes, "fails"));
   assert.equal(found.kind, "away");
   assert.match("why" in found ? found.why : "", /GET \/version: 500 InternalError$/);
   assert.ok(!JSON.stringify(found).includes(planted));
+});
+
+test("gives up at the first policy that takes much memory when it is parsed", async () => {
+  await using fakes = await FakeServer.start();
+  const found = await new JoinedCluster().observe(accessTo(fakes, "swells"));
+  assert.match("why" in found ? found.why : found.kind, /the answer has more than 10000 values$/);
+  // The version, the readiness, and one of four policies.
+  assert.equal(fakes.requests("east").length, 3);
+});
+
+test("gives up a list of Secrets that takes much memory when it is parsed", async () => {
+  await using fakes = await FakeServer.start();
+  const access = accessTo(fakes, "swells");
+  const { promise: hinted, resolve: hint } = Promise.withResolvers<void>();
+  const needed = [{ collection, name: "pull-secret" }];
+  const connection = new Connection({ reach: async () => access, needed, besides: [], hint });
+  await hinted;
+  connection.close();
+  assert.match(JSON.stringify(connection.found), /the answer has more than 100000 values/);
+});
+
+test("has one connection for each FleetSecret that selects the cluster, and one for its checks", async () => {
+  await using fakes = await FakeServer.start();
+  const access = accessTo(fakes, "well");
+  const connected = ["a", "b"].map((name) => {
+    const [needed, besides] = [[{ collection, name }], [{ collection, name: `${name}-former` }]];
+    return new Connection({ reach: async () => access, needed, besides, hint: () => {} });
+  });
+  await until("both are connected", () => connected.every(({ found }) => Array.isArray(found)));
+  assert.equal((await new JoinedCluster().observe(access)).kind, "answers");
+  // As docs/extend/fleet.md counts them.
+  assert.equal(fakes.connections, connected.length + 1);
+  for (const one of connected) one.close();
 });
 
 test("does not repeat names in a certificate", () => {

@@ -10,11 +10,13 @@ import { requestToken, tokenSecret } from "#kube/token.ts";
 import type { AccessReading } from "./inventory/access.ts";
 import { fleetManager } from "./connection.ts";
 import type { FoundCluster } from "./joined-status.ts";
-import { joinedGuards, objectsOf } from "#contract/joined.ts";
+import { isAsMade, joinedGuards, objectsOf } from "#contract/joined.ts";
 
-/** Limits of an answer: seconds, and bytes. */
-const answerSeconds = 10;
-const largestAnswer = 1024 * 1024;
+/**
+ * Limits of an answer: seconds, bytes, and values of JSON. A policy has 5 KiB. Fifty answers may
+ * arrive at the same time, and take up to 25 MiB. Parsing one of them takes 1 MiB more.
+ */
+const limits = { seconds: 10, largest: 256 * 1024, mostValues: 10_000 };
 
 /**
  * The policies take four of six requests, so only every tenth observation reads them. Their
@@ -31,7 +33,7 @@ export class JoinedCluster {
   async observe(read: AccessReading): Promise<FoundCluster> {
     if (!read.ok) return { kind: "noAccess", why: read.why };
     if (this.#open?.made !== read.made) {
-      const how = { manager: fleetManager, seconds: answerSeconds, largest: largestAnswer };
+      const how = { manager: fleetManager, ...limits };
       this.#guarded = false;
       this.#open = { made: read.made, cluster: connect(kubeConfigOf(read.access), () => {}, how) };
     }
@@ -83,15 +85,16 @@ async function isReady(cluster: Cluster): Promise<boolean> {
 }
 
 /**
- * True when each policy and its binding are as a join creates them. False if the account may not
- * read them, because an older version joined that cluster. Rejects with ApiError if there is no
- * answer.
+ * True when each policy and its binding are exactly as a join creates them. False if the account
+ * may not read them, because an older version joined that cluster. Rejects with ApiError if there
+ * is no answer.
  */
 export async function isGuarded(cluster: Cluster): Promise<boolean> {
-  const all = joinedGuards.flatMap((one) => objectsOf(one));
   try {
-    const live = await Promise.all(all.map(({ path }) => cluster.get<Specified>(path)));
-    return all.every(({ body }, at) => covers(live[at]?.spec, body.spec));
+    // One after the other, so that only one of four answers is held.
+    for (const { path, body } of joinedGuards.flatMap((one) => objectsOf(one)))
+      if (!isAsMade((await cluster.get<Specified>(path))?.spec, body.spec)) return false;
+    return true;
   } catch (error) {
     if (error instanceof ApiError && error.status === 403) return false;
     throw error;
@@ -99,22 +102,3 @@ export async function isGuarded(cluster: Cluster): Promise<boolean> {
 }
 
 type Specified = Readonly<{ spec?: unknown }>;
-
-/**
- * Whether `live` has every wanted field with the same value. Lists are compared as a whole.
- * Defaults that the API server added do not matter.
- */
-export function covers(live: unknown, wanted: unknown): boolean {
-  if (Array.isArray(wanted))
-    return (
-      Array.isArray(live) &&
-      live.length === wanted.length &&
-      wanted.every((one, at) => covers(live[at], one))
-    );
-  if (typeof wanted !== "object" || wanted === null) return live === wanted;
-  if (typeof live !== "object" || live === null) return false;
-  const has = live as Readonly<Record<string, unknown>>;
-  return Object.entries(wanted).every(
-    ([name, one]) => Object.hasOwn(has, name) && covers(has[name], one),
-  );
-}

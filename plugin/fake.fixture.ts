@@ -117,6 +117,15 @@ export class FakeCluster implements Cluster {
 export const refusal = (status: number, method: string, path: string): ApiError =>
   new ApiError({ status, reason: "Refused", method, path });
 
+/** As an admission policy refuses a write. */
+export const denial = new ApiError({
+  status: 422,
+  reason: "Invalid",
+  method: "POST",
+  path: "/x",
+  denied: true,
+});
+
 type Setting = Readonly<{
   cluster?: FakeCluster;
   input?: string | Uint8Array;

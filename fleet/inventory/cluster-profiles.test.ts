@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clusterProfileVersion, type ClusterProfile } from "#api/cluster-profile.ts";
+import { authorityExtension } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { clusterProfilesIn, secretsIn } from "#kube/client/paths.ts";
-import { authority, kubeconfig, token } from "#kube/kubeconfig/kubeconfig.fixture.ts";
+import { authority, certificate, kubeconfig, token } from "#kube/kubeconfig/kubeconfig.fixture.ts";
 import { ofProfile, profilesOf } from "./cluster-profiles.ts";
 
 const place = { server: "https://east.example:6443", "certificate-authority-data": authority };
@@ -22,7 +23,8 @@ type Fields = Readonly<Record<string, unknown>>;
 
 function profile(cluster: Fields, name = "secretreader", manager = "globalpullsecret.io") {
   const told = { name: "config", key: "value", context: "guest" };
-  const extensions = [{ name: "client.authentication.k8s.io/exec", extension: told }];
+  const other = (cluster["extensions"] ?? []) as readonly object[];
+  const extensions = [...other, { name: "client.authentication.k8s.io/exec", extension: told }];
   const given = name === "secretreader" ? cluster : { ...cluster, extensions };
   return {
     apiVersion: clusterProfileVersion,
@@ -45,17 +47,47 @@ test("reads the access from a profile and its token", async () => {
   assert.deepEqual(read.access.proof, { token });
 });
 
-test("takes only the credential from a kubeconfig's Secret, and the address from the profile", async () => {
-  const value = base64(JSON.stringify(kubeconfig({}, { token }, { "current-context": "none" })));
+/** Of a profile with `cluster`, and a kubeconfig's Secret with `own`. */
+async function byKubeconfig(cluster: Fields, own: Fields) {
+  const config = kubeconfig({ ...place, ...own }, { token }, { "current-context": "none" });
   const home = homeWith({
-    [path("east")]: profile(place, "kubeconfig-secretreader"),
-    [secret("config")]: { data: { value } },
+    [path("east")]: profile({ ...place, ...cluster }, "kubeconfig-secretreader"),
+    [secret("config")]: { data: { value: base64(JSON.stringify(config)) } },
   });
-  const read = await ofProfile(home, "clusters/east");
-  assert.ok(read.ok);
-  assert.equal(read.access.server, place.server);
-  assert.deepEqual(read.access.proof, { token });
-});
+  return await ofProfile(home, "clusters/east");
+}
+
+const rewritten = base64(`# ours\n${Buffer.from(authority, "base64").toString()}`);
+const same: readonly (readonly [what: string, cluster: Fields, own: Fields])[] = [
+  ["the profile's fields", {}, {}],
+  ["a slash after the server", {}, { server: `${place.server}/` }],
+  ["the authority written in another way", {}, { "certificate-authority-data": rewritten }],
+];
+for (const [what, cluster, own] of same)
+  test(`takes the credential from a kubeconfig with ${what}`, async () => {
+    const read = await byKubeconfig(cluster, own);
+    assert.ok(read.ok);
+    assert.equal(read.access.server, place.server);
+    assert.deepEqual(read.access.proof, { token });
+  });
+
+const systemRoots = {
+  "certificate-authority-data": "",
+  extensions: [{ name: authorityExtension, extension: { roots: "system" } }],
+};
+const elsewhere: readonly (readonly [what: string, fields: Fields])[] = [
+  ["another server", { server: "https://other.example:6443" }],
+  ["another port", { server: "https://east.example:443" }],
+  ["a path", { server: `${place.server}/other` }],
+  ["another authority", { "certificate-authority-data": certificate }],
+  ["the system's roots", systemRoots],
+  ["another name in its certificate", { "tls-server-name": "other.example" }],
+];
+for (const [what, fields] of elsewhere)
+  test(`GPS447: sends no kubeconfig's credential elsewhere: ${what}, in the kubeconfig or the profile`, async () => {
+    for (const read of [await byKubeconfig({}, fields), await byKubeconfig(fields, {})])
+      assert.match(read.ok ? "ok" : read.why, /^GPS447: /);
+  });
 
 const refused: readonly (readonly [code: string, cluster: Fields, user?: Fields])[] = [
   ["GPS405", { server: "http://east.example" }],

@@ -8,7 +8,7 @@ import type { V1Secret } from "@kubernetes/client-node";
 import { type ClusterProfile, execExtension, type AccessProvider } from "#api/cluster-profile.ts";
 import type { ClusterProfilesSource } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { Access } from "#kube/kubeconfig/access.ts";
+import { Access, certificatesIn } from "#kube/kubeconfig/access.ts";
 import { parseKubeconfig } from "#kube/kubeconfig/parse.ts";
 import { clusterProfilesIn, secretsIn } from "#kube/client/paths.ts";
 import { readKubeconfig } from "#kube/remote.ts";
@@ -76,8 +76,16 @@ function accessBy(
   const place = parseKubeconfig(configOf(source.cluster, { token: "none" }), name);
   const proof = readKubeconfig(bytes, source.secret, source.context);
   if (!place.ok || !proof.ok) return reading(place.ok ? proof : place, made);
+  // With another place, the profile's author could send any kubeconfig's credential of this
+  // namespace to a server of theirs.
+  if (placeOf(place.access) !== placeOf(proof.access))
+    return { ok: false, why: sentence("provider", "the kubeconfig leads to another server") };
   return { ok: true, access: new Access(place.access, proof.access.proof), made };
 }
+
+/** The server, the name in its certificate, and the certificates that it is checked with. */
+const placeOf = ({ server, serverName, authority }: Access): string =>
+  JSON.stringify([server, serverName, authority === undefined ? null : certificatesIn(authority)]);
 
 /** A kubeconfig of one cluster and one user. It is judged like any other kubeconfig. */
 const configOf = (cluster: object, user: object) => ({

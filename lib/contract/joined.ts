@@ -2,6 +2,7 @@
  * The names and admission policies of a joined cluster. RBAC checks the names in a request, not its
  * content; the policies check the content. Pure data, as server-side apply takes it.
  */
+import { isDeepStrictEqual } from "node:util";
 import { namespace } from "./names.ts";
 
 /** In the management cluster: the namespace of joined clusters' ClusterProfiles and tokens. */
@@ -160,3 +161,34 @@ export const objectsOf = (one: Guard, metadata: object = {}) => [
     },
   },
 ];
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** All that an API server adds to the spec of such a policy. To a binding it adds nothing. */
+const addedToConstraints = { matchPolicy: "Equivalent", namespaceSelector: {}, objectSelector: {} };
+const addedToRule = { scope: "*" };
+
+/**
+ * Whether the spec of a policy or a binding is the wanted one, with or without the API server's
+ * additions. Any other field counts: an excluded resource, or a selector in the binding, would
+ * switch the guard off.
+ */
+export const isAsMade = (live: unknown, wanted: object): boolean =>
+  isDeepStrictEqual(completed(live), completed(wanted));
+
+/** The spec with the API server's additions. */
+function completed(spec: unknown): unknown {
+  if (!isFields(spec) || !isFields(spec["matchConstraints"])) return spec;
+  const { matchConstraints } = spec;
+  const { resourceRules } = matchConstraints;
+  const rules = Array.isArray(resourceRules)
+    ? resourceRules.map((one: unknown) => (isFields(one) ? { ...addedToRule, ...one } : one))
+    : resourceRules;
+  return {
+    ...spec,
+    matchConstraints: { ...addedToConstraints, ...matchConstraints, resourceRules: rules },
+  };
+}
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { V1Role } from "@kubernetes/client-node";
 import { authority } from "#kube/kubeconfig/kubeconfig.fixture.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { refusal } from "../fake.fixture.ts";
+import { denial, refusal } from "../fake.fixture.ts";
 import { leave } from "./departure.ts";
 import { join } from "./join.ts";
 
@@ -42,8 +42,8 @@ function memory(id: string) {
   return Object.assign(memory, { cluster });
 }
 
-const refuses = async (): Promise<never> => await Promise.reject(refusal(422, "POST", "/x"));
-const guarded = { create: refuses, apply: refuses } as unknown as Cluster;
+const refuses = async (): Promise<never> => await Promise.reject(denial);
+const guarded = { get: async () => {}, create: refuses, apply: refuses } as unknown as Cluster;
 
 /** Two clusters, and a join of the one to the other that names these Secrets. */
 function clusters(there = memory("east"), hostId = "host") {
@@ -96,6 +96,33 @@ test("keeps all rights if a repeated join names no Secret, so that a removal fin
   const deleted = await leave(there.cluster, "host/east");
   assert.ok(deleted.includes("secret/regcred"));
   assert.deepEqual([...there.objects.keys()], [own]);
+});
+
+test("removes in a repeated join what others added to a policy or its binding, which an apply leaves there", async () => {
+  const { there, joinWith } = clusters();
+  await joinWith();
+  const policies = [...there.objects.keys()].filter((path) =>
+    path.includes("/validatingadmission"),
+  );
+  const apply = there.cluster.apply.bind(there.cluster);
+  const replaced: string[] = [];
+  const left = { matchResources: { namespaceSelector: { matchLabels: { never: "matches" } } } };
+  Object.assign(there.cluster, {
+    async apply(path: string, body: { spec?: object }, how: Parameters<Cluster["apply"]>[2]) {
+      const kept = await apply<{ metadata: object; spec: object }>(path, body, how);
+      if (!policies.includes(path)) return kept;
+      const metadata = { ...kept.metadata, resourceVersion: "7" };
+      return { metadata, spec: { ...kept.spec, ...left } };
+    },
+    async replace(path: string, body: { metadata: { resourceVersion?: string }; spec: object }) {
+      assert.equal(body.metadata.resourceVersion, "7");
+      assert.ok(!("matchResources" in body.spec));
+      replaced.push(path);
+    },
+  });
+  await joinWith();
+  assert.deepEqual(replaced, policies);
+  assert.equal(policies.length, 4);
 });
 
 test("grants no name in a repeated join that a join may not grant, even if someone wrote it to the Role", async () => {

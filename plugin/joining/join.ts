@@ -3,7 +3,7 @@
  * reports what is left.
  */
 import type { ClusterProfile } from "#api/cluster-profile.ts";
-import { clusterManager, clustersNamespace } from "#contract/joined.ts";
+import { clusterManager, clustersNamespace, isAsMade } from "#contract/joined.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { requestToken, tokenSecret } from "#kube/token.ts";
@@ -22,7 +22,7 @@ import {
   type JoinFlags,
 } from "../clusters/profile.ts";
 import { grantedTargets, usual } from "./targets.ts";
-import { guardsOf, rightsOf, type Made, type Target } from "./rights.ts";
+import { guardsOf, rightsOf, type MadeGuard, type Target } from "./rights.ts";
 import { recall } from "./release.ts";
 import { undo, type Pair } from "./undo.ts";
 
@@ -72,9 +72,13 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
   const uid = profile.metadata.uid ?? "";
   const made: string[] = [];
   try {
-    for (const one of [...guardsOf(joinedBy), ...rightsOf(targets, joinedBy)]) {
-      await place(there, one);
+    for (const one of guardsOf(joinedBy)) {
+      await placeGuard(there, one);
       made.push(one.path);
+    }
+    for (const { path, body } of rightsOf(targets, joinedBy)) {
+      await there.apply(path, body, how);
+      made.push(path);
     }
     const token = await requestToken(there);
     await untilGuarded(await asked.as(token.token), targets);
@@ -95,19 +99,26 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
   }
 }
 
-/** One object of a join, in the joined cluster. */
-async function place(there: Cluster, { path, body }: Made): Promise<void> {
+/**
+ * Places one object of a guard in the joined cluster. It is replaced if an apply leaves something
+ * that others added to it, such as a selector that switches it off.
+ */
+async function placeGuard(there: Cluster, { path, body }: MadeGuard): Promise<void> {
   try {
-    await there.apply(path, body, how);
+    const { metadata, spec } = await there.apply<Stored>(path, body, how);
+    if (isAsMade(spec, body.spec)) return;
+    const { resourceVersion } = metadata;
+    await there.replace(path, { ...body, metadata: { ...body.metadata, resourceVersion } });
   } catch (error) {
-    const isUnknown = error instanceof ApiError && error.status === 404;
-    if (!isUnknown || !path.includes("/validatingadmissionpolic")) throw error;
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
     throw new Refused(
       "its API server has no ValidatingAdmissionPolicies, without which the account could make " +
         "itself other accounts' tokens; join a cluster of Kubernetes 1.30 or newer",
     );
   }
 }
+
+type Stored = Readonly<{ metadata: Readonly<{ resourceVersion?: string }>; spec?: unknown }>;
 
 /**
  * Whether the cluster is joined already. Throws Refused if the name or the cluster belongs to

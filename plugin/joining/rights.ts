@@ -14,7 +14,8 @@ import { globalPullSecretName, namespace } from "#contract/names.ts";
 /** A Secret that a FleetSecret may place there. */
 export type Target = Readonly<{ namespace: string; name: string }>;
 
-export type Made = Readonly<{ path: string; body: object }>;
+type Made = Readonly<{ path: string; body: object }>;
+export type MadeGuard = ReturnType<typeof objectsOf>[number];
 
 const rbac = "rbac.authorization.k8s.io";
 const group = `/apis/${rbac}/v1`;
@@ -24,7 +25,7 @@ const core = "/api/v1";
  * Policies that restrict the account where RBAC cannot. They are created first, so that they are in
  * force before a token exists.
  */
-export const guardsOf = (joinedBy: string): readonly Made[] =>
+export const guardsOf = (joinedBy: string): readonly MadeGuard[] =>
   joinedGuards.flatMap((one) =>
     objectsOf(one, { annotations: { [joinedByAnnotation]: joinedBy } }),
   );

@@ -317,10 +317,19 @@ export function joining(on: () => Rig): void {
     assert.equal(await can("create", "serviceaccounts/token", "default"), false);
   });
 
-  test("reports deleted policies, and restores them with another join", async () => {
+  test("reports policies that were deleted or made to match nothing, and restores them with another join", async () => {
     const { person, home, east } = on();
     const binding = ["validatingadmissionpolicybinding", "global-pull-secret-joined-tokens"];
     await east.kubectl("delete", ...binding);
+    const selector = { namespaceSelector: { matchLabels: { never: "matches" } } };
+    const changed = [
+      ["validatingadmissionpolicybinding", { matchResources: selector }],
+      ["validatingadmissionpolicy", { matchConstraints: selector }],
+    ] as const;
+    for (const [kind, spec] of changed) {
+      const patch = ["--type=merge", "-p", JSON.stringify({ spec })];
+      await east.kubectl("patch", kind, "global-pull-secret-joined-secrets", ...patch);
+    }
     // Any change of a profile triggers another observation.
     const its = ["clusterprofile", "east", "-n", clustersNamespace];
     await home.cluster.kubectl("label", ...its, "look=policies");

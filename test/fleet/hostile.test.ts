@@ -1,13 +1,17 @@
 /**
  * Slow, broken or hostile clusters beside a healthy one. They may flood their watches with events
- * and bytes, and answer or keep very little. The controller, with its Deployment's limits, spends
- * little on them and serves the healthy one.
+ * and bytes, answer with what takes much memory, and answer or keep very little. The controller,
+ * with its Deployment's limits, spends little on them and serves the healthy one.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, afterEach, before, test } from "node:test";
+import { clusterProfileVersion } from "#api/cluster-profile.ts";
+import { clusterManager, clustersNamespace } from "#contract/joined.ts";
 import { auditOf } from "../cluster/audit.ts";
 import { until } from "../cluster/await.ts";
+import { installCrd } from "../clusters/inventory.ts";
+import { untilCondition } from "../clusters/clusters.ts";
 import { document, pullSecret } from "../controller/plane.ts";
 import type { Manner } from "../harness/api/manners.ts";
 import type { FakeServer } from "../harness/api/server.ts";
@@ -35,7 +39,9 @@ afterEach(async () => {
   await controller?.[Symbol.asyncDispose]();
   controller = undefined;
   await fleet.clear(home, [real]);
-  await home.cluster.kubectl("label", "namespace", ...hostile.splice(0), "capi-pull-secret-");
+  const names = hostile.splice(0);
+  if (names.length > 0)
+    await home.cluster.kubectl("label", "namespace", ...names, "capi-pull-secret-");
 });
 
 const documentOf = (word: string) => document({ "quay.io": `robot:${word}` });
@@ -129,4 +135,46 @@ test("sends few requests to clusters with very slow answers or watches, watches 
     await until(`it ${manner}, and gets another request`, () => requestsOf(manner) > 1);
   }
   await untilFollowed("2");
+});
+
+test("spends little memory on a joined cluster whose policies swell, reports why, and serves the other meanwhile", async (t) => {
+  const name = "ill-swells";
+  fake.become(name, "swells");
+  const its = { name, namespace: clustersNamespace };
+  const { clusters } = JSON.parse(fake.kubeconfig(name)) as { clusters: { cluster: object }[] };
+  const accessProviders = [{ name: "secretreader", cluster: clusters[0]?.cluster }];
+  await installCrd(home.cluster);
+  await home.cluster.apply(
+    { apiVersion: "v1", kind: "Secret", metadata: its, stringData: { token: "fake" } },
+    {
+      apiVersion: clusterProfileVersion,
+      kind: "ClusterProfile",
+      metadata: { ...its, labels: { "x-k8s.io/cluster-manager": clusterManager } },
+      spec: { clusterManager: { name: clusterManager }, displayName: name },
+    },
+  );
+  const profile = ["clusterprofile", name, "-n", clustersNamespace];
+  const status = JSON.stringify({ status: { accessProviders } });
+  const patch = ["--subresource=status", "--type=merge", "-p", status];
+  await home.cluster.kubectl("patch", ...profile, ...patch);
+  await fleet.declareGuest(home, "real", real.kubeconfig, labelled);
+  await home.cluster.apply(fleetSecret());
+  controller = fleet.startFleet(home, { asDeployed: true });
+  await untilFollowed("1");
+  await untilCondition(
+    home.cluster,
+    name,
+    ["ControlPlaneHealthy", "Unknown"],
+    /the answer has more than 10000 values$/,
+  );
+  const before = fake.requests(name).length;
+  // Any change of a profile triggers another observation.
+  await home.cluster.kubectl("label", ...profile, "look=again");
+  await until("it is observed again", () => fake.requests(name).length > before);
+  await untilFollowed("2");
+  const { mebibytes } = usageOf(controller.pid);
+  t.diagnostic(`${mebibytes} MiB`);
+  assert.equal(controller.exited(), undefined);
+  assert.ok(mebibytes < 200, `${mebibytes} MiB`);
+  await home.cluster.kubectl("delete", ...profile);
 });

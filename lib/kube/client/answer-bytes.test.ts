@@ -22,3 +22,25 @@ test("accepts an answer as long as the limit, and refuses one more byte", () => 
   gathered.add(Buffer.from("abc"));
   assert.throws(() => gathered.add(Buffer.from("d")), /^Error: the answer is larger than 3 bytes$/);
 });
+
+/** JSON with at most 102 values and keys. */
+const shapes: Readonly<Record<string, string>> = {
+  objects: `[${"{},".repeat(50)}0]`,
+  lists: `[${"[],".repeat(50)}0]`,
+  "lists in lists": "[".repeat(100) + "]".repeat(100),
+  "objects in objects": '{"a":'.repeat(100) + "0" + "}".repeat(100),
+  keys: `{${Array.from({ length: 100 }, (_, n) => `"${n}":0`).join(",")}}`,
+  numbers: `[${"0,".repeat(100)}0]`,
+};
+for (const [what, text] of Object.entries(shapes))
+  test(`accepts ${what} if so many values are allowed, and refuses them if half are`, () => {
+    assert.ok(JSON.parse(text));
+    const bytes = Buffer.from(text);
+    const gathered = new Gathered("the answer", 1000, 101);
+    for (let round = 0; round < 2; round++) {
+      for (let at = 0; at < bytes.length; at += 7) gathered.add(bytes.subarray(at, at + 7));
+      assert.equal(gathered.take(), text);
+    }
+    const strict = new Gathered("the answer", 1000, 50);
+    assert.throws(() => strict.add(bytes), /^Error: the answer has more than 50 values$/);
+  });

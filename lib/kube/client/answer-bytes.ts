@@ -1,8 +1,10 @@
-/** Bytes of one answer, as they arrive, up to a limit. */
+/** Bytes of one answer, as they arrive, up to a limit of bytes and of values. */
 import { Buffer } from "node:buffer";
 
 /** An answer, or a line of a watch, that is larger than allowed. */
 export class TooLarge extends Error {}
+
+const [brace, bracket, comma] = [0x7b, 0x5b, 0x2c];
 
 /**
  * Gathers chunks of any size in one buffer that doubles. A server that sends single bytes costs no
@@ -12,13 +14,20 @@ export class TooLarge extends Error {}
 export class Gathered {
   readonly #what: string;
   readonly #largest: number;
+  readonly #mostValues: number;
   #bytes = Buffer.alloc(0);
   #length = 0;
+  #values = 0;
 
-  /** `what` is the name in the error. At most `largest` bytes are accepted. */
-  constructor(what: string, largest: number) {
+  /**
+   * `what` is the name in the error. At most `largest` bytes and `mostValues` values of JSON are
+   * accepted. A limit of bytes alone does not limit the memory: `{},` has three bytes, and 62 when it
+   * is parsed.
+   */
+  constructor(what: string, largest: number, mostValues = Number.POSITIVE_INFINITY) {
     this.#what = what;
     this.#largest = largest;
+    this.#mostValues = mostValues;
   }
 
   /** Throws TooLarge when they are more than the limit. */
@@ -26,6 +35,7 @@ export class Gathered {
     const length = this.#length + chunk.length;
     if (length > this.#largest)
       throw new TooLarge(`${this.#what} is larger than ${this.#largest} bytes`);
+    if (Number.isFinite(this.#mostValues)) this.#count(chunk);
     if (length > this.#bytes.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(length, 2 * this.#bytes.length));
       larger.set(this.#bytes.subarray(0, this.#length));
@@ -40,6 +50,18 @@ export class Gathered {
     const text = this.#bytes.toString("utf8", 0, this.#length);
     this.#bytes = Buffer.alloc(0);
     this.#length = 0;
+    this.#values = 0;
     return text;
+  }
+
+  /**
+   * Each value but the first follows `{`, `[` or `,`, or a key that follows `{` or `,`. So these
+   * limit the values and the keys. Those within texts count as well.
+   */
+  #count(chunk: Uint8Array): void {
+    for (const byte of chunk)
+      if (byte === brace || byte === bracket || byte === comma) this.#values += 1;
+    if (this.#values > this.#mostValues)
+      throw new TooLarge(`${this.#what} has more than ${this.#mostValues} values`);
   }
 }

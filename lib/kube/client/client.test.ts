@@ -31,6 +31,8 @@ const odd: readonly (readonly [what: string, status: number, body: string, told:
   ["null", 403, "null", /403 Refused$/],
   ["a message", 403, JSON.stringify({ reason: "No", message: planted }), /403 No$/],
   ["too much", 200, JSON.stringify(planted.repeat(9000)), /the answer is larger than 65536 bytes$/],
+  ["empty lists", 200, `[${"[],".repeat(9000)}0]`, /the answer has more than 8000 values$/],
+  ["a refusal of lists", 500, `[${"[],".repeat(9000)}0]`, /the answer has more than 8000 values$/],
 ];
 for (const [what, status, body, told] of odd)
   test(`quotes an API server that answers ${what} by status and reason only`, async () => {
@@ -38,7 +40,7 @@ for (const [what, status, body, told] of odd)
     const config = new KubeConfig();
     const cluster = { name: "odd", server: server.url, skipTLSVerify: true };
     config.loadFromClusterAndUser(cluster, { name: "user" });
-    const api = connect(config, () => {}, { largest: 65_536 });
+    const api = connect(config, () => {}, { largest: 65_536, mostValues: 8000 });
     await assert.rejects(api.get("/api/v1/namespaces/a/secrets/b"), (error: Error) => {
       assert.match(error.message, told);
       assert.ok(!error.message.includes(planted));

@@ -44,6 +44,11 @@ export type Asker = Readonly<{
   /** Bytes that one answer, or a line of a watch, may have. */
   largest?: number;
   /**
+   * How many values of JSON an answer may have, for untrusted servers. A parsed answer could take 20
+   * times as much memory.
+   */
+  mostValues?: number;
+  /**
    * The kubeconfig refers to no file, so there is nothing to read again. Connections are kept for
    * as long as they work. A request uses the connection of the watch. A second connection would
    * cost a handshake and a hundred KiB.
@@ -77,6 +82,7 @@ export interface Connection {
   readonly server: string;
   readonly manager: string;
   readonly largest: number;
+  readonly mostValues?: number | undefined;
   readonly stop?: AbortSignal | undefined;
   /** The status and headers of the answer. Its body is not read yet. */
   readonly send: (request: Request, signal: AbortSignal) => Promise<ResponseContext>;
@@ -98,6 +104,7 @@ export function open(
     dryRun = false,
     seconds = requestSeconds,
     largest = largestAnswer,
+    mostValues,
     fixed = false,
     clock,
     stop,
@@ -157,7 +164,7 @@ export function open(
     const { method, path } = request;
     const response = await send(request, signal);
     try {
-      const text = await bounded(response, request.largest ?? largest);
+      const text = await bounded(response, request.largest ?? largest, mostValues);
       if (response.httpStatusCode >= 300) throw ApiError.from(method, path, response, text);
       return (request.text === true ? text : JSON.parse(text)) as T;
     } catch (error) {
@@ -169,6 +176,7 @@ export function open(
     server,
     manager,
     largest,
+    mostValues,
     stop,
     send,
     async ask<T>(request: Request, patience: Patience = {}): Promise<T> {
@@ -210,9 +218,13 @@ async function authenticate(config: KubeConfig, context: RequestContext): Promis
   }
 }
 
-/** The whole answer as text. Throws as soon as it is larger than `largest` bytes. */
-export async function bounded(response: ResponseContext, largest: number): Promise<string> {
-  const answer = new Gathered("the answer", largest);
+/** The whole answer as text. Throws as soon as it is larger than these limits. */
+export async function bounded(
+  response: ResponseContext,
+  largest: number,
+  mostValues?: number,
+): Promise<string> {
+  const answer = new Gathered("the answer", largest, mostValues);
   for await (const chunk of response.body.stream() ?? []) answer.add(chunk);
   return answer.take();
 }

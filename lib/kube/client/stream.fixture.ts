@@ -11,6 +11,8 @@ type Answer = Readonly<{
   heard?: (line: string) => void;
   /** Maximum number of bytes of a line, or of a refusal. */
   largest?: number;
+  /** Maximum number of values of JSON that it has. */
+  mostValues?: number;
 }>;
 
 /**
@@ -19,7 +21,7 @@ type Answer = Readonly<{
  */
 export async function lines(
   chunks: Iterable<string | Uint8Array>,
-  { status = 200, heard = () => {}, largest = mebibyte }: Answer = {},
+  { status = 200, heard = () => {}, largest = mebibyte, mostValues }: Answer = {},
 ) {
   const found: string[] = [];
   let ended = false;
@@ -37,6 +39,7 @@ export async function lines(
   } as unknown as ResponseContext;
   const connection = {
     largest,
+    mostValues,
     send: () => Promise.resolve(response),
   } as unknown as Connection;
   const never = new AbortController().signal;

@@ -24,6 +24,16 @@ test("reads no byte beyond the limit of a line that comes byte by byte", async (
   assert.equal(taken(), largest + 1);
 });
 
+test("stops reading a line or a refusal with more values than allowed", async () => {
+  const few = "[0,0,0]\n";
+  const many = "[0,0,0,0]\n";
+  const { found, error } = await lines([few, few, many], { mostValues: 3 });
+  assert.deepEqual(found, ["[0,0,0]", "[0,0,0]"]);
+  assert.match(error?.message ?? "", /a line of the watch has more than 3 values$/);
+  const refusal = await lines([many], { status: 500, mostValues: 3 });
+  assert.match(refusal.error?.message ?? "", /the answer has more than 3 values$/);
+});
+
 test("stops reading an endless refusal at the limit", async () => {
   const chunk = Buffer.alloc(64 * 1024, "x");
   let taken = 0;

@@ -48,7 +48,7 @@ async function* linesOf(
     const start = () => opened(connection, { path, query: watch }, either);
     const signals = [either, connection.stop];
     const response = await retried(start, { milliseconds: startMilliseconds, signals });
-    const rest = new Gathered("a line of the watch", connection.largest);
+    const rest = new Gathered("a line of the watch", connection.largest, connection.mostValues);
     for await (const chunk of response.body.stream() ?? []) {
       heard();
       let from = 0;
@@ -69,11 +69,11 @@ async function* linesOf(
 
 /** The answer to a watch request that the server accepted. */
 async function opened(
-  { send, largest }: Connection,
+  { send, largest, mostValues }: Connection,
   { path, query }: Watched,
   signal: AbortSignal,
 ): Promise<ResponseContext> {
   const response = await send({ method: HttpMethod.GET, path, query }, signal);
   if (response.httpStatusCode === 200) return response;
-  throw ApiError.from("GET", path, response, await bounded(response, largest));
+  throw ApiError.from("GET", path, response, await bounded(response, largest, mostValues));
 }

@@ -1,4 +1,5 @@
 /** How to connect to one cluster: everything that we take from a kubeconfig. */
+import { Buffer } from "node:buffer";
 import { inspect } from "node:util";
 
 /** The credential of a request: a token, or a client certificate and its key. */
@@ -46,4 +47,17 @@ export class Access {
   [inspect.custom](): string {
     return this.toString();
   }
+}
+
+const certificate = /-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----/g;
+
+/**
+ * Base64 of PEM → its certificates as one text, independent of order, line breaks and other
+ * content.
+ */
+export function certificatesIn(authority: string): string {
+  const text = Buffer.from(authority, "base64").toString();
+  const found = Array.from(text.matchAll(certificate), ([, body = ""]) => body.replace(/\s/g, ""));
+  // Without certificates, the text itself distinguishes two clusters.
+  return found.length === 0 ? text : [...new Set(found)].toSorted().join(" ");
 }

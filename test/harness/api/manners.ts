@@ -45,12 +45,20 @@ const flood = (call: Call): Pourer => ({
   every: 1,
 });
 
-/** 1.9 MiB that take long to read: a key for every 20 bytes. */
-const fat = Array.from({ length: 99_000 }, (_, n) => `"k${n}":{"a":[]}`).join(",");
+/** 1.8 MiB that take long to read: nearly as many values as the fleet's controller accepts. */
+const fat = Array.from({ length: 33_000 }, (_, n) => `"k${"-".repeat(40)}${n}":{"a":[]}`).join(",");
 const bloat = (call: Call): Pourer => ({
   next: () => `{"type":"MODIFIED","fat":{${fat}},"object":${renewed(call)}}\n`,
   every: 500,
 });
+
+/** A MiB for each policy or list of Secrets, which takes 21 MiB when it is parsed. */
+const swell = ({ request: { path }, response, serve }: Call): void => {
+  if (path === "/readyz") response.writeHead(200).end("ok");
+  else if (/\/(validatingadmissionpolic|secrets)/.test(path))
+    response.writeHead(200).end(`{"spec":[${"{},".repeat(349_000)}0]}`);
+  else serve();
+};
 
 const drip: Pourer = { next: () => " ", every: 500 };
 const endless: Pourer = { first: "[", next: () => `"${planted}",`.repeat(10_000), every: 20 };
@@ -76,8 +84,10 @@ export const manners = {
     call.request.path.includes("/globalpullsecrets") ? fail(call) : call.serve(),
   /** Watches send events without end, each of a new version. */
   floods: watching((call) => call.pour(flood(call))),
-  /** Watches send events of 1.9 MiB, two a second. */
+  /** Watches send events of 1.8 MiB, two a second. */
   bloats: watching((call) => call.pour(bloat(call))),
+  /** Ready, with policies and Secrets that are large when they are parsed; well otherwise. */
+  swells: swell,
   /** A byte of each answer twice a second. */
   drips: ({ pour }: Call) => pour(drip),
   /** Watches drip. */

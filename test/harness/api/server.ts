@@ -94,6 +94,11 @@ export class FakeServer implements AsyncDisposable {
     return this.#cluster(name).requests;
   }
 
+  /** How many connections are open now, of all clusters. */
+  get connections(): number {
+    return this.#sessions.size;
+  }
+
   /** Forgets the requests so far. */
   forget(): void {
     for (const { requests } of this.#clusters.values()) requests.length = 0;

@@ -168,7 +168,10 @@ test("revokes nothing when the management cluster does not answer", async (t) =>
 });
 
 /** How many hints and lists there are in that time. */
-async function during({ is, pass }: Awaited<ReturnType<typeof connectionOf>>, milliseconds: number) {
+async function during(
+  { is, pass }: Awaited<ReturnType<typeof connectionOf>>,
+  milliseconds: number,
+) {
   const { hints, lists } = is;
   await pass(milliseconds);
   return { hints: is.hints - hints, lists: is.lists - lists };

@@ -219,7 +219,11 @@ for (const [what, metadata, managementState] of [
     const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
     const selector = { matchLabels: { tier: "prod" } };
     const clusterManagers = ["globalpullsecret.io"];
-    const clusterProfiles = { namespaces: ["global-pull-secret-clusters"], selector, clusterManagers };
+    const clusterProfiles = {
+      namespaces: ["global-pull-secret-clusters"],
+      selector,
+      clusterManagers,
+    };
     const { clusterAPI: _, ...spec } = object.spec;
     const one: FleetSecret = {
       ...object,

@@ -168,12 +168,17 @@ test("a cluster that a lost host has joined is refused, and taken over with its 
 test("to join a cluster again whose removal was interrupted removes the mark of that removal alone", async () => {
   const { host, joinWith } = clusters();
   await joinWith("web/a");
-  const path = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/global-pull-secret-clusters/clusterprofiles/east";
+  const path =
+    "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/global-pull-secret-clusters/clusterprofiles/east";
   const apply = host.cluster.apply.bind(host.cluster);
   const label = "globalpullsecret.io/leaving";
   let labels: Record<string, string> = { tier: "prod", [label]: "true" };
   // Server-side apply: each manager's fields, and no other's.
-  host.cluster.apply = async <T>(at: string, body: object, options: Parameters<typeof apply>[2]) => {
+  host.cluster.apply = async <T>(
+    at: string,
+    body: object,
+    options: Parameters<typeof apply>[2],
+  ) => {
     if (at !== path) return await apply<T>(at, body, options);
     const { metadata } = body as { metadata: { labels?: object } };
     if (options.manager === "kubectl-pull-secret-leaving") {

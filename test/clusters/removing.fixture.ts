@@ -13,7 +13,9 @@ import { assertShown } from "./page.ts";
 /** No FleetSecret lists the cluster, nor ever gave it up. */
 async function forgotten(home: fleet.Home, name: string): Promise<void> {
   const { clusters = [], givenUp = [] } = (await fleet.objectIn(home))?.status ?? {};
-  const listed = [...clusters, ...givenUp].filter((one) => one.name === `${clustersNamespace}/${name}`);
+  const listed = [...clusters, ...givenUp].filter(
+    (one) => one.name === `${clustersNamespace}/${name}`,
+  );
   assert.deepEqual(listed, []);
 }
 

@@ -83,9 +83,13 @@ function listedFor(times: number) {
   const listed = [{ name: "global-pull-secret-clusters/east" }];
   const metadata = { namespace: "kube-system", name: "pull-secret" };
   const seen = { reads: 0, deletions: [] as number[] };
-  cluster.pages = async <T>(_: string, __: unknown, each: (items: readonly T[]) => void) => {
+  cluster.pages = async <T>(
+    _: string,
+    __: unknown,
+    each: (items: readonly T[], version: string) => void,
+  ) => {
     seen.reads += 1;
-    each([{ metadata, status: { clusters: seen.reads > times ? [] : listed } } as T]);
+    each([{ metadata, status: { clusters: seen.reads > times ? [] : listed } } as T], "1");
   };
   cluster.before = ({ verb }) => {
     if (verb === "remove") seen.deletions.push(seen.reads);
@@ -113,7 +117,10 @@ test("removes a cluster that a FleetSecret lists for more than half a minute, an
   const { cluster } = listedFor(Infinity);
   const { code, err } = await call(words, { cluster });
   assert.equal(code, 0);
-  assert.match(err, /^east: fleetsecret kube-system\/pull-secret still lists it .*controller runs$/m);
+  assert.match(
+    err,
+    /^east: fleetsecret kube-system\/pull-secret still lists it .*controller runs$/m,
+  );
   assert.ok(!cluster.objects.has(profilePath("east")));
 });
 

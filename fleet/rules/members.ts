@@ -29,8 +29,8 @@ export const mostClusters = 1000;
 /**
  * The clusters of an object. A cluster that is in status and no longer selected leaves when the
  * grace period ends. It is given up when the deadline has passed too. A deleted object selects
- * nothing. A released cluster is forgotten at once. If there is no room for all, clusters in status come first: a forgotten cluster would
- * keep the Secret for ever.
+ * nothing. A released cluster is forgotten at once. If there is no room for all, clusters in status
+ * come first: a forgotten cluster would keep the Secret for ever.
  */
 export function membersOf({ object, selected, released = [], now }: Asked): Members {
   const { metadata, spec, status } = object;

@@ -222,8 +222,8 @@ function sharedLines(all: Readonly<Record<string, Sealed>>): readonly string[] {
 }
 
 /**
- * What the directory has been sealed with; refused where that is another Secret, or scope. A cluster
- * without a file that is not named now is gone.
+ * What the directory has been sealed with; refused where that is another Secret, or scope. A
+ * cluster without a file that is not named now is gone.
  */
 function sealedBefore(
   directory: string,

@@ -234,7 +234,8 @@ for (const [what, metadata, managementState] of [
     await fleet.run(one, [one]);
     fleet.close();
     const [{ status, metadata: its } = assert.fail("nothing was written")] = written;
-    if ("deletionTimestamp" in metadata) assert.equal(its.finalizers, undefined);
+    if ("deletionTimestamp" in metadata)
+      assert.deepEqual([status, its.finalizers], [undefined, undefined]);
     else assert.deepEqual([status?.clusters, status?.givenUp], [[], undefined]);
   });
 

@@ -169,7 +169,7 @@ export class Fleet {
     }
   }
 
-  /** Names of the clusters that `clusters remove` is removing. Read only if a cluster is leaving. */
+  /** Names of clusters that `clusters remove` is removing. Read only if a cluster is leaving. */
   async #released(
     { spec, status }: FleetSecret,
     selected: readonly string[],

@@ -1,6 +1,6 @@
 /**
  * One FleetSecret replaces another with the same target. Both place beside the Cluster, in the
- * management cluster, which is scripted here: it keeps objects and shows each change to its watches.
+ * management cluster, which is scripted: it keeps objects and shows each change to its watches.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -109,7 +109,7 @@ function replacing(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
   });
   const find = (name: Name) => home.objects.get(`${here}/${name}`) as FleetSecret | undefined;
   const edit = (name: Name, change: (object: FleetSecret) => object) =>
-    home.put(`${here}/${name}`, change(find(name) ?? assert.fail(name)) as FleetSecret);
+    home.put(`${here}/${name}`, change(find(name) ?? assert.fail(name)));
   const one = {
     home,
     find,

@@ -35,8 +35,8 @@ export const boundName = `${joinedName}-token`;
 export const joinedByAnnotation = "globalpullsecret.io/joined-by";
 
 /**
- * On a ClusterProfile: `clusters remove` is removing the cluster. FleetSecrets do not select it, and
- * forget it at once, because the command deletes their copies.
+ * On a ClusterProfile: `clusters remove` is removing the cluster. FleetSecrets do not select it,
+ * and forget it at once, because the command deletes their copies.
  */
 export const leavingLabel = "globalpullsecret.io/leaving";
 

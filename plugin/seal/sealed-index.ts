@@ -6,9 +6,9 @@ import type { Certificate } from "./certificate.ts";
 import type { Scope, SealTarget } from "./encrypt.ts";
 
 /**
- * Safe to commit: names, fingerprints of public certificates, dates and random numbers. No digest of
- * the content: a weak password could be guessed against it. So only the run shows which files may
- * have the same content.
+ * Safe to commit: names, fingerprints of public certificates, dates and random numbers. No digest
+ * of the content: a weak password could be guessed against it. So only the run shows which files
+ * may have the same content.
  */
 export type SealedIndex = SealTarget &
   Readonly<{

@@ -4,7 +4,7 @@ import { judge } from "./verdict.ts";
 
 const until = "2126-01-01T00:00:00.000Z";
 
-/** In the index with, and by the run · has a file · its certificate now → its state, if it is listed. */
+/** Sealed with, by the run · has a file · its certificate now → its state, if it is listed. */
 const cases = [
   ["a", "last", true, "a", "current"],
   ["a", "last", true, "b", "old"],

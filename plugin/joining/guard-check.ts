@@ -26,8 +26,8 @@ const shortest = 600;
  * store a token of the account. `there`: as the account.
  *
  * The type of an existing Secret cannot be changed, so only a Secret that does not exist tests the
- * policy. If all exist, the token stands for both: the API server takes up the policies in the order
- * of their creation, and the policy for tokens was created last.
+ * policy. If all exist, the token stands for both: the API server takes up the policies in the
+ * order of their creation, and the policy for tokens was created last.
  */
 export async function untilGuarded(there: Cluster, targets: readonly Target[]): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {

@@ -1,4 +1,4 @@
-/** The index of a folder of sealed files: the certificate of each file, and the run that wrote it. */
+/** The index of a folder of sealed files: the certificate of each, and the run that wrote it. */
 import { Buffer } from "node:buffer";
 import { isObject, readJson, type Json } from "#pullsecret/json/json.ts";
 import { Refused } from "../terminal/io.ts";

@@ -5,8 +5,8 @@ import type { SealedIndex } from "./sealed-index.ts";
 /**
  * current · old: sealed with a certificate that the cluster has renewed since; the controller keeps
  * former keys, so it can still open the file · behind: the last run did not write the file, so its
- * content may be older · missing: a cluster without a file · left over: a file of a cluster that was
- * not named · unknown: the file of a cluster whose certificate we could not get.
+ * content may be older · missing: a cluster without a file · left over: a file of a cluster that
+ * was not named · unknown: the file of a cluster whose certificate we could not get.
  */
 type State = "current" | "old" | "behind" | "missing" | "left over" | "unknown";
 

@@ -6,7 +6,7 @@ import { isObserved, isTrue } from "./condition.ts";
 
 export type PresentSource = Readonly<{
   source: string;
-  /** The current version of its Secret; undefined if it does not exist, hidden without the right. */
+  /** The current version of its Secret: undefined if it does not exist, hidden without a right. */
   version: string | undefined;
   /** The version in status when `version` was read. Another one later means a new Secret. */
   before?: string | undefined;

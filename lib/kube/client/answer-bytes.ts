@@ -21,8 +21,8 @@ export class Gathered {
 
   /**
    * `what` is the name in the error. At most `largest` bytes and `mostValues` values of JSON are
-   * accepted. A limit of bytes alone does not limit the memory: `{},` has three bytes, and 62 when it
-   * is parsed.
+   * accepted. A limit of bytes alone does not limit the memory: `{},` has three bytes, and 62 when
+   * it is parsed.
    */
   constructor(what: string, largest: number, mostValues = Number.POSITIVE_INFINITY) {
     this.#what = what;

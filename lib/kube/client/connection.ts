@@ -44,8 +44,8 @@ export type Asker = Readonly<{
   /** Bytes that one answer, or a line of a watch, may have. */
   largest?: number;
   /**
-   * How many values of JSON an answer may have, for untrusted servers. A parsed answer could take 20
-   * times as much memory.
+   * How many values of JSON an answer may have, for untrusted servers. A parsed answer could take
+   * 20 times as much memory.
    */
   mostValues?: number;
   /**

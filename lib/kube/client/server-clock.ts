@@ -8,8 +8,8 @@
  *
  * Limits: the header has whole seconds, so this clock is never ahead. It may be behind by up to one
  * second plus the time that the answer took. The time of a condition comes from its node, whose
- * clock may be wrong. With several API servers, this clock follows the server whose clock is ahead. If
- * their clocks differ by more than 5 s, it follows the last answer.
+ * clock may be wrong. With several API servers, this clock follows the server whose clock is ahead.
+ * If their clocks differ by more than 5 s, it follows the last answer.
  */
 
 /**

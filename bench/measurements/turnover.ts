@@ -53,7 +53,10 @@ async function change(simulated: Simulated, password: string): Promise<void> {
   await putAndWait(simulated, document, withinSeconds);
 }
 
-async function withdraw({ api, global }: Simulated): Promise<void> {
+/** A withdrawal waits for an unreachable node until `forgetAfter`, so there is none here. */
+async function withdraw(simulated: Simulated): Promise<void> {
+  const { api, global } = simulated;
+  await simulated.removeUnreachable();
   const begun = Date.now();
   await remove(api, additional);
   await global.first("it is deleted", ({ gone }) => gone, begun, withinSeconds);

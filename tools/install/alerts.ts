@@ -1,4 +1,4 @@
-/** The alerts of the component monitoring, as one table, and the PrometheusRule that has them. */
+/** The alerts of all programs, as one table, and the PrometheusRule of each program. */
 import type { ClusterStatus } from "#api/fleet-secret.ts";
 import { codesPage, helpOf } from "#contract/help.ts";
 import type { NodeState } from "#controller/rollout/facts.ts";
@@ -6,8 +6,14 @@ import { catalogue } from "#controller/sources/problems.ts";
 import { troubles, type TroubleKind } from "#controller/status/troubles.ts";
 import type { Result } from "#tenants/metrics.ts";
 
+/** Those that have metrics, by the name of their Deployment without `global-pull-secret-`. */
+export const programs = ["controller", "fleet", "sync-management", "sync-tenant"] as const;
+export type Program = (typeof programs)[number];
+
 export type Alert = Readonly<{
   alert: string;
+  /** The programs whose metrics it needs. */
+  of: readonly Program[];
   expr: string;
   /** How long it must last: what the product ends by itself must not wake a person. */
   for: string;
@@ -16,6 +22,18 @@ export type Alert = Readonly<{
   /** Path and anchor below the folder of the docs. */
   runbook: string;
 }>;
+
+/** The programs' namespace; a release with role Hosted has another one. */
+const namespace = "kube-system";
+
+/**
+ * A metric of this installation. The namespace is the one of the scraped pod: without it, the
+ * controllers of several guests in one management cluster would hide each other's failures.
+ */
+const metric = (name: string, ...matchers: readonly string[]): string =>
+  `global_pull_secret_${name}{${[`namespace="${namespace}"`, ...matchers].join(",")}}`;
+
+const controller = ["controller"] as const;
 
 /** Anchor of a code, as a runbook. */
 const codeOf = (kind: keyof typeof catalogue): string => helpOf(catalogue[kind][0]);
@@ -57,7 +75,8 @@ const ofTroubles = Object.entries(lasting).map(([kind, [time, summary, runbook]]
   const { event, condition } = troubles[kind as TroubleKind];
   return {
     alert: `GlobalPullSecret${event}`,
-    expr: `max(global_pull_secret_trouble{reason="${event}"}) == 1`,
+    of: controller,
+    expr: `max(${metric("trouble", `reason="${event}"`)}) == 1`,
     for: time,
     severity: condition === "Stalled" ? "critical" : "warning",
     summary,
@@ -68,15 +87,16 @@ const ofTroubles = Object.entries(lasting).map(([kind, [time, summary, runbook]]
 // Typed, because an alert on a value that no program sets never fires.
 const leftOut: readonly NodeState[] = ["failed", "excused"];
 const fleetClusters = (state: ClusterStatus["state"]): string =>
-  `max(global_pull_secret_fleet_clusters{state="${state}"}) > 0`;
+  `max(${metric("fleet_clusters", `state="${state}"`)}) > 0`;
 const ofSyncs = (result: Result): string =>
-  `global_pull_secret_sync_secret_reconcile_total{result="${result}"}`;
+  metric("sync_secret_reconcile_total", `result="${result}"`);
 
 export const alerts: readonly Alert[] = [
   ...ofTroubles,
   {
     alert: "GlobalPullSecretNoLeader",
-    expr: "(sum(global_pull_secret_leader) or vector(0)) < 1",
+    of: controller,
+    expr: `(sum(${metric("leader")}) or vector(0)) < 1`,
     for: "5m",
     severity: "critical",
     summary: "No controller works. Nodes keep what they have",
@@ -84,7 +104,8 @@ export const alerts: readonly Alert[] = [
   },
   {
     alert: "GlobalPullSecretRolloutSlow",
-    expr: "max(global_pull_secret_rolled_out) == 0",
+    of: controller,
+    expr: `max(${metric("rolled_out")}) == 0`,
     for: "2h",
     severity: "warning",
     summary: "A rollout takes more than two hours",
@@ -92,7 +113,8 @@ export const alerts: readonly Alert[] = [
   },
   {
     alert: "GlobalPullSecretNodesLeftOut",
-    expr: `sum(max by (state) (global_pull_secret_nodes{state=~"${leftOut.join("|")}"})) > 0`,
+    of: controller,
+    expr: `sum(max by (state) (${metric("nodes", `state=~"${leftOut.join("|")}"`)})) > 0`,
     for: "30m",
     severity: "warning",
     summary: "Nodes do not get the credential",
@@ -100,7 +122,8 @@ export const alerts: readonly Alert[] = [
   },
   {
     alert: "GlobalPullSecretCredentialExpires",
-    expr: "min(global_pull_secret_credential_expiry_timestamp_seconds) - time() < 900",
+    of: controller,
+    expr: `min(${metric("credential_expiry_timestamp_seconds")}) - time() < 900`,
     for: "1m",
     severity: "critical",
     summary: "A credential ends within 15 minutes, or has ended",
@@ -108,7 +131,8 @@ export const alerts: readonly Alert[] = [
   },
   {
     alert: "GlobalPullSecretTenantTokenExpires",
-    expr: "min(global_pull_secret_sync_token_expiry_timestamp_seconds > 0) - time() < 21600",
+    of: ["sync-tenant"],
+    expr: `min(${metric("sync_token_expiry_timestamp_seconds")} > 0) - time() < 21600`,
     for: "15m",
     severity: "warning",
     summary: "The token of a tenant's side ends within six hours",
@@ -116,6 +140,7 @@ export const alerts: readonly Alert[] = [
   },
   {
     alert: "GlobalPullSecretFleetClusterAway",
+    of: ["fleet"],
     expr: fleetClusters("Unreachable"),
     for: "30m",
     severity: "warning",
@@ -124,6 +149,7 @@ export const alerts: readonly Alert[] = [
   },
   {
     alert: "GlobalPullSecretFleetClusterFailed",
+    of: ["fleet"],
     expr: fleetClusters("Failed"),
     for: "15m",
     severity: "warning",
@@ -132,6 +158,7 @@ export const alerts: readonly Alert[] = [
   },
   {
     alert: "GlobalPullSecretSyncErrors",
+    of: ["sync-management", "sync-tenant"],
     expr: `sum(increase(${ofSyncs("error")}[15m])) > 0`,
     for: "15m",
     severity: "warning",
@@ -140,18 +167,21 @@ export const alerts: readonly Alert[] = [
   },
 ];
 
-/** The alerts as Prometheus reads them. */
-export const ruleGroups = {
+/** A program's alerts as Prometheus reads them. */
+export const ruleGroupsOf = (program: Program) => ({
   groups: [
     {
       name: "global-pull-secret",
-      rules: alerts.map(({ alert, expr, severity, summary, runbook, for: time }) => ({
-        alert,
-        expr,
-        for: time,
-        labels: { severity },
-        annotations: { summary, runbook_url: runbook },
-      })),
+      rules: alerts
+        .filter(({ of }) => of.includes(program))
+        .map(({ alert, expr, severity, summary, runbook, for: time }) => ({
+          alert,
+          expr,
+          for: time,
+          // Aggregations drop it, and a missing leader has no series that has it.
+          labels: { severity, namespace },
+          annotations: { summary, runbook_url: runbook },
+        })),
     },
   ],
-} as const;
+});

@@ -159,10 +159,18 @@ const properties = described({
       "Adds ValidatingAdmissionPolicies: the account patches and deletes the agents' pods only, and its DaemonSet runs the image above only. false: a stolen token of the account can take over the cluster.",
     ),
   }),
-  monitoring: group("Metrics, alerts and a dashboard.", {
+  monitoring: group("Metrics and alerts.", {
     enabled: toggle(
-      "Adds a metrics Service, a PodMonitor, a PrometheusRule and a Grafana dashboard. Needs the definitions of monitoring.coreos.com.",
+      "Adds a PodMonitor and a PrometheusRule for the role's program, and with role Cluster a metrics Service and a Grafana dashboard. Needs the definitions of monitoring.coreos.com.",
     ),
+    labels: {
+      ...free(
+        "More labels of the PodMonitor and the PrometheusRule, by which your Prometheus selects them. kube-prometheus-stack selects the label release with the name of its own release.",
+      ),
+      additionalProperties: { type: "string" },
+      // The chart sets these itself.
+      propertyNames: { not: { pattern: "^(app\\.kubernetes\\.io|helm\\.sh)/" } },
+    },
     docs: text("What runbook_url of an alert begins with: where you serve docs/."),
   }),
   networkPolicy: group("What it may be asked and may ask.", {

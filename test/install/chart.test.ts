@@ -119,7 +119,7 @@ const sourcesNamed = (path: string, value: unknown) => ({
 
 const optional = [
   ["network-policy", ["networkPolicy.enabled=true"], []],
-  ["monitoring", ["monitoring.enabled=true"], []],
+  ["monitoring", ["monitoring.enabled=true", "monitoring.docs=docs"], []],
   ["admission", ["admission.enabled=true"], []],
   ["annotated", ["annotated.enabled=true"], []],
   ["original", ["original=kube-system/pull-secret"], []],
@@ -244,12 +244,22 @@ for (const role of roles)
     const specOf = (kind: string) => its.find((one) => one.kind === kind)?.["spec"];
     const { selector } = specOf("PodMonitor") as { selector: object };
     assert.deepEqual(selector, (deployment as { selector: object }).selector);
-    type Rule = { alert: string; expr: string; labels: Record<string, string> };
+    type Texts = Readonly<Record<string, string>>;
+    type Rule = Readonly<{ alert: string; expr: string; labels: Texts; annotations: Texts }>;
     const { groups } = specOf("PrometheusRule") as { groups: readonly { rules: Rule[] }[] };
     const rules = groups.flatMap((group) => group.rules);
+    const own = alerts.filter(({ of }) => of.includes(programs[role]));
+    const inGuest = (text: string) =>
+      text
+        .replace("In the cluster,", "In the guest cluster of namespace clusters-guest,")
+        .replaceAll(/kube-system (?=-l|deploy)/g, "clusters-guest ");
     assert.deepEqual(
-      rules.map(({ alert }) => alert),
-      alerts.filter(({ of }) => of.includes(programs[role])).map(({ alert }) => alert),
+      rules.map(({ alert, annotations }) => ({ alert, ...annotations })),
+      own.map(({ alert, summary, description }) => ({
+        alert,
+        summary,
+        description: role === "Hosted" ? inGuest(description) : description,
+      })),
     );
     for (const { expr, labels } of rules) {
       const metrics = expr.match(/global_pull_secret_\w+/g) ?? [];
@@ -268,15 +278,25 @@ test("two releases of one namespace have no object for monitoring in common", as
   assert.equal(new Set(all.map(nameOf)).size, 2 * (roles.length - 1));
 });
 
-test("the overlay of docs/reference/metrics.md sets what the values of monitoring set", async () => {
+test("the overlay of docs/reference/metrics.md sets the labels and the links that the values set", async () => {
   const [, text = ""] =
     /^```yaml\n(.*?)^```/ms.exec(readFileSync("docs/reference/metrics.md", "utf8")) ?? [];
   const { resources, components, ...others } = load(text) as Overlay & { components: string[] };
   const below = (folders: readonly string[]) =>
     folders.map((one) => one.replace(/^\.\/manifests\/?/, "").replace(/^$/, "."));
+  const overlay = { resources: below(resources), components: below(components), ...others };
+  // The overlay keeps the address in an annotation, for which the chart has a value.
+  const withoutDocs = (one: KubeObject): KubeObject => {
+    const { annotations: { docs, ...annotations } = {}, ...metadata } = one.metadata;
+    if (docs === undefined) return one;
+    assert.deepEqual(annotations, {});
+    return { ...one, metadata };
+  };
+  const labels = "--set=monitoring.labels.release=prometheus";
+  const docs = "--set=monitoring.docs=https://docs.example.com/pull-secret/";
   assert.deepEqual(
-    await released(monitoringOn, "--set=monitoring.labels.release=prometheus"),
-    await plain({ resources: below(resources), components: below(components), ...others }),
+    byName((await kustomized(overlay)).map(withoutLabels).map(withoutDocs)),
+    await released(monitoringOn, labels, docs),
   );
 });
 
@@ -284,8 +304,9 @@ for (const role of ["Fleet", "SyncManagement", "SyncTenant"] as const)
   test(`role ${role}: monitoring is the component monitoring-${programs[role]}`, async () => {
     const folder = role === "Fleet" ? "fleet" : programs[role].replace("-", "/");
     const components = [`components/monitoring-${programs[role]}`];
+    const sets = [monitoringOn, "--set=monitoring.docs=docs"];
     assert.deepEqual(
-      monitors(await charted(...inRole(role), monitoringOn)).map(withoutLabels),
+      monitors(await charted(...inRole(role), ...sets)).map(withoutLabels),
       monitors(await kustomized({ resources: [folder], components })).map(withoutLabels),
     );
   });

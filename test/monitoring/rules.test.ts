@@ -34,11 +34,11 @@ const special: Readonly<Record<string, readonly [series: string, values: string]
     `999999x${well} 60x${wrong} 999999x100`,
   ],
   GlobalPullSecretFleetClusterAway: [
-    'fleet_clusters{state="Unreachable"}',
+    'fleet_clusters{object="kube-system/a",state="Unreachable"}',
     `0x${well} 1x${wrong} 0x100`,
   ],
   GlobalPullSecretFleetClusterFailed: [
-    'fleet_clusters{state="Failed"}',
+    'fleet_clusters{object="kube-system/a",state="Failed"}',
     `0x${well} 2x${wrong} 0x100`,
   ],
   GlobalPullSecretSyncErrors: [
@@ -56,10 +56,23 @@ function seriesOf({ alert }: Alert): readonly [string, string] {
 
 const minutes = (time: string): number => Number.parseInt(time, 10) * (time.endsWith("h") ? 60 : 1);
 
-const firing = ({ severity, summary, runbook }: Alert): object => ({
-  exp_labels: { severity, namespace: "kube-system" },
-  exp_annotations: { summary, runbook_url: runbook },
-});
+/** The alert of a series: with the labels that its expression keeps, also in its description. */
+function firing({ expr, severity, summary, runbook, description }: Alert, series: string): object {
+  const [, kept = ""] = / by \(([^)]*)\)/.exec(expr) ?? [];
+  const of = Array.from(series.matchAll(/(\w+)="([^"]*)"/g), ([, label, value]) => [label, value]);
+  const labels = Object.fromEntries(
+    of.filter(([label = ""]) => kept.split(", ").includes(label)),
+  ) as Readonly<Record<string, string>>;
+  const filled = (_: string, label: string): string => labels[label] ?? "";
+  return {
+    exp_labels: { severity, namespace: "kube-system", ...labels },
+    exp_annotations: {
+      summary,
+      description: description.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, filled),
+      runbook_url: runbook,
+    },
+  };
+}
 
 function testOf(one: Alert): object {
   const { alert } = one;
@@ -67,7 +80,7 @@ function testOf(one: Alert): object {
   const at = (minute: number, fires: boolean) => ({
     eval_time: `${minute}m`,
     alertname: alert,
-    exp_alerts: fires ? [firing(one)] : [],
+    exp_alerts: fires ? [firing(one, series)] : [],
   });
   const begins = well + 1 + minutes(one.for);
   return {
@@ -111,7 +124,7 @@ for (const [what, series, values] of [
   test(`treats ${what} as a missing leader`, async () => {
     const one = alerts.find(({ alert }) => alert === "GlobalPullSecretNoLeader");
     assert.ok(one);
-    const asked = { eval_time: "10m", alertname: one.alert, exp_alerts: [firing(one)] };
+    const asked = { eval_time: "10m", alertname: one.alert, exp_alerts: [firing(one, series)] };
     const input_series = [{ series, values }];
     const suite = { interval: "1m", input_series, alert_rule_test: [asked] };
     assert.match(await promtool("controller", [suite]), /SUCCESS/);

@@ -5,7 +5,7 @@
 import { annotationOf, boundsFiles, installed } from "./bounds.ts";
 import { chartReadme } from "./chart-readme.ts";
 import { flags } from "#controller/policy/flags.ts";
-import type { Program } from "./alerts.ts";
+import { alerts, type Program } from "./alerts.ts";
 import { componentOf, monitoringParts } from "./monitoring.ts";
 import { rolesTemplate, type Role } from "./roles.ts";
 import { valueOf, valuesSchema, valuesYaml } from "./values-schema.ts";
@@ -81,6 +81,28 @@ const monitored: Readonly<Record<string, string>> = {
   "namespace: kube-system": `namespace: ${ownNamespace}`,
 };
 
+/** A link only with an address of the pages: a path is a dead link in Alertmanager. */
+function linksOf(program: Program): Readonly<Record<string, string>> {
+  const its = alerts.filter(({ of }) => of.includes(program));
+  const [begin, indent] = ['{{ . | trimSuffix "/" }}', " ".repeat(12)];
+  return Object.fromEntries(
+    its.map(({ runbook }) => [
+      `${indent}runbook_url: ${runbook}\n`,
+      `${indent}{{- with $.Values.monitoring.docs }}
+${indent}runbook_url: ${runbook.replace(/^docs/, begin)}
+${indent}{{- end }}
+`,
+    ]),
+  );
+}
+
+/** The controller's pods are here; what it works on is in the guest. */
+const ofGuest: Readonly<Record<string, string>> = {
+  "In the cluster, run": `In the {{ eq $.Values.role "Hosted" | ternary (printf "guest cluster of namespace %s" $.Release.Namespace) "cluster" }}, run`,
+  "kube-system -l": `${ownNamespace} -l`,
+  "kube-system deploy/": `${ownNamespace} deploy/`,
+};
+
 /** PodMonitor and PrometheusRule of a program. */
 function monitorsOf(program: Program, role: Part["role"]): Readonly<Record<string, Part>> {
   const part = { role, when: ".Values.monitoring.enabled" };
@@ -91,7 +113,10 @@ function monitorsOf(program: Program, role: Part["role"]): Readonly<Record<strin
       values: {
         ...monitored,
         'namespace="kube-system"': `namespace="${ownNamespace}"`,
-        " docs/": " {{ .Values.monitoring.docs }}/",
+        // Prometheus fills these in, not Helm.
+        "{{ $labels.": '{{ "{{" }} $labels.',
+        ...linksOf(program),
+        ...(program === "controller" && ofGuest),
       },
     },
   };

@@ -171,7 +171,9 @@ const properties = described({
       // The chart sets these itself.
       propertyNames: { not: { pattern: "^(app\\.kubernetes\\.io|helm\\.sh)/" } },
     },
-    docs: text("What runbook_url of an alert begins with: where you serve docs/."),
+    docs: text(
+      "Address where you serve docs/, such as https://docs.example.com/pull-secret: the beginning of each alert's runbook_url. Empty: alerts have no runbook_url.",
+    ),
   }),
   networkPolicy: group("What it may be asked and may ask.", {
     enabled: toggle("Adds a NetworkPolicy: metrics and probes in, the API server's ports out."),

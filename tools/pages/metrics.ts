@@ -86,8 +86,8 @@ ${table(
     ],
     [
       "controller of a hosted control plane",
-      "the PrometheusRule of Helm, because it has to name the guest's namespace",
-      "the same with role Hosted; no Service, no dashboard",
+      "the two objects that `helm template` renders with the next column, because the alerts name the guest's namespace",
+      "the same with role Hosted; no Service and no dashboard",
     ],
     ["[fleet](../extend/fleet.md)", "`manifests/components/monitoring-fleet`", "role Fleet"],
     [
@@ -109,7 +109,7 @@ Prometheus selects both objects **by labels**. kube-prometheus-stack selects onl
 kubectl get prometheus -A -o jsonpath='{range .items[*]}{.metadata.name}{" "}{.spec.podMonitorSelector}{" "}{.spec.ruleSelector}{"\\n"}{end}'
 \`\`\`
 
-Set such a label with Helm, for example \`--set monitoring.labels.release=prometheus\`, or with Kustomize:
+Set such a label with Helm, for example \`--set monitoring.labels.release=prometheus\`, or with Kustomize. This overlay also sets the address of these pages:
 
 \`\`\`yaml
 # kustomization.yaml
@@ -119,6 +119,13 @@ patches:
   - target: { group: monitoring.coreos.com }
     patch: |-
       - { op: add, path: /metadata/labels, value: { release: prometheus } }
+      - { op: add, path: /metadata/annotations, value: { docs: "https://docs.example.com/pull-secret" } }
+replacements:
+  - source: { kind: PrometheusRule, fieldPath: metadata.annotations.docs }
+    targets:
+      - select: { kind: PrometheusRule }
+        fieldPaths: [spec.groups.*.rules.*.annotations.runbook_url]
+        options: { delimiter: "/", index: 0 }
 \`\`\`
 
 To **check** that Prometheus has both, run these commands. After about a minute each command must print a line. Replace \`monitoring\` by the namespace of your Prometheus. If a command prints nothing, a label or a namespace is not selected. The selectors of namespaces are \`podMonitorNamespaceSelector\` and \`ruleNamespaceSelector\`.
@@ -131,7 +138,9 @@ kubectl get --raw $PROMETHEUS/rules | grep -o '"GlobalPullSecret[A-Za-z]*"' | so
 
 Evaluate the alerts **in each cluster**. They select the pods' namespace, not the cluster. In a central ruler the leader of one cluster would hide a missing leader of another one.
 
-Each alert has a \`runbook_url\`. It begins with \`docs/\`; set the chart's value \`monitoring.docs\` to the address where you serve these pages. Tests run every alert with Debian's promtool, and some with a real Prometheus. They do not run the operator or Grafana.
+Each alert has a \`description\` with the command to run next, and a \`runbook_url\`, which leads to the page about it. That needs the address where you serve these pages: with Helm \`monitoring.docs\`, with Kustomize the annotation and the \`replacements\` above. Without an address, Helm leaves out \`runbook_url\`, and with Kustomize it is a path of this repository.
+
+Tests run every alert with Debian's promtool, some with a real Prometheus, and the overlay above with \`kubectl kustomize\`. They do not run the operator, kube-prometheus-stack or Grafana.
 
 If your Prometheus has no operator, it finds the Service by its \`prometheus.io/scrape\` annotation. Copy \`spec.groups\` of the PrometheusRule into a rule file. The expressions need the label \`namespace\` with the pod's namespace on each series.
 

@@ -8,14 +8,16 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { load, loadAll } from "js-yaml";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
-import { stalledReasons } from "#api/reasons.ts";
+import { readyReasons, stalledReasons } from "#api/reasons.ts";
 import { globalPullSecretPath, leaseIn } from "#kube/client/paths.ts";
 import { parseConfig } from "#controller/policy/config.ts";
 import { policyOf } from "#controller/policy/spec.ts";
 import { catalogue } from "#controller/sources/problems.ts";
 import { troubles } from "#controller/status/troubles.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
-import { object } from "#plugin/object.fixture.ts";
+import { object, standing } from "#plugin/object.fixture.ts";
+import { headline } from "#plugin/show/status.ts";
+import { paintFor } from "#plugin/terminal/paint.ts";
 import { parse } from "#pullsecret/document/parse.ts";
 import { missingLine, pageOf } from "#test/page.ts";
 import { linesOf } from "#test/plugin/shown-lines.ts";
@@ -163,10 +165,13 @@ test("troubleshooting shows what explain prints of a pod that has no credential"
   assert.equal(missingLine(block.printed, out), undefined, out);
 });
 
-test("troubleshooting has every reason of Stalled, beside the code that status prints with it", () => {
-  const rows = symptoms.split("\n").filter((line) => /^\| `(?:Stalled|Paused)/.test(line));
-  const reasons = rows.map((row) => row.split(" | ")[1] ?? "");
-  assert.deepEqual(reasons.toSorted(), Object.keys(stalledReasons).toSorted());
+test("troubleshooting has every reason of Ready and Stalled, beside the code that status prints with it", () => {
+  const section =
+    symptoms.split(/^## /m).find((one) => one.startsWith("The Secret is there")) ?? "";
+  const rows = section.split("\n").filter((line) => line.startsWith("| `"));
+  const reasons = rows.map((row) => row.split(" | ")[1]?.trim() ?? "").filter(Boolean);
+  const wanted = [...Object.keys(readyReasons), ...Object.keys(stalledReasons)];
+  assert.deepEqual(reasons.toSorted(), wanted.toSorted());
   let coded = 0;
   for (const [kind, { condition, reason }] of Object.entries(troubles)) {
     if (condition !== "Stalled" || !Object.hasOwn(catalogue, kind)) continue;
@@ -177,6 +182,13 @@ test("troubleshooting has every reason of Stalled, beside the code that status p
     coded += 1;
   }
   assert.ok(coded > 8, String(coded));
+});
+
+test("troubleshooting shows where status prints the code of a refusal during a pause", () => {
+  const conditions = standing("person", "SourceRejected", "GPS107");
+  const told = object({ spec: { managementState: "Paused" }, status: { conditions } });
+  const line = headline(told, paintFor(undefined));
+  assert.ok(symptoms.includes(`\`${line}\``), line);
 });
 
 test("troubleshooting has every code with which an agent changes nothing", () => {

@@ -91,15 +91,24 @@ test("the quick start builds, saves, loads and installs one image, and otherwise
   const repository = /image\.repository=(\S+)$/m.exec(lines.join("\n"))?.[1] ?? "";
   const image = `${repository}:${appVersion}`;
   assert.deepEqual(lines.slice(2, 6), [
-    `podman build -t ${image} .`,
+    `podman build -f Containerfile -t ${image} .`,
     `podman save -o gps.tar ${image}`,
     "kind create cluster",
     "kind load image-archive gps.tar",
   ]);
   const ofReadme = linesOf(readFileSync("README.md", "utf8"));
-  const same = lines.filter((line) => /^npm |^export |create secret |pull-secret wait/.test(line));
-  assert.equal(same.length, 4);
+  const same = lines.filter((line) => /^npm |^export |pull-secret wait/.test(line));
+  assert.equal(same.length, 3);
   for (const line of same) assert.ok(ofReadme.includes(line), line);
+});
+
+test("the quick start runs podman only with arguments that Docker takes, and reads no login file", () => {
+  const lines = linesOf(readFileSync("docs/use/quick-start.md", "utf8"));
+  // Docker looks for a Dockerfile, and its login file often has the credential in a helper.
+  for (const line of lines.filter((one) => one.includes("podman")))
+    assert.match(line, /^podman (?:build -f Containerfile -t \S+ \.|save -o gps\.tar \S+)$/);
+  const added = lines.filter((line) => line.includes("pull-secret add "));
+  assert.deepEqual(added, ["kubectl pull-secret add REGISTRY -u USER --password-stdin < token"]);
 });
 
 for (const [what, shown, printed, missing] of [

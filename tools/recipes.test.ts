@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { load, loadAll } from "js-yaml";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
-import { stalledReasons } from "#api/reasons.ts";
+import { readyReasons, stalledReasons } from "#api/reasons.ts";
 import { catalogue as nodeCodes } from "#contract/node-codes.ts";
 import { globalPullSecretPath, leaseIn } from "#kube/client/paths.ts";
 import { parseConfig } from "#controller/policy/config.ts";
@@ -17,7 +17,9 @@ import { retrySeconds } from "#controller/rollout/node-state.ts";
 import { catalogue } from "#controller/sources/problems.ts";
 import { troubles } from "#controller/status/troubles.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
-import { object } from "#plugin/object.fixture.ts";
+import { object, standing } from "#plugin/object.fixture.ts";
+import { headline } from "#plugin/show/status.ts";
+import { paintFor } from "#plugin/terminal/paint.ts";
 import { parse } from "#pullsecret/document/parse.ts";
 import { missingLine, pageOf } from "#test/page.ts";
 import { linesOf } from "#test/plugin/shown-lines.ts";
@@ -92,15 +94,24 @@ test("the quick start builds, saves, loads and installs one image, and otherwise
   const repository = /image\.repository=(\S+)$/m.exec(lines.join("\n"))?.[1] ?? "";
   const image = `${repository}:${appVersion}`;
   assert.deepEqual(lines.slice(2, 6), [
-    `podman build -t ${image} .`,
+    `podman build -f Containerfile -t ${image} .`,
     `podman save -o gps.tar ${image}`,
     "kind create cluster",
     "kind load image-archive gps.tar",
   ]);
   const ofReadme = linesOf(readFileSync("README.md", "utf8"));
-  const same = lines.filter((line) => /^npm |^export |create secret |pull-secret wait/.test(line));
-  assert.equal(same.length, 4);
+  const same = lines.filter((line) => /^npm |^export |pull-secret wait/.test(line));
+  assert.equal(same.length, 3);
   for (const line of same) assert.ok(ofReadme.includes(line), line);
+});
+
+test("the quick start runs podman only with arguments that Docker takes, and reads no login file", () => {
+  const lines = linesOf(readFileSync("docs/use/quick-start.md", "utf8"));
+  // Docker looks for a Dockerfile, and its login file often has the credential in a helper.
+  for (const line of lines.filter((one) => one.includes("podman")))
+    assert.match(line, /^podman (?:build -f Containerfile -t \S+ \.|save -o gps\.tar \S+)$/);
+  const added = lines.filter((line) => line.includes("pull-secret add "));
+  assert.deepEqual(added, ["kubectl pull-secret add REGISTRY -u USER --password-stdin < token"]);
 });
 
 for (const [what, shown, printed, missing] of [
@@ -166,10 +177,13 @@ test("troubleshooting shows the output of explain for a pod without a credential
   assert.equal(missingLine(block.printed, out), undefined, out);
 });
 
-test("troubleshooting lists every reason of Stalled, with the code that status prints", () => {
-  const rows = symptoms.split("\n").filter((line) => /^\| `(?:Stalled|Paused)/.test(line));
-  const reasons = rows.map((row) => row.split(" | ")[1] ?? "");
-  assert.deepEqual(reasons.toSorted(), Object.keys(stalledReasons).toSorted());
+test("troubleshooting has every reason of Ready and Stalled, beside the code that status prints with it", () => {
+  const section =
+    symptoms.split(/^## /m).find((one) => one.startsWith("The Secret is there")) ?? "";
+  const rows = section.split("\n").filter((line) => line.startsWith("| `"));
+  const reasons = rows.map((row) => row.split(" | ")[1]?.trim() ?? "").filter(Boolean);
+  const wanted = [...Object.keys(readyReasons), ...Object.keys(stalledReasons)];
+  assert.deepEqual(reasons.toSorted(), wanted.toSorted());
   let coded = 0;
   for (const [kind, { condition, reason }] of Object.entries(troubles)) {
     if (condition !== "Stalled" || !Object.hasOwn(catalogue, kind)) continue;
@@ -216,6 +230,13 @@ test("troubleshooting names only codes and words that nodes prints", () => {
     );
     assert.ok(linked.length > 0 || code.includes(`"${words}"`), row);
   }
+});
+
+test("troubleshooting shows where status prints the code of a refusal during a pause", () => {
+  const conditions = standing("person", "SourceRejected", "GPS107");
+  const told = object({ spec: { managementState: "Paused" }, status: { conditions } });
+  const line = headline(told, paintFor(undefined));
+  assert.ok(symptoms.includes(`\`${line}\``), line);
 });
 
 test("troubleshooting has every code with which an agent changes nothing", () => {

@@ -40,7 +40,11 @@ export const catalogue = {
     "the kubeconfig cannot be used: {}",
     "correct it; until then the cluster is not connected",
   ],
-  unreachable: ["GPS438", "{}", "no action needed if the cluster is unreachable for a while"],
+  unreachable: [
+    "GPS438",
+    "{}",
+    "no action needed if the cluster is unreachable for a while; otherwise correct the server in its kubeconfig, or open the network to it",
+  ],
   denied: [
     "GPS476",
     "the cluster does not admit our account: {}",

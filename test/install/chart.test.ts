@@ -15,6 +15,7 @@ import { test, type TestContext } from "node:test";
 import { load } from "js-yaml";
 import { parseConfig } from "#controller/policy/config.ts";
 import { installObjects } from "#tools/install/install-yaml.ts";
+import { alerts, type Program } from "#tools/install/alerts.ts";
 import { objectsOf, textOf, type KubeObject } from "#tools/install/yaml.ts";
 import { badSamples, samples } from "#tools/install/flag-samples.fixture.ts";
 import { roles, usedBy, type Role } from "#tools/install/roles.ts";
@@ -44,9 +45,10 @@ async function released(...args: readonly string[]): Promise<Record<string, Kube
   return byName(objects.map((one) => withoutLabels(withoutKeep(one))));
 }
 
+type Overlay = Parameters<typeof kustomized>[0];
+
 /** What kustomize gives, by name, without the labels that every object of the chart has. */
-const plain = async (overlay: Parameters<typeof kustomized>[0]) =>
-  byName((await kustomized(overlay)).map(withoutLabels));
+const plain = async (overlay: Overlay) => byName((await kustomized(overlay)).map(withoutLabels));
 
 const name = "app.kubernetes.io/name";
 const standardLabels = [
@@ -117,7 +119,7 @@ const sourcesNamed = (path: string, value: unknown) => ({
 
 const optional = [
   ["network-policy", ["networkPolicy.enabled=true"], []],
-  ["monitoring", ["monitoring.enabled=true"], []],
+  ["monitoring", ["monitoring.enabled=true", "monitoring.docs=docs"], []],
   ["admission", ["admission.enabled=true"], []],
   ["annotated", ["annotated.enabled=true"], []],
   ["original", ["original=kube-system/pull-secret"], []],
@@ -212,6 +214,102 @@ const inRole = (role: Role): readonly string[] => [
   `--namespace=${role === "Hosted" ? "clusters-guest" : "kube-system"}`,
   ...(role === "SyncTenant" ? ["--set=syncTenant.managementNamespace=tenant-a"] : []),
 ];
+
+const monitoringOn = "--set=monitoring.enabled=true";
+
+/** What the Prometheus operator reads. */
+const monitors = (objects: readonly KubeObject[]): KubeObject[] =>
+  objects.filter(({ apiVersion }) => apiVersion === "monitoring.coreos.com/v1");
+
+const programs: Readonly<Record<Role, Program>> = {
+  Cluster: "controller",
+  Hosted: "controller",
+  Fleet: "fleet",
+  SyncManagement: "sync-management",
+  SyncTenant: "sync-tenant",
+};
+
+for (const role of roles)
+  test(`role ${role}: scrapes the pods of its own namespace, and alerts on their metrics only`, async () => {
+    const sets = [monitoringOn, "--set=monitoring.labels.release=prom"];
+    const objects = await charted(...inRole(role), ...sets);
+    const its = monitors(objects);
+    assert.deepEqual(its.map(({ kind }) => kind).toSorted(), ["PodMonitor", "PrometheusRule"]);
+    const deployment = objects.find(({ kind }) => kind === "Deployment")?.["spec"];
+    const namespace = role === "Hosted" ? "clusters-guest" : "kube-system";
+    for (const { metadata } of its) {
+      const { labels } = metadata as { labels?: Record<string, string> };
+      assert.deepEqual([metadata.namespace, labels?.["release"]], [namespace, "prom"]);
+    }
+    const specOf = (kind: string) => its.find((one) => one.kind === kind)?.["spec"];
+    const { selector } = specOf("PodMonitor") as { selector: object };
+    assert.deepEqual(selector, (deployment as { selector: object }).selector);
+    type Texts = Readonly<Record<string, string>>;
+    type Rule = Readonly<{ alert: string; expr: string; labels: Texts; annotations: Texts }>;
+    const { groups } = specOf("PrometheusRule") as { groups: readonly { rules: Rule[] }[] };
+    const rules = groups.flatMap((group) => group.rules);
+    const own = alerts.filter(({ of }) => of.includes(programs[role]));
+    const inGuest = (text: string) =>
+      text
+        .replace("In the cluster,", "In the guest cluster of namespace clusters-guest,")
+        .replaceAll(/kube-system (?=-l|deploy)/g, "clusters-guest ");
+    assert.deepEqual(
+      rules.map(({ alert, annotations }) => ({ alert, ...annotations })),
+      own.map(({ alert, summary, description }) => ({
+        alert,
+        summary,
+        description: role === "Hosted" ? inGuest(description) : description,
+      })),
+    );
+    for (const { expr, labels } of rules) {
+      const metrics = expr.match(/global_pull_secret_\w+/g) ?? [];
+      const selected = expr.match(/global_pull_secret_\w+\{namespace="([a-z-]+)"/g) ?? [];
+      assert.ok(metrics.length > 0, expr);
+      assert.equal(selected.length, metrics.length, expr);
+      for (const one of selected) assert.ok(one.endsWith(`"${namespace}"`), expr);
+      assert.equal(labels["namespace"], namespace);
+    }
+  });
+
+test("two releases of one namespace have no object for monitoring in common", async () => {
+  const all = [];
+  for (const role of roles)
+    if (role !== "Hosted") all.push(...monitors(await charted(...inRole(role), monitoringOn)));
+  assert.equal(new Set(all.map(nameOf)).size, 2 * (roles.length - 1));
+});
+
+test("the overlay of docs/reference/metrics.md sets the labels and the links that the values set", async () => {
+  const [, text = ""] =
+    /^```yaml\n(.*?)^```/ms.exec(readFileSync("docs/reference/metrics.md", "utf8")) ?? [];
+  const { resources, components, ...others } = load(text) as Overlay & { components: string[] };
+  const below = (folders: readonly string[]) =>
+    folders.map((one) => one.replace(/^\.\/manifests\/?/, "").replace(/^$/, "."));
+  const overlay = { resources: below(resources), components: below(components), ...others };
+  // The overlay keeps the address in an annotation, for which the chart has a value.
+  const withoutDocs = (one: KubeObject): KubeObject => {
+    const { annotations: { docs, ...annotations } = {}, ...metadata } = one.metadata;
+    if (docs === undefined) return one;
+    assert.deepEqual(annotations, {});
+    return { ...one, metadata };
+  };
+  const labels = "--set=monitoring.labels.release=prometheus";
+  const docs = "--set=monitoring.docs=https://docs.example.com/pull-secret/";
+  assert.deepEqual(
+    byName((await kustomized(overlay)).map(withoutLabels).map(withoutDocs)),
+    await released(monitoringOn, labels, docs),
+  );
+});
+
+for (const role of ["Fleet", "SyncManagement", "SyncTenant"] as const)
+  test(`role ${role}: monitoring is the component monitoring-${programs[role]}`, async () => {
+    const folder = role === "Fleet" ? "fleet" : programs[role].replace("-", "/");
+    const components = [`components/monitoring-${programs[role]}`];
+    const sets = [monitoringOn, "--set=monitoring.docs=docs"];
+    assert.deepEqual(
+      monitors(await charted(...inRole(role), ...sets)).map(withoutLabels),
+      monitors(await kustomized({ resources: [folder], components })).map(withoutLabels),
+    );
+  });
 
 test("role SyncManagement is kubectl kustomize manifests/sync/management", async () => {
   assert.deepEqual(
@@ -611,6 +709,7 @@ const refused: readonly (readonly [set: string, message: RegExp])[] = [
   ["policy.rollout.maxUnavailible=1", /maxUnavailible/],
   ["policy.managementState=Off", /managementState/],
   ["networkPolicy.apiServerPorts={}", /apiServerPorts/],
+  ["monitoring.enabled=true,monitoring.labels.app\\.kubernetes\\.io/name=x", /propertyName 'app\./],
   ["serviceAccount.annotations.globalpullsecret\\.io/agent-image=x", /annotations/],
 ];
 for (const [set, message] of refused)
@@ -630,6 +729,7 @@ const contradictions: readonly (readonly [sets: string, message: RegExp])[] = [
   ["flags.probePort=10248", /flags\.probePort is 10248/],
   ["flags.healthzPort=20248", /flags\.probePort is 20248/],
   ["monitoring.docs=https://a.example", /monitoring\.docs is set, .*monitoring\.enabled=true/],
+  ["monitoring.labels.release=prom", /monitoring\.labels is set, .*monitoring\.enabled=true/],
   ["networkPolicy.apiServerPorts={8443}", /apiServerPorts is set, .*networkPolicy\.enabled=true/],
   ["uninstall.timeout=9m uninstall.withdraw=false", /uninstall\.timeout is set, .*withdraw=true/],
   ["uninstall.timeout=9m hooks.enabled=false", /uninstall\.timeout is set, .*hooks\.enabled=true/],
@@ -685,8 +785,6 @@ const others: Readonly<Record<string, string>> = {
   extraSources: "{team-a}",
   "flags.logLevel": "debug",
   "bounds.enabled": "false",
-  "monitoring.enabled": "true",
-  "monitoring.docs": "https://docs.example.com",
   "networkPolicy.enabled": "true",
   "networkPolicy.apiServerPorts": "{8443}",
   "admission.enabled": "true",
@@ -703,7 +801,6 @@ const others: Readonly<Record<string, string>> = {
 
 /** Value → other values that must be set for it to have an effect. */
 const prerequisites: Readonly<Record<string, string>> = {
-  "monitoring.docs": "--set=monitoring.enabled=true",
   "networkPolicy.apiServerPorts": "--set=networkPolicy.enabled=true",
 };
 

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { freshBundle } from "#tools/build/bundle.ts";
 import { collections, globalPullSecretPath } from "#kube/client/paths.ts";
-import { ruleGroups } from "#tools/install/alerts.ts";
+import { ruleGroupsOf } from "#tools/install/alerts.ts";
 import { panels } from "#tools/install/monitoring.ts";
 import { until } from "../cluster/await.ts";
 import { startOnce } from "../controller/plane/process.ts";
@@ -24,7 +24,7 @@ import { startPrometheus } from "./prometheus.ts";
 const definition = join(import.meta.dirname, "../../manifests/crds/globalpullsecrets.yaml");
 const administrator = { manager: "administrator", force: true };
 const quick = {
-  groups: ruleGroups.groups.map(({ name, rules }) => ({
+  groups: ruleGroupsOf("controller").groups.map(({ name, rules }) => ({
     name,
     rules: rules.map((rule) => Object.assign({}, rule, { for: "1s" })),
   })),

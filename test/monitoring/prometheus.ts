@@ -40,10 +40,12 @@ export async function startPrometheus(target: string, rules: object) {
     writeFileSync(join(folder, name), JSON.stringify(content)); // JSON is YAML
     return join(folder, name);
   };
+  // Which a PodMonitor adds.
+  const labels = { namespace: "kube-system" };
   const config = {
     global: { scrape_interval: "1s", scrape_timeout: "1s", evaluation_interval: "1s" },
     rule_files: [file("rules.yaml", rules)],
-    scrape_configs: [{ job_name: "controller", static_configs: [{ targets: [target] }] }],
+    scrape_configs: [{ job_name: "controller", static_configs: [{ targets: [target], labels }] }],
   };
   const address = `127.0.0.1:${await freePort()}`;
   const started = startProgram([

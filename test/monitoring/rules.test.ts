@@ -6,11 +6,15 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { alerts, ruleGroups, type Alert } from "#tools/install/alerts.ts";
+import { alerts, programs, ruleGroupsOf, type Alert, type Program } from "#tools/install/alerts.ts";
 import { run } from "../cluster/run.ts";
-import { program } from "./prometheus.ts";
+import { program as promtoolPath } from "./prometheus.ts";
 
-const prefix = "global_pull_secret_";
+/** A series as Prometheus has it after a scrape: with the pod's namespace. */
+function scraped(series: string, namespace = "kube-system"): string {
+  const [, name = "", labels = ""] = /^(\w+)(?:\{(.*)\})?$/.exec(series) ?? [];
+  return `global_pull_secret_${name}{${[`namespace="${namespace}"`, labels].filter(Boolean).join(",")}}`;
+}
 
 /** Minutes: healthy until the first, failing until the second, healthy again afterwards. */
 const [well, wrong] = [5, 200];
@@ -30,15 +34,16 @@ const special: Readonly<Record<string, readonly [series: string, values: string]
     `999999x${well} 60x${wrong} 999999x100`,
   ],
   GlobalPullSecretFleetClusterAway: [
-    'fleet_clusters{state="Unreachable"}',
+    'fleet_clusters{object="kube-system/a",state="Unreachable"}',
     `0x${well} 1x${wrong} 0x100`,
   ],
   GlobalPullSecretFleetClusterFailed: [
-    'fleet_clusters{state="Failed"}',
+    'fleet_clusters{object="kube-system/a",state="Failed"}',
     `0x${well} 2x${wrong} 0x100`,
   ],
   GlobalPullSecretSyncErrors: [
-    'sync_secret_reconcile_total{namespace="tenant",result="error"}',
+    // Its own label `namespace` is not the pod's.
+    'sync_secret_reconcile_total{exported_namespace="tenant",result="error"}',
     `0x${well} 1+1x${wrong} ${wrong + 1}x100`,
   ],
 };
@@ -51,20 +56,36 @@ function seriesOf({ alert }: Alert): readonly [string, string] {
 
 const minutes = (time: string): number => Number.parseInt(time, 10) * (time.endsWith("h") ? 60 : 1);
 
+/** The alert of a series: with the labels that its expression keeps, also in its description. */
+function firing({ expr, severity, summary, runbook, description }: Alert, series: string): object {
+  const [, kept = ""] = / by \(([^)]*)\)/.exec(expr) ?? [];
+  const of = Array.from(series.matchAll(/(\w+)="([^"]*)"/g), ([, label, value]) => [label, value]);
+  const labels = Object.fromEntries(
+    of.filter(([label = ""]) => kept.split(", ").includes(label)),
+  ) as Readonly<Record<string, string>>;
+  const filled = (_: string, label: string): string => labels[label] ?? "";
+  return {
+    exp_labels: { severity, namespace: "kube-system", ...labels },
+    exp_annotations: {
+      summary,
+      description: description.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, filled),
+      runbook_url: runbook,
+    },
+  };
+}
+
 function testOf(one: Alert): object {
-  const { alert, severity, summary, runbook } = one;
+  const { alert } = one;
   const [series, values] = seriesOf(one);
   const at = (minute: number, fires: boolean) => ({
     eval_time: `${minute}m`,
     alertname: alert,
-    exp_alerts: fires
-      ? [{ exp_labels: { severity }, exp_annotations: { summary, runbook_url: runbook } }]
-      : [],
+    exp_alerts: fires ? [firing(one, series)] : [],
   });
   const begins = well + 1 + minutes(one.for);
   return {
     interval: "1m",
-    input_series: [{ series: prefix + series, values }],
+    input_series: [{ series: scraped(series), values }],
     alert_rule_test: [
       at(begins - 1, false),
       at(begins + 2, true),
@@ -74,32 +95,37 @@ function testOf(one: Alert): object {
   };
 }
 
-async function promtool(tests: readonly object[]): Promise<string> {
+async function promtool(program: Program, tests: readonly object[]): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "rules-"));
   try {
-    writeFileSync(join(folder, "rules.yaml"), JSON.stringify(ruleGroups)); // JSON is YAML
+    // JSON is YAML.
+    writeFileSync(join(folder, "rules.yaml"), JSON.stringify(ruleGroupsOf(program)));
     const suite = { rule_files: ["rules.yaml"], evaluation_interval: "1m", tests };
     writeFileSync(join(folder, "tests.yaml"), JSON.stringify(suite));
-    await run([await program("promtool"), "check", "rules", join(folder, "rules.yaml")]);
-    return await run([await program("promtool"), "test", "rules", join(folder, "tests.yaml")]);
+    const file = await promtoolPath("promtool");
+    await run([file, "check", "rules", join(folder, "rules.yaml")]);
+    return await run([file, "test", "rules", join(folder, "tests.yaml")]);
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-test("fires every alert after its time, and ends it with its cause", async () => {
-  assert.ok(alerts.length > 20);
-  assert.match(await promtool(alerts.map(testOf)), /SUCCESS/);
-});
+for (const program of programs)
+  test(`${program}: fires every alert after its time, and ends it with its cause`, async () => {
+    const its = alerts.filter(({ of }) => of.includes(program));
+    assert.ok(its.length > 0);
+    assert.match(await promtool(program, its.map(testOf)), /SUCCESS/);
+  });
 
-test("treats a missing controller as a missing leader", async () => {
-  const one = alerts.find(({ alert }) => alert === "GlobalPullSecretNoLeader");
-  assert.ok(one);
-  const { severity, summary, runbook } = one;
-  const exp_annotations = { summary, runbook_url: runbook };
-  const fires = { exp_labels: { severity }, exp_annotations };
-  const series = { series: 'up{job="other"}', values: "1x20" };
-  const asked = { eval_time: "10m", alertname: one.alert, exp_alerts: [fires] };
-  const suite = { interval: "1m", input_series: [series], alert_rule_test: [asked] };
-  assert.match(await promtool([suite]), /SUCCESS/);
-});
+for (const [what, series, values] of [
+  ["a missing controller", 'up{job="other"}', "1x20"],
+  ["the leader of another namespace", scraped("leader", "clusters-guest"), "1x20"],
+] as const)
+  test(`treats ${what} as a missing leader`, async () => {
+    const one = alerts.find(({ alert }) => alert === "GlobalPullSecretNoLeader");
+    assert.ok(one);
+    const asked = { eval_time: "10m", alertname: one.alert, exp_alerts: [firing(one, series)] };
+    const input_series = [{ series, values }];
+    const suite = { interval: "1m", input_series, alert_rule_test: [asked] };
+    assert.match(await promtool("controller", [suite]), /SUCCESS/);
+  });

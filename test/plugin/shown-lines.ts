@@ -56,6 +56,8 @@ export const notRun: Readonly<Record<string, string>> = {
     "its registries are out of reach; run against a real one in login.ts",
   "kubectl pull-secret check --login -f additional.json":
     "its registries are out of reach; run against a real one in login.ts",
+  "kubectl pull-secret add REGISTRY -u USER --password-stdin < token":
+    "has placeholders; test/e2e/quick-start.test.ts follows the page",
   ...Object.fromEntries(
     [
       "clusters join east --context admin@east",

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { commands } from "#plugin/commands.ts";
 import { anchorsOf } from "#tools/pages/markdown.ts";
 import { metricsPage } from "#tools/pages/metrics.ts";
 import { alerts } from "./alerts.ts";
@@ -11,6 +12,66 @@ test("links the runbook of every alert to a heading of a page", () => {
     const [file = "", anchor = ""] = runbook.split("#");
     assert.ok(anchorsOf(readFileSync(file, "utf8")).has(anchor), `${alert}: ${runbook}`);
   }
+});
+
+/** The text below the heading with this anchor, without the headings below it. */
+function textBelow(file: string, anchor: string): string {
+  const parts = readFileSync(file, "utf8").split(/^(?=#{1,6} )/m);
+  const part = parts.find((one) => anchorsOf(one).has(anchor)) ?? "";
+  return part.replaceAll(/\s+/g, " ");
+}
+
+test("gives every alert a runbook with a command or an action", () => {
+  for (const { alert, runbook } of alerts) {
+    const [file = "", anchor = ""] = runbook.split("#");
+    const text = textBelow(file, anchor);
+    const [, you = ""] = /\*\*You\*\*: (.*)/.exec(text) ?? [];
+    const action = you !== "" && !/^No action needed[^;]*$/.test(you);
+    assert.ok(action || /```sh |`kubectl /.test(text), `${alert}: ${runbook}: ${text}`);
+  }
+});
+
+test("gives every alert a description with an existing command", () => {
+  let ofPlugin = 0;
+  for (const { alert, description } of alerts) {
+    const shown = Array.from(description.matchAll(/`kubectl ([^`]+)`/g), ([, line = ""]) => line);
+    assert.ok(shown.length > 0, `${alert}: ${description}`);
+    for (const line of shown) {
+      const [, one = "", two = ""] = /^pull-secret (\S+)(?: (\S+))?/.exec(line) ?? [];
+      if (one === "") continue;
+      const command = commands[`${one} ${two}`] ?? commands[one];
+      assert.ok(command, `${alert}: ${line}`);
+      for (const [, flag = ""] of line.matchAll(/ --([a-z][a-z-]*)/g))
+        assert.ok(Object.hasOwn(command.flags, flag), `${alert}: ${line}`);
+      ofPlugin += 1;
+    }
+  }
+  assert.ok(ofPlugin > 15, String(ofPlugin));
+});
+
+/** Metric → its labels that name what an alert is about, as Prometheus has them after a scrape. */
+const naming: Readonly<Record<string, readonly string[]>> = {
+  credential_expiry_timestamp_seconds: ["source"],
+  nodes: ["state"],
+  fleet_clusters: ["object", "state"],
+  sync_secret_reconcile_total: ["exported_namespace"],
+};
+
+test("keeps the labels that name an alert's subject, and shows them in its description", () => {
+  let named = 0;
+  for (const { alert, expr, description } of alerts) {
+    const metrics = Array.from(expr.matchAll(/global_pull_secret_(\w+)/g), ([, name = ""]) => name);
+    const wanted = metrics.flatMap((metric) => naming[metric] ?? []);
+    const kept = Array.from(expr.matchAll(/ by \(([^)]*)\)/g), ([, list = ""]) => list.split(", "));
+    assert.deepEqual(kept.flat(), wanted, `${alert}: ${expr}`);
+    const shown = Array.from(
+      description.matchAll(/\{\{ \$labels\.(\w+) \}\}/g),
+      ([, it = ""]) => it,
+    );
+    assert.deepEqual([...new Set(shown)].toSorted(), wanted.toSorted(), `${alert}: ${description}`);
+    named += wanted.length;
+  }
+  assert.equal(named, 7);
 });
 
 test("uses in alerts and panels only metrics of docs/reference/metrics.md", () => {

@@ -1,66 +1,208 @@
-/** The alerts of the component monitoring, as one table, and the PrometheusRule that has them. */
+/** The alerts of all programs, as one table, and the PrometheusRule of each program. */
 import type { ClusterStatus } from "#api/fleet-secret.ts";
 import { codesPage, helpOf } from "#contract/help.ts";
+import type { TroubleReason } from "#api/reasons.ts";
 import type { NodeState } from "#controller/rollout/facts.ts";
 import { catalogue } from "#controller/sources/problems.ts";
 import { troubles, type TroubleKind } from "#controller/status/troubles.ts";
 import type { Result } from "#tenants/metrics.ts";
 
+/** Those that have metrics, by the name of their Deployment without `global-pull-secret-`. */
+export const programs = ["controller", "fleet", "sync-management", "sync-tenant"] as const;
+export type Program = (typeof programs)[number];
+
 export type Alert = Readonly<{
   alert: string;
+  /** The programs whose metrics it needs. */
+  of: readonly Program[];
   expr: string;
   /** How long it must last: what the product ends by itself must not wake a person. */
   for: string;
   severity: "critical" | "warning";
   summary: string;
+  /** The command to run next. Only labels that `expr` keeps can be in it. */
+  description: string;
   /** Path and anchor below the folder of the docs. */
   runbook: string;
 }>;
+
+/** The programs' namespace; a release with role Hosted has another one. */
+const namespace = "kube-system";
+
+/**
+ * A metric of this installation. The namespace is the one of the scraped pod: without it, the
+ * controllers of several guests in one management cluster would hide each other's failures.
+ */
+const metric = (name: string, ...matchers: readonly string[]): string =>
+  `global_pull_secret_${name}{${[`namespace="${namespace}"`, ...matchers].join(",")}}`;
+
+const controller = ["controller"] as const;
 
 /** Anchor of a code, as a runbook. */
 const codeOf = (kind: keyof typeof catalogue): string => helpOf(catalogue[kind][0]);
 /** The Event has one of many codes. */
 const ofSources = `${codesPage}#pull-secrets`;
 
-/** What lasts → how long it may, what is wrong, where the page about it is. */
-const lasting: Readonly<Record<TroubleKind, readonly [string, string, string]>> = {
-  rejected: ["5m", "The Secret is refused; its last good entries stay in force", ofSources],
+/** In a release with role Hosted the chart names the guest instead. */
+const run = (command: string, then: string): string =>
+  `In the cluster, run \`${command}\`. ${then}`;
+/** What most conditions need: their message, and what to do about it. */
+const status = (then: string): string => run("kubectl pull-secret status", then);
+/** What only an Event reports. */
+const eventOf = (reason: TroubleReason, then: string): string =>
+  run(`kubectl get events -n kube-system --field-selector reason=${reason}`, then);
+
+type Lasting = readonly [time: string, summary: string, description: string, runbook: string];
+
+/** What lasts → how long it may, what is wrong, what to run next, where the page about it is. */
+const lasting: Readonly<Record<TroubleKind, Lasting>> = {
+  rejected: [
+    "5m",
+    "The Secret is refused; its last good entries stay in force",
+    status(
+      "The first line has the code and the key path. Correct Secret kube-system/additional-pull-secret.",
+    ),
+    ofSources,
+  ],
   originalRejected: [
     "5m",
     "The original is refused; its last good entries stay in force",
+    status("The source original has the code and the key path. Correct that Secret."),
     ofSources,
   ],
-  sourceRejected: ["5m", "A source is refused; its last good entries stay in force", ofSources],
-  originalUnknown: ["15m", "The original cannot be read", codeOf("originalUnknown")],
-  notAllowed: ["5m", "The policy asks for more than the installer allows", codeOf("notAllowed")],
-  unsupported: ["5m", "Another operator owns the nodes' pull secrets", codeOf("unsupported")],
-  foreign: ["5m", "A foreign object has one of our names", codeOf("foreign")],
-  refused: ["5m", "The API server refuses a request", codeOf("refused")],
-  contested: ["5m", "Another client undoes our writes", codeOf("contested")],
-  unanswered: ["15m", "The API server does not answer", codeOf("unanswered")],
-  mutated: ["15m", "Admission changes our objects", codeOf("mutated")],
-  podsRefused: ["5m", "The agents' pods are not created", codeOf("podsRefused")],
+  sourceRejected: [
+    "5m",
+    "A source is refused; its last good entries stay in force",
+    status(
+      "The refused source has the code and the key path. Correct its Secret, or remove it from spec.sources.",
+    ),
+    ofSources,
+  ],
+  originalUnknown: [
+    "15m",
+    "The original cannot be read",
+    status("The source original has the error. Its API server does not answer, or refuses us."),
+    codeOf("originalUnknown"),
+  ],
+  notAllowed: [
+    "5m",
+    "The policy asks for more than the installer allows",
+    status("The first line names the fields. Change the spec of GlobalPullSecret cluster."),
+    codeOf("notAllowed"),
+  ],
+  unsupported: [
+    "5m",
+    "Another operator owns the nodes' pull secrets",
+    status("Use the global pull secret of OpenShift or HyperShift, and uninstall this product."),
+    codeOf("unsupported"),
+  ],
+  foreign: [
+    "5m",
+    "A foreign object has one of our names",
+    status("The first line names the object. Delete or rename it."),
+    codeOf("foreign"),
+  ],
+  refused: [
+    "5m",
+    "The API server refuses a request",
+    status("The first line quotes the refusal. Allow the request for the controller."),
+    codeOf("refused"),
+  ],
+  contested: [
+    "5m",
+    "Another client undoes our writes",
+    status("The first line names the object, and the client if known. Stop that client."),
+    codeOf("contested"),
+  ],
+  unanswered: [
+    "15m",
+    "The API server does not answer",
+    run(
+      "kubectl get --raw '/readyz?verbose'",
+      "It shows which part of the API server is not ready.",
+    ),
+    codeOf("unanswered"),
+  ],
+  mutated: [
+    "15m",
+    "Admission changes our objects",
+    eventOf(
+      "ObjectMutated",
+      "The message names the changed fields. Exclude our objects from the policy or webhook that changes them.",
+    ),
+    codeOf("mutated"),
+  ],
+  podsRefused: [
+    "5m",
+    "The agents' pods are not created",
+    run(
+      "kubectl describe daemonset global-pull-secret-syncer -n kube-system",
+      "Its Events quote the refusal. Allow the agents' pods.",
+    ),
+    codeOf("podsRefused"),
+  ],
   unsearched: [
     "1h",
     "Nodes are not searched for files that config.json would hide",
+    eventOf(
+      "HiddenFilesUnsearched",
+      "The message names the nodes. Update their container runtime, or search them yourself.",
+    ),
     codeOf("unsearched"),
   ],
-  halted: ["1m", "A rollout is halted", codeOf("halted")],
-  failed: ["15m", "A revision failed on nodes", codeOf("failed")],
-  upgradeRefused: ["15m", "Older agents' pods cannot be replaced", codeOf("upgradeRefused")],
-  unserved: ["5m", "No node can be served", codeOf("unserved")],
-  overdue: ["5m", "A withdrawal makes no progress", codeOf("overdue")],
-  awaited: ["1h", "A withdrawal waits for nodes that are away", codeOf("awaited")],
+  halted: [
+    "1m",
+    "A rollout is halted",
+    status(
+      "It lists failed nodes with their reasons. Repair them or correct the Secret, then run `kubectl pull-secret retry`.",
+    ),
+    codeOf("halted"),
+  ],
+  failed: [
+    "15m",
+    "A revision failed on nodes",
+    status(
+      "It lists failed nodes with their reasons. Repair them, then run `kubectl pull-secret retry`.",
+    ),
+    codeOf("failed"),
+  ],
+  upgradeRefused: [
+    "15m",
+    "Older agents' pods cannot be replaced",
+    status("The first line quotes the refusal. Let the controller delete these pods."),
+    codeOf("upgradeRefused"),
+  ],
+  unserved: [
+    "5m",
+    "No node can be served",
+    status("It lists nodes with their reasons. Repair one of them, or its agent."),
+    codeOf("unserved"),
+  ],
+  overdue: [
+    "5m",
+    "A withdrawal makes no progress",
+    status("The first line names what the withdrawal waits for. Repair or delete it."),
+    codeOf("overdue"),
+  ],
+  awaited: [
+    "1h",
+    "A withdrawal waits for nodes that are away",
+    status("It names the nodes. Wait until they return, or delete them."),
+    codeOf("awaited"),
+  ],
 };
 
-const ofTroubles = Object.entries(lasting).map(([kind, [time, summary, runbook]]): Alert => {
+const ofTroubles = Object.entries(lasting).map(([kind, row]): Alert => {
+  const [time, summary, description, runbook] = row;
   const { event, condition } = troubles[kind as TroubleKind];
   return {
     alert: `GlobalPullSecret${event}`,
-    expr: `max(global_pull_secret_trouble{reason="${event}"}) == 1`,
+    of: controller,
+    expr: `max(${metric("trouble", `reason="${event}"`)}) == 1`,
     for: time,
     severity: condition === "Stalled" ? "critical" : "warning",
     summary,
+    description,
     runbook,
   };
 });
@@ -68,90 +210,128 @@ const ofTroubles = Object.entries(lasting).map(([kind, [time, summary, runbook]]
 // Typed, because an alert on a value that no program sets never fires.
 const leftOut: readonly NodeState[] = ["failed", "excused"];
 const fleetClusters = (state: ClusterStatus["state"]): string =>
-  `max(global_pull_secret_fleet_clusters{state="${state}"}) > 0`;
+  `max by (object, state) (${metric("fleet_clusters", `state="${state}"`)}) > 0`;
+const ofFleet = (then: string): string =>
+  run(
+    "kubectl pull-secret fleet",
+    `It lists the clusters of {{ $labels.object }}; look for {{ $labels.state }}. ${then}`,
+  );
 const ofSyncs = (result: Result): string =>
-  `global_pull_secret_sync_secret_reconcile_total{result="${result}"}`;
+  metric("sync_secret_reconcile_total", `result="${result}"`);
 
 export const alerts: readonly Alert[] = [
   ...ofTroubles,
   {
     alert: "GlobalPullSecretNoLeader",
-    expr: "(sum(global_pull_secret_leader) or vector(0)) < 1",
+    of: controller,
+    expr: `(sum(${metric("leader")}) or vector(0)) < 1`,
     for: "5m",
     severity: "critical",
     summary: "No controller works. Nodes keep what they have",
+    description:
+      "Run `kubectl get pods -n kube-system -l app.kubernetes.io/name=global-pull-secret-controller`. If the pods run, read `kubectl logs -n kube-system deploy/global-pull-secret-controller`.",
     runbook: "docs/use/troubleshoot.md#the-controller-does-not-start-or-has-no-leader",
   },
   {
     alert: "GlobalPullSecretRolloutSlow",
-    expr: "max(global_pull_secret_rolled_out) == 0",
+    of: controller,
+    expr: `max(${metric("rolled_out")}) == 0`,
     for: "2h",
     severity: "warning",
     summary: "A rollout takes more than two hours",
+    description: run(
+      "kubectl pull-secret nodes --not-ready",
+      "It shows the nodes that the rollout waits for. With a higher spec.rollout.maxUnavailable more nodes change at once.",
+    ),
     runbook: "docs/use/troubleshoot.md#the-secret-is-there-but-nothing-happens",
   },
   {
     alert: "GlobalPullSecretNodesLeftOut",
-    expr: `sum(max by (state) (global_pull_secret_nodes{state=~"${leftOut.join("|")}"})) > 0`,
+    of: controller,
+    expr: `max by (state) (${metric("nodes", `state=~"${leftOut.join("|")}"`)}) > 0`,
     for: "30m",
     severity: "warning",
     summary: "Nodes do not get the credential",
+    description: status(
+      "It lists nodes with their reasons. The state of these nodes is {{ $labels.state }}.",
+    ),
     runbook: "docs/use/troubleshoot.md#one-node-does-not-get-the-credential",
   },
   {
     alert: "GlobalPullSecretCredentialExpires",
-    expr: "min(global_pull_secret_credential_expiry_timestamp_seconds) - time() < 900",
+    of: controller,
+    expr: `min by (source) (${metric("credential_expiry_timestamp_seconds")}) - time() < 900`,
     for: "1m",
     severity: "critical",
     summary: "A credential ends within 15 minutes, or has ended",
+    description: status(
+      "It shows when the credentials of the source {{ $labels.source }} expire. Renew them where its Secret comes from, or with `kubectl pull-secret add REGISTRY -u USER --password-stdin`.",
+    ),
     runbook: "docs/recipes/registries.md#short-lived-tokens",
   },
   {
     alert: "GlobalPullSecretTenantTokenExpires",
-    expr: "min(global_pull_secret_sync_token_expiry_timestamp_seconds > 0) - time() < 21600",
+    of: ["sync-tenant"],
+    expr: `min(${metric("sync_token_expiry_timestamp_seconds")} > 0) - time() < 21600`,
     for: "15m",
     severity: "warning",
     summary: "The token of a tenant's side ends within six hours",
-    runbook: "docs/extend/tenants.md#metrics",
+    description:
+      "Apply the output of `kubectl pull-secret tenant NAMESPACE` to the management cluster again, or renew the kubeconfig in Secret kube-system/global-pull-secret-sync-management.",
+    runbook: helpOf("GPS477"),
   },
   {
     alert: "GlobalPullSecretFleetClusterAway",
+    of: ["fleet"],
     expr: fleetClusters("Unreachable"),
     for: "30m",
     severity: "warning",
     summary: "A cluster of the fleet cannot be reached",
+    description: ofFleet(
+      "If a cluster stays away, correct the server in its kubeconfig, or open the network to it.",
+    ),
     runbook: helpOf("GPS438"),
   },
   {
     alert: "GlobalPullSecretFleetClusterFailed",
+    of: ["fleet"],
     expr: fleetClusters("Failed"),
     for: "15m",
     severity: "warning",
     summary: "A cluster of the fleet does not take the Secret",
+    description: ofFleet("Each failed cluster has a code and what to do."),
     runbook: `${codesPage}#fleet`,
   },
   {
     alert: "GlobalPullSecretSyncErrors",
-    expr: `sum(increase(${ofSyncs("error")}[15m])) > 0`,
+    of: ["sync-management", "sync-tenant"],
+    expr: `sum by (exported_namespace) (increase(${ofSyncs("error")}[15m])) > 0`,
     for: "15m",
     severity: "warning",
     summary: "SyncSecrets are not copied",
+    description: run(
+      `kubectl get syncsecrets -n {{ $labels.exported_namespace }} -o custom-columns='NAME:.metadata.name,MESSAGE:.status.conditions[?(@.type=="Ready")].message'`,
+      "The message of a SyncSecret that is not Ready has a code and what to do.",
+    ),
     runbook: `${codesPage}#syncsecrets`,
   },
 ];
 
-/** The alerts as Prometheus reads them. */
-export const ruleGroups = {
+/** A program's alerts as Prometheus reads them. */
+export const ruleGroupsOf = (program: Program) => ({
   groups: [
     {
       name: "global-pull-secret",
-      rules: alerts.map(({ alert, expr, severity, summary, runbook, for: time }) => ({
-        alert,
-        expr,
-        for: time,
-        labels: { severity },
-        annotations: { summary, runbook_url: runbook },
-      })),
+      rules: alerts
+        .filter(({ of }) => of.includes(program))
+        .map(({ alert, expr, severity, summary, description, runbook, for: time }) => ({
+          alert,
+          expr,
+          for: time,
+          // Aggregations drop it, and a missing leader has no series that has it.
+          labels: { severity, namespace },
+          annotations: { summary, description, runbook_url: runbook },
+        })),
     },
   ],
-} as const;
+});

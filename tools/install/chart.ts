@@ -5,14 +5,15 @@
 import { annotationOf, boundsFiles, installed } from "./bounds.ts";
 import { chartReadme } from "./chart-readme.ts";
 import { flags } from "#controller/policy/flags.ts";
-import { monitoringParts } from "./monitoring.ts";
+import { alerts, type Program } from "./alerts.ts";
+import { componentOf, monitoringParts } from "./monitoring.ts";
 import { rolesTemplate, type Role } from "./roles.ts";
 import { valueOf, valuesSchema, valuesYaml } from "./values-schema.ts";
 import { textOf } from "./yaml.ts";
 
 type Part = Readonly<{
-  /** Which of the installations has it. */
-  role: Role;
+  /** Which of the installations have it. */
+  role: Role | readonly Role[];
   /** A further condition. */
   when?: string;
   /** What stands there → the value that stands there in the chart. */
@@ -67,6 +68,60 @@ const annotated = (name: string, more = "") => ({
 });
 const moreAnnotations = `    {{- with ${annotations} }}\n    {{- toYaml . | nindent 4 }}\n    {{- end }}\n`;
 
+/** More labels of an object that has none. `labelled` puts the standard ones before them. */
+const moreLabels = `metadata:
+  labels:
+    {{- with .Values.monitoring.labels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+`;
+const ownNamespace = `{{ include "global-pull-secret.namespace" $ }}`;
+const monitored: Readonly<Record<string, string>> = {
+  "metadata:\n": moreLabels,
+  "namespace: kube-system": `namespace: ${ownNamespace}`,
+};
+
+/** A link only with an address of the pages: a path is a dead link in Alertmanager. */
+function linksOf(program: Program): Readonly<Record<string, string>> {
+  const its = alerts.filter(({ of }) => of.includes(program));
+  const [begin, indent] = ['{{ . | trimSuffix "/" }}', " ".repeat(12)];
+  return Object.fromEntries(
+    its.map(({ runbook }) => [
+      `${indent}runbook_url: ${runbook}\n`,
+      `${indent}{{- with $.Values.monitoring.docs }}
+${indent}runbook_url: ${runbook.replace(/^docs/, begin)}
+${indent}{{- end }}
+`,
+    ]),
+  );
+}
+
+/** The controller's pods are here; what it works on is in the guest. */
+const ofGuest: Readonly<Record<string, string>> = {
+  "In the cluster, run": `In the {{ eq $.Values.role "Hosted" | ternary (printf "guest cluster of namespace %s" $.Release.Namespace) "cluster" }}, run`,
+  "kube-system -l": `${ownNamespace} -l`,
+  "kube-system deploy/": `${ownNamespace} deploy/`,
+};
+
+/** PodMonitor and PrometheusRule of a program. */
+function monitorsOf(program: Program, role: Part["role"]): Readonly<Record<string, Part>> {
+  const part = { role, when: ".Values.monitoring.enabled" };
+  return {
+    [`${componentOf(program)}/podmonitor.yaml`]: { ...part, values: monitored },
+    [`${componentOf(program)}/prometheusrule.yaml`]: {
+      ...part,
+      values: {
+        ...monitored,
+        'namespace="kube-system"': `namespace="${ownNamespace}"`,
+        // Prometheus fills these in, not Helm.
+        "{{ $labels.": '{{ "{{" }} $labels.',
+        ...linksOf(program),
+        ...(program === "controller" && ofGuest),
+      },
+    },
+  };
+}
+
 /** The ports of the API server. */
 const ports = `        - { protocol: TCP, port: 443 }
         - { protocol: TCP, port: 6443 }
@@ -99,12 +154,11 @@ const copied: Readonly<Record<string, Part>> = {
   "base/daemonset-policy.yaml": optional("bounds"),
   "base/objects-policy.yaml": optional("bounds"),
   "components/monitoring/service.yaml": optional("monitoring"),
-  "components/monitoring/podmonitor.yaml": optional("monitoring"),
   "components/monitoring/dashboard.yaml": optional("monitoring"),
-  "components/monitoring/prometheusrule.yaml": {
-    ...optional("monitoring"),
-    values: { " docs/": " {{ .Values.monitoring.docs }}/" },
-  },
+  ...monitorsOf("controller", ["Cluster", "Hosted"]),
+  ...monitorsOf("fleet", "Fleet"),
+  ...monitorsOf("sync-management", "SyncManagement"),
+  ...monitorsOf("sync-tenant", "SyncTenant"),
   "components/network-policy/networkpolicy.yaml": {
     ...optional("networkPolicy"),
     values: { [ports]: portsOfValues },
@@ -173,7 +227,7 @@ const definitions: Readonly<Record<string, Readonly<{ roles: readonly Role[]; fi
 /** File → its text. */
 export function chartParts(): Readonly<Record<string, string>> {
   const templates = Object.entries(copied).map(([file, { role, when, values = {} }]) => {
-    const condition = given([role], when);
+    const condition = given([role].flat(), when);
     const text = labelled(valued(file, values));
     return [nameOf(file), `${headOf(file)}${within(condition, text)}`] as const;
   });

@@ -1,6 +1,10 @@
-/** The generated objects of the component monitoring: the PrometheusRule and the dashboard. */
+/**
+ * The generated components for monitoring, one for each program: PodMonitor and PrometheusRule, and
+ * for the controller a dashboard. A cluster has those of the programs that run there, because the
+ * alert on a missing leader would fire for ever where no controller is meant to run.
+ */
 import { dump } from "js-yaml";
-import { ruleGroups } from "./alerts.ts";
+import { programs, ruleGroupsOf, type Program } from "./alerts.ts";
 
 const written = "# Written from tools/install/ by npm run docs.\n";
 
@@ -47,23 +51,45 @@ function dashboard() {
   };
 }
 
+/** Folder of a program's component, below manifests/. */
+export const componentOf = (program: Program): string =>
+  program === "controller" ? "components/monitoring" : `components/monitoring-${program}`;
+
+const namespace = "kube-system";
+const prometheus = (kind: string, program: Program, spec: object): string =>
+  yaml({
+    apiVersion: "monitoring.coreos.com/v1",
+    kind,
+    metadata: {
+      // Each program's own, because one cluster may have several of them.
+      name: program === "controller" ? "global-pull-secret" : `global-pull-secret-${program}`,
+      namespace,
+    },
+    spec,
+  });
+
+function partsOf(program: Program): Readonly<Record<string, string>> {
+  const folder = `manifests/${componentOf(program)}`;
+  const selector = { matchLabels: { "app.kubernetes.io/name": `global-pull-secret-${program}` } };
+  return {
+    [`${folder}/podmonitor.yaml`]: prometheus("PodMonitor", program, {
+      selector,
+      podMetricsEndpoints: [{ port: "metrics" }],
+    }),
+    [`${folder}/prometheusrule.yaml`]: prometheus("PrometheusRule", program, ruleGroupsOf(program)),
+  };
+}
+
 /** File of manifests/ → its text. */
 export function monitoringParts(): Readonly<Record<string, string>> {
-  const metadata = { name: "global-pull-secret", namespace: "kube-system" };
-  const folder = "manifests/components/monitoring";
   return {
-    [`${folder}/prometheusrule.yaml`]: yaml({
-      apiVersion: "monitoring.coreos.com/v1",
-      kind: "PrometheusRule",
-      metadata,
-      spec: ruleGroups,
-    }),
-    [`${folder}/dashboard.yaml`]: yaml({
+    ...Object.assign({}, ...programs.map(partsOf)),
+    [`manifests/${componentOf("controller")}/dashboard.yaml`]: yaml({
       apiVersion: "v1",
       kind: "ConfigMap",
       metadata: {
         name: "global-pull-secret-dashboard",
-        namespace: "kube-system",
+        namespace,
         // What Grafana's sidecar looks for.
         labels: { grafana_dashboard: "1" },
       },

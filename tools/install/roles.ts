@@ -14,7 +14,6 @@ export const usedBy: Readonly<Record<string, readonly Role[]>> = {
   extraSources: ["Cluster"],
   flags: ["Cluster", "Hosted"],
   bounds: ["Cluster"],
-  monitoring: ["Cluster"],
   networkPolicy: ["Cluster"],
   admission: ["Cluster"],
   annotated: ["Cluster"],

@@ -173,11 +173,21 @@ const properties = described({
       "Adds ValidatingAdmissionPolicies. They allow the account to patch and delete only the agents' pods, and its DaemonSet to run only the image above. If false, a stolen token of the account can take over the cluster.",
     ),
   }),
-  monitoring: group("Metrics, alerts and a dashboard.", {
+  monitoring: group("Metrics and alerts.", {
     enabled: toggle(
-      "Adds a metrics Service, a PodMonitor, a PrometheusRule and a Grafana dashboard. Needs the CRDs of monitoring.coreos.com.",
+      "Adds a PodMonitor and a PrometheusRule for the role's program, and with role Cluster a metrics Service and a Grafana dashboard. Needs the CRDs of monitoring.coreos.com.",
     ),
-    docs: text("The beginning of the alerts' runbook_url: the address at which you serve docs/."),
+    labels: {
+      ...free(
+        "Additional labels of the PodMonitor and the PrometheusRule, by which your Prometheus selects them. kube-prometheus-stack selects the label release with the name of its own release.",
+      ),
+      additionalProperties: { type: "string" },
+      // The chart sets these itself.
+      propertyNames: { not: { pattern: "^(app\\.kubernetes\\.io|helm\\.sh)/" } },
+    },
+    docs: text(
+      "The beginning of each alert's runbook_url: the address at which you serve docs/, such as https://docs.example.com/pull-secret. If empty, alerts have no runbook_url.",
+    ),
   }),
   networkPolicy: group("Incoming and outgoing connections of the controller.", {
     enabled: toggle(

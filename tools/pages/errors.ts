@@ -24,7 +24,7 @@ type Section = Readonly<{
 export const sections: readonly Section[] = [
   {
     title: "Pull secrets",
-    lead: "Found by the controller (Events on `additional-pull-secret`) and by `kubectl pull-secret`. Codes below 150 refuse the whole source, because one bad entry makes the kubelet drop the whole file; other sources stay in use, and `kubectl pull-secret check` ends with exit code 1. The others are warnings, which the Event `AcceptedWithWarnings` reports.",
+    lead: "Found by the controller (Events on `additional-pull-secret`) and by `kubectl pull-secret`. Codes below 150 refuse the whole source, because one bad entry makes the kubelet drop the whole file; other sources stay in use, and `kubectl pull-secret check` ends with exit code 1. The others are warnings, which the Event `AcceptedWithWarnings` reports. `kubectl pull-secret status` shows the code of a refused source.",
     catalogue: documents,
     byItself: (code) => ofPrograms[code] ?? (isWarning(code) ? general.warning : general.refused),
   },
@@ -48,13 +48,13 @@ export const sections: readonly Section[] = [
   },
   {
     title: "Fleet",
-    lead: "Found in the status of a FleetSecret.",
+    lead: "Found in the status of a FleetSecret. `kubectl pull-secret fleet` lists them, with the cluster of each.",
     catalogue: fleet,
     byItself: (code) => ofPrograms[code],
   },
   {
     title: "SyncSecrets",
-    lead: "Found in the status of a SyncSecret, and in the log of the program that found it.",
+    lead: "Found in the status of a SyncSecret, and in the log of the program that found it. `kubectl get syncsecrets -A` shows which SyncSecrets are not Ready; [these commands](../extend/tenants.md#when-something-is-wrong) print the code of each.",
     catalogue: sync,
     byItself: (code) => ofPrograms[code] ?? general.tenant,
   },

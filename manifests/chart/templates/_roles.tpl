@@ -7,7 +7,6 @@
   "extraSources": {"named":"role Cluster","roles":["Cluster"],"default":[]},
   "flags": {"named":"roles Cluster and Hosted","roles":["Cluster","Hosted"],"default":{}},
   "bounds": {"named":"role Cluster","roles":["Cluster"],"default":{"enabled":true}},
-  "monitoring": {"named":"role Cluster","roles":["Cluster"],"default":{"enabled":false,"docs":"docs"}},
   "networkPolicy": {"named":"role Cluster","roles":["Cluster"],"default":{"enabled":false,"apiServerPorts":[443,6443]}},
   "admission": {"named":"role Cluster","roles":["Cluster"],"default":{"enabled":false}},
   "annotated": {"named":"role Cluster","roles":["Cluster"],"default":{"enabled":false}},

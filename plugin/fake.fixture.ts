@@ -158,6 +158,7 @@ export async function call(argv: readonly string[], setting: Setting = {}): Prom
     write: (path) => noFile(path),
     piped: false,
     confirm,
+    askPassword: undefined,
     terminal,
     live: undefined,
     reach: () => Promise.resolve(cluster),

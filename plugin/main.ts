@@ -2,7 +2,7 @@
 import { requireClusterSupport } from "./terminal/node.ts";
 import { fstatSync } from "node:fs";
 import { runCommandLine } from "./command-line.ts";
-import { confirm } from "./terminal/confirm.ts";
+import { askPassword, confirm } from "./terminal/confirm.ts";
 import { interruptOf } from "./terminal/interrupt.ts";
 import { readBounded, writePrivate, type Io } from "./terminal/io.ts";
 import { terminalOf } from "./terminal/paint.ts";
@@ -48,6 +48,7 @@ const io: Io = {
     return isPiped();
   },
   confirm: process.stdin.isTTY ? confirm : undefined,
+  askPassword: process.stdin.isTTY ? async (question) => await askPassword(question) : undefined,
   terminal: terminalOf(process.stdout, process.env),
   live: liveTerminal(),
   reach: async (how) => (await cluster()).reach(how),

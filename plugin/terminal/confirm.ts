@@ -1,5 +1,6 @@
-/** Asks a yes-or-no question on a terminal. */
+/** Asks on a terminal: a yes-or-no question, or for a password. */
 import { createInterface } from "node:readline";
+import { Writable } from "node:stream";
 import { escape } from "#pullsecret/problems/keypath.ts";
 
 /**
@@ -16,4 +17,26 @@ export async function confirm(question: string): Promise<boolean> {
   asker.close();
   if (answer === undefined) process.stderr.write("\n");
   return /^y(?:es)?$/i.test((answer ?? "").trim());
+}
+
+/**
+ * Asks for a password on standard error, and shows nothing of it. Returns undefined after Ctrl-C,
+ * Ctrl-D or the end of the input.
+ */
+export async function askPassword(
+  question: string,
+  input: NodeJS.ReadableStream = process.stdin,
+  output: NodeJS.WritableStream = process.stderr,
+): Promise<string | undefined> {
+  output.write(`${escape(question)}: `);
+  const hidden = new Writable({ write: (_, __, done) => done() });
+  // As for a terminal: readline then turns off the terminal's own echo, and writes it to `output`.
+  const asker = createInterface({ input, output: hidden, terminal: true });
+  const answer = await new Promise<string | undefined>((resolve) => {
+    asker.once("close", () => resolve(undefined));
+    asker.question("", resolve);
+  });
+  asker.close();
+  output.write("\n");
+  return answer;
 }

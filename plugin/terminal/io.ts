@@ -23,6 +23,11 @@ export type Io = Readonly<{
   err(line: string): void;
   /** Asks a question of yes or no; undefined if standard input is not a terminal. */
   confirm: ((question: string) => Promise<boolean>) | undefined;
+  /**
+   * Asks for a password and does not show it. Returns undefined if the user gives up. undefined if
+   * standard input is not a terminal.
+   */
+  askPassword: ((question: string) => Promise<string | undefined>) | undefined;
   /** The terminal that standard output goes to; undefined for a file or a pipe. */
   terminal: Terminal | undefined;
   /** Where a live line is drawn; undefined if standard error is not a terminal. */

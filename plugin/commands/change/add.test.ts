@@ -191,6 +191,23 @@ test("reports that a password is too long, wherever the reading stopped", async 
   assert.deepEqual([code, err], [2, "--password-stdin: longer than 512 KiB\n"]);
 });
 
+test("asks for the password on a terminal without --password-stdin, and writes nothing without one", async () => {
+  for (const [answer, code] of [
+    [password, 0],
+    ["", 1],
+    [undefined, 1],
+  ] as const) {
+    const cluster = clusterWith(undefined);
+    const askPassword = () => Promise.resolve(answer);
+    const argv = ["add", "quay.io", "-u", "robot"];
+    const { out, err, ...ran } = await call(argv, { cluster, io: { askPassword } });
+    assert.equal(ran.code, code);
+    assert.ok(!`${out}${err}`.includes("s3cret"));
+    if (code === 0) assert.deepEqual(written(cluster), { auths: { "quay.io": entry } });
+    else assert.deepEqual([cluster.writes, err], [[], "no password; nothing is done\n"]);
+  }
+});
+
 test("writes a password unchanged, even with a byte order mark", async () => {
   const cluster = clusterWith(undefined);
   const given = "\ufeffp\u00e4ss";

@@ -14,7 +14,7 @@ import { sourceSecret } from "#plugin/cluster/secrets.ts";
 import { rewrite } from "#plugin/document/rewrite.ts";
 import { protectionOf } from "#plugin/document/verdict.ts";
 import { command } from "#plugin/terminal/command.ts";
-import { Misuse, type Io } from "#plugin/terminal/io.ts";
+import { Misuse, Refused, type Io } from "#plugin/terminal/io.ts";
 import { registry } from "./registry.ts";
 
 /** Maximum number of bytes of a password. A Secret holds 1 MiB for all entries together. */
@@ -28,7 +28,8 @@ export const add = command(
     more:
       "Checks the whole new Secret by the controller's rules. Writes it only if it is accepted and\n" +
       "if nobody has changed it in the meantime. Creates the Secret if it does not exist. The\n" +
-      "password is read from standard input, without a line break at its end, and is never shown.",
+      "password is never shown. Without --password-stdin the command asks for it on a terminal. With\n" +
+      "it the command reads standard input, without a line break at its end.",
     flags: {
       REGISTRY: {
         read: registry,
@@ -42,16 +43,10 @@ export const add = command(
       ...dryRunFlag,
       ...clusterFlags,
     },
-    rules: [
-      (given) =>
-        given["password-stdin"] === false
-          ? "--password-stdin: is missing; a password in the command line is seen by others"
-          : undefined,
-      ({ username = "" }) => wrongUser(username),
-    ],
+    rules: [({ username = "" }) => wrongUser(username)],
   },
-  async ({ REGISTRY, username, source, ...how }, io) => {
-    const login = { username, password: await readPassword(io) };
+  async ({ REGISTRY, username, source, "password-stdin": piped, ...how }, io) => {
+    const login = { username, password: await (piped ? readPassword : promptPassword)(io) };
     const cluster = await io.reach(how);
     const object = await peekObject(cluster);
     const { secret } = sourceSecret(object, source);
@@ -75,6 +70,17 @@ function wrongUser(username: string): string | undefined {
     return "--username: has a colon, which would end the name for readers; give only the user name";
   // Node writes this character in place of bytes of the command line that are not UTF-8.
   return username.includes("\ufffd") ? "--username: is not UTF-8; give it as UTF-8" : undefined;
+}
+
+/** Asks on the terminal. Throws Misuse without one, and Refused if the user gives up. */
+async function promptPassword(io: Io): Promise<string> {
+  if (io.askPassword === undefined)
+    throw new Misuse(
+      "--password-stdin: is missing; a password in the command line is seen by others",
+    );
+  const password = await io.askPassword("Password");
+  if (password === undefined || password === "") throw new Refused("no password; nothing is done");
+  return password;
 }
 
 /** Keeps every character except a line break at the end. Throws Misuse if the input is not text. */

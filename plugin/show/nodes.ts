@@ -9,6 +9,7 @@ import { agentContainer, revisionAnnotation } from "#contract/names.ts";
 import { catalogue as nodeCodes } from "#contract/node-codes.ts";
 import { lineOf } from "#contract/word.ts";
 import { conditionOf } from "#kube/conditions.ts";
+import { redactTokens } from "#pullsecret/problems/token.ts";
 import { adviceOn } from "./advice.ts";
 
 /** The fields of an Event that are used. */
@@ -121,12 +122,12 @@ function endReason({ status }: V1Pod): Reason | undefined {
 /** Reasons with which a container waits while it is being made. */
 const usual: ReadonlySet<string> = new Set(["ContainerCreating", "PodInitializing"]);
 
-/** The kubelet's own reason why it does not start the agent's container. */
+/** The kubelet's own reason why it does not start the agent's container, without tokens. */
 function startReason({ status }: V1Pod): Reason | undefined {
   const { reason, message = "" } = agentOf(status)?.state?.waiting ?? {};
   if (reason === undefined || usual.has(reason)) return undefined;
   const [code, what] = nodeCodes.notStarted;
-  const why = message === "" ? reason : `${reason}: ${lineOf(message)}`;
+  const why = message === "" ? reason : `${reason}: ${redactTokens(message)}`;
   return { code, message: `${what}: ${why}`, since: undefined };
 }
 

@@ -176,6 +176,15 @@ for (const [what, username, said] of misnamed)
     assert.ok(!err.includes("s3cret"), err);
   });
 
+test("refuses a password that was not typed as UTF-8", async () => {
+  const cluster = clusterWith(undefined);
+  const askPassword = () => Promise.resolve("s3cr\ufffdt");
+  const argv = ["add", "quay.io", "-u", "robot"];
+  const { code, out, err } = await call(argv, { cluster, io: { askPassword } });
+  assert.deepEqual([code, out, cluster.writes], [2, "", []]);
+  assert.equal(err, "password: is not UTF-8; type it in a terminal that uses UTF-8\n");
+});
+
 test("refuses a password that is not UTF-8 as misuse, because it would be written as another password", async () => {
   const cluster = clusterWith(undefined);
   const input = Buffer.from("s3cret-p\u00e4ss", "latin1");

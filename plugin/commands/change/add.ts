@@ -80,6 +80,9 @@ async function promptPassword(io: Io): Promise<string> {
     );
   const password = await io.askPassword("Password");
   if (password === undefined || password === "") throw new Refused("no password; nothing is done");
+  // Node writes this character in place of bytes that are not UTF-8.
+  if (password.includes("\ufffd"))
+    throw new Misuse("password: is not UTF-8; type it in a terminal that uses UTF-8");
   return password;
 }
 

@@ -80,6 +80,8 @@ const ready = (status: string, minutes = 50) => ({
   lastTransitionTime: ago(minutes),
 });
 const waiting = { reason: "ImagePullBackOff", message: "Back-off pulling image" };
+const token = "eyJhbGciOiJub25lIn0.pl4nted";
+const pulled = { reason: "ErrImagePull", message: `GET https://a.io/v2/?token=${token} failed` };
 const failure = (node: string, text: string) => {
   const [code = ""] = /^GPS\d{3}/.exec(text) ?? [];
   return { node, ...(code !== "" && { code }), message: text, since: ago(50) };
@@ -114,6 +116,11 @@ const reasons: readonly (readonly [
     "its image cannot be pulled",
     { agent: { last: { state: { waiting } } } },
     /GPS336 +the node's agent does not start: ImagePullBackOff: Back-off pulling image$/,
+  ],
+  [
+    "the kubelet's message contains a token",
+    { agent: { last: { state: { waiting: pulled } } } },
+    /GPS336 .*: ErrImagePull: GET https:\/\/a\.io\/v2\/\?token=\[redacted\] failed$/,
   ],
   [
     "its container is being made",

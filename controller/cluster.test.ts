@@ -114,9 +114,11 @@ async function opened(
     stop.abort();
     await served;
   };
+  const isRefused = api.refusesPolicy.includes(422);
   t.after(async () => {
     api.broken = false;
-    await end().catch(() => {});
+    if (isRefused) await assert.rejects(end(), /the API server refuses it/);
+    else await end();
     api.server.closeAllConnections();
     api.server.close();
   });

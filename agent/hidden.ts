@@ -39,7 +39,7 @@ function search(root: string, kubeletDirectory: string): SearchResult {
   return { kind: "seen", files: Object.fromEntries(files) };
 }
 
-function look(argv: readonly string[]): void {
+function report(argv: readonly string[]): void {
   const read = readFlags(flags, { argv, quote });
   if (!read.ok) throw new Error(read.errors.join("\n"));
   const { root, "kubelet-directory": kubeletDirectory, "pod-directory": podDirectory } = read.value;
@@ -51,7 +51,7 @@ try {
   keepMemoryOutOfCores();
   const argv = process.argv.slice(2);
   if (asksForHelp(argv)) process.stdout.write(usage(flags));
-  else look(argv);
+  else report(argv);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
 }

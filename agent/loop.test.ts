@@ -21,17 +21,17 @@ function round(next: () => Promise<Step> | Step, change: Partial<Round> = {}): R
 test("checks once more for any number of hints during a run", async () => {
   const stop = new AbortController();
   const loop = new Loop(stop.signal, () => performance.now());
-  let looks = 0;
+  let observations = 0;
   const running = loop.run(
     round(() => {
-      looks += 1;
-      if (looks === 1) for (let hints = 0; hints < 10_000; hints += 1) loop.hint();
-      if (looks === 2) setImmediate(() => stop.abort());
+      observations += 1;
+      if (observations === 1) for (let hints = 0; hints < 10_000; hints += 1) loop.hint();
+      if (observations === 2) setImmediate(() => stop.abort());
       return wait("GPS202", long);
     }),
   );
   assert.equal(await running, 0);
-  assert.equal(looks, 2);
+  assert.equal(observations, 2);
 });
 
 test("runs one round at a time: the next round waits for the action", async () => {
@@ -97,11 +97,11 @@ test("follows a hint at once, and later hints at most ten times a second", async
   t.after(() => stop.abort());
   const loop = new Loop(stop.signal, () => performance.now());
   const begun = performance.now();
-  let looks = 0;
+  let observations = 0;
   const running = loop.run(
     round(() => {
-      looks += 1;
-      if (looks === 8) stop.abort();
+      observations += 1;
+      if (observations === 8) stop.abort();
       return wait("GPS202", long);
     }),
   );
@@ -109,7 +109,7 @@ test("follows a hint at once, and later hints at most ten times a second", async
   loop.hint();
   await soon();
   // The result does not depend on a timer.
-  assert.equal(looks, 2);
+  assert.equal(observations, 2);
   const hints = setInterval(() => loop.hint(), 3);
   await running;
   clearInterval(hints);
@@ -124,8 +124,8 @@ test("never waits longer because of hints", async () => {
   // Counts waits of 10 ms on the same machine, however busy it is.
   let waits = 0;
   const others = setInterval(() => (waits += 1), 10);
-  let looks = 0;
-  await loop.run(round(() => ((looks += 1) === 20 && stop.abort(), wait("GPS202", 10))));
+  let observations = 0;
+  await loop.run(round(() => ((observations += 1) === 20 && stop.abort(), wait("GPS202", 10))));
   for (const timer of [hints, others]) clearInterval(timer);
   // If looks were spaced like hints, each would take ten such waits.
   assert.ok(waits <= 100, `20 looks in ${waits} waits`);
@@ -139,7 +139,7 @@ test("ends the loop with the code of a step that ends the container, reported an
     ready: false,
     again: 0,
     exit: 3,
-    word: "unfit",
+    report: "unfit",
   };
   const code = await new Loop(new AbortController().signal, () => performance.now()).run(
     round(() => end, {

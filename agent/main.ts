@@ -20,7 +20,7 @@ import { History } from "./observe/stopwatch.ts";
 import { sweepStore } from "./journal/store.ts";
 import { systemdOver } from "./systemd/systemd.ts";
 import { watchDirectories } from "./files/watch.ts";
-import { Word } from "./report/word.ts";
+import { TerminationReport } from "./report/termination-report.ts";
 
 /** Milliseconds that never jump. `performance.now()` would work, too, but takes 2 ms to load. */
 const clock = () => process.uptime() * 1000;
@@ -66,7 +66,7 @@ async function serve(config: Config): Promise<number> {
       if (proof.sawUnready() && status.readiness.code === codes.unseen) loop.hint();
     },
   );
-  const word = new Word(config.podDirectory, clock);
+  const termination = new TerminationReport(config.podDirectory, clock);
   const folder = join(config.kubeletDirectory, nodeFiles.folder);
   const files = delivery.names.map((name) => join(config.kubeletDirectory, name));
   // Watch only these names. Otherwise chokidar would watch each `..timestamp` folder of a mount,
@@ -100,7 +100,7 @@ async function serve(config: Config): Promise<number> {
     systemd,
     healthz,
     acquire,
-    reported: () => ({ refused: word.refused, proved: word.proved }),
+    reported: () => ({ refused: termination.refused, proved: termination.proved }),
     now: Date.now,
     clock,
     history,
@@ -110,7 +110,7 @@ async function serve(config: Config): Promise<number> {
     next: async () => {
       const found = await observer.next();
       const { observed: seen } = observer;
-      const step = proof.orWait(word.orEnd(found, seen), seen.grant);
+      const step = proof.orWait(termination.orEnd(found, seen), seen.grant);
       // Loading the watcher takes 30 ms of CPU, so it waits for a pause. Until then, no hints are
       // needed.
       if (step.again === "back off" || step.again > fast) watching ??= watch();
@@ -127,11 +127,11 @@ async function serve(config: Config): Promise<number> {
       );
     },
     act: async (step) => {
-      if (step.action === "end") word.mark(step.word, observer.observed);
+      if (step.action === "end") termination.mark(step.report, observer.observed);
       // The first change on this node. This round ran without the lock, so it must be repeated.
       if (changesNode(step) && !lock.held) return void (await lock.acquire(true));
       const outcome = await act(step, { config, systemd, history, delivery, lock });
-      if (step.action === "give up") word.mark("failed", observer.observed);
+      if (step.action === "give up") termination.mark("failed", observer.observed);
       status.done(step, outcome, observer.observed);
     },
     failed: failureStep,

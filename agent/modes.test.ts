@@ -77,7 +77,7 @@ class Node {
   }
 
   /** Whether the kubelet finds a credential for the registry, in the file and in the answer. */
-  get ways(): Readonly<Record<"file" | "answer", boolean>> {
+  get routes(): Readonly<Record<"file" | "answer", boolean>> {
     const has = (bytes: Buffer | undefined) => bytes?.includes("a.io") === true;
     return { file: "bytes" in this.file && has(this.file.bytes), answer: has(this.answer) };
   }
@@ -132,21 +132,21 @@ const quick: readonly (readonly [string, Partial<Node>])[] = [
 ];
 for (const [what, change] of quick)
   test(`serves the answer at the next pull of a kubelet that runs the provider, whatever config.json had: ${what}`, () => {
-    const { seconds, ways } = node({ ...change, asks: 0 }).pass(3600, "ready");
+    const { seconds, routes } = node({ ...change, asks: 0 }).pass(3600, "ready");
     assert.equal(seconds, 0);
-    assert.deepEqual(ways, { file: false, answer: true });
+    assert.deepEqual(routes, { file: false, answer: true });
   });
 
 test("stays Ready when the kubelet runs the provider for the first time", () => {
   const one = node({ ...ours, auth: old, asks: 10 }).pass(400);
   assert.deepEqual(new Set(one.ready), new Set([true]));
-  assert.deepEqual(one.ways, { file: false, answer: true });
+  assert.deepEqual(one.routes, { file: false, answer: true });
 });
 
 test("keeps our entry in config.json until the kubelet has run the provider, unless the scope forbids it", () => {
-  assert.deepEqual(node(ours).pass(400).ways, { file: true, answer: true });
+  assert.deepEqual(node(ours).pass(400).routes, { file: true, answer: true });
   for (const change of [{}, ours])
-    assert.deepEqual(node({ ...change, scope: "Annotated" }).pass(400).ways, {
+    assert.deepEqual(node({ ...change, scope: "Annotated" }).pass(400).routes, {
       file: false,
       answer: true,
     });

@@ -80,7 +80,7 @@ class Place {
   }
 
   /** Looks half a minute later. */
-  async looks(): Promise<Step> {
+  async observe(): Promise<Step> {
     this.now += minute / 2;
     this.asked = [];
     const before = this.#opened();
@@ -90,14 +90,14 @@ class Place {
   }
 
   async acts(): Promise<Step> {
-    const step = await this.looks();
+    const step = await this.observe();
     await act(step, this.#effects);
     return step;
   }
 
   /** Looks and acts until there is nothing to do. */
   async rests(): Promise<Step> {
-    for (let looks = 0; looks < 30; looks += 1) {
+    for (let rounds = 0; rounds < 30; rounds += 1) {
       const step = await this.acts();
       if (step.action === "nothing" || step.code === "GPS254") return step;
     }
@@ -111,13 +111,13 @@ class Place {
   }
 
   #systemd(): Systemd {
-    const tell = () => {
+    const answer = () => {
       this.asked.push("unit");
       return { ...unit, invocation: String(this.starts) };
     };
     return {
-      unit: async () => tell(),
-      states: async () => [tell()],
+      unit: async () => answer(),
+      states: async () => [answer()],
       surroundings: async () => ({ workingDirectory: "", user: "", environment: [], manager: [] }),
       resetFailed: async () => {},
       restart: async (_unit, recorded) => {
@@ -149,12 +149,12 @@ test(
     };
     for (const [change, make] of Object.entries(changes)) {
       make();
-      const { action } = await place.looks();
+      const { action } = await place.observe();
       assert.ok(place.asked.includes("read") || action !== "nothing", change);
       assert.equal((await place.rests()).code, "GPS200", change);
-      await place.looks();
-      for (let looks = 0; looks < 3; looks += 1) {
-        assert.equal((await place.looks()).code, "GPS200", change);
+      await place.observe();
+      for (let rounds = 0; rounds < 3; rounds += 1) {
+        assert.equal((await place.observe()).code, "GPS200", change);
         assert.deepEqual(place.asked, ["healthz"], `long after: ${change}`);
       }
     }
@@ -167,10 +167,11 @@ test(
   async (t) => {
     const place = new Place(t, [], "own");
     const { node } = place;
-    for (let looks = 0; looks < 3; looks += 1) assert.equal((await place.looks()).code, "GPS261");
+    for (let rounds = 0; rounds < 3; rounds += 1)
+      assert.equal((await place.observe()).code, "GPS261");
     node.mount(2, { intent: "release" });
     node.grant(2);
-    assert.equal((await place.looks()).code, "GPS261");
+    assert.equal((await place.observe()).code, "GPS261");
     assert.deepEqual([node.file, existsSync(node.folder)], [undefined, false]);
     mkdirSync(join(node.kubelet, "pods", "own"), { recursive: true });
     assert.equal((await place.rests()).code, "GPS224");
@@ -270,7 +271,7 @@ test("notices a changed file at each probe, without inotify", { skip }, async (t
   };
   for (const [change, make] of Object.entries(changes)) {
     await place.rests();
-    await place.looks();
+    await place.observe();
     assert.ok(!place.isOutdated, `before: ${change}`);
     make();
     assert.ok(place.isOutdated, change);
@@ -304,11 +305,11 @@ test(
   async (t) => {
     const place = new Place(t);
     await place.rests();
-    await place.looks();
+    await place.observe();
     place.healthy = false;
-    assert.equal((await place.looks()).code, "GPS221");
+    assert.equal((await place.observe()).code, "GPS221");
     place.healthy = true;
-    assert.equal((await place.looks()).code, "GPS200");
+    assert.equal((await place.observe()).code, "GPS200");
     assert.deepEqual(place.asked, ["healthz", "read"]);
   },
 );
@@ -317,9 +318,9 @@ test("looks again if something changes during the look", { skip }, async (t) => 
   const place = new Place(t);
   await place.rests();
   place.meanwhile = () => place.node.mount(2, content);
-  await place.looks();
+  await place.observe();
   place.meanwhile = () => {};
-  await place.looks();
+  await place.observe();
   assert.ok(place.asked.includes("read"));
 });
 
@@ -333,8 +334,8 @@ test("reads files without the kubelet's link each time", { skip }, async (t) => 
   }
   rmSync(join(secret, "..data"));
   await place.rests();
-  for (let looks = 0; looks < 3; looks += 1) {
-    assert.equal((await place.looks()).code, "GPS200");
+  for (let rounds = 0; rounds < 3; rounds += 1) {
+    assert.equal((await place.observe()).code, "GPS200");
     assert.deepEqual(place.asked, ["read", "healthz"].toSorted());
   }
 });

@@ -25,7 +25,7 @@ import { turnover } from "./measurements/turnover.ts";
 import { unwritable, writePage, type Checkout } from "./result/page.ts";
 import { verdict, type BenchResult } from "./result/result.ts";
 import { Simulated } from "./simulated/simulated.ts";
-import { json, saidOf, table, type BenchRun } from "./result/table.ts";
+import { json, headingOf, table, type BenchRun } from "./result/table.ts";
 
 /**
  * In the order in which the clusters grow. At most 20 rows in all, so that people read the page.
@@ -136,7 +136,7 @@ const measured: BenchRun = {
   quick: values.quick,
   changed,
 };
-process.stdout.write(`${saidOf(measured)}\n\n${table(results)}`);
+process.stdout.write(`${headingOf(measured)}\n\n${table(results)}`);
 if (values.json !== undefined) writeFileSync(values.json, json(measured, results));
 const { code, missed } = verdict(results, failed);
 process.stderr.write(missed);

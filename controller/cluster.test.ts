@@ -39,39 +39,39 @@ class EmptyCluster {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await text(request);
-    const say = (status: number, answer: object) =>
+    const respond = (status: number, answer: object) =>
       void response
         .writeHead(status, { "content-type": "application/json" })
         .end(JSON.stringify(answer));
     const { pathname, searchParams } = new URL(request.url ?? "", "http://a");
     response.setHeader("date", new Date(Date.now() + this.ahead).toUTCString());
-    if (this.broken) return say(500, { kind: "Status", reason: "InternalError" });
+    if (this.broken) return respond(500, { kind: "Status", reason: "InternalError" });
     if (pathname.includes("/leases") && request.method !== "GET") {
       const lease = JSON.parse(body) as { spec: { holderIdentity: string }; metadata: object };
       this.holders.add(lease.spec.holderIdentity);
-      return say(201, { ...lease, metadata: { ...lease.metadata, resourceVersion: "1" } });
+      return respond(201, { ...lease, metadata: { ...lease.metadata, resourceVersion: "1" } });
     }
     if (request.method === "PATCH" && searchParams.has("dryRun")) {
       this.tried.push((JSON.parse(body) as { spec: object }).spec);
       assert.equal(this.holders.size, 0, "before it stands for the Lease");
       const message = "spec.rollout.probation: Invalid value";
       const status = this.refusesPolicy.shift() ?? 200;
-      return say(status, status === 200 ? JSON.parse(body) : { kind: "Status", message });
+      return respond(status, status === 200 ? JSON.parse(body) : { kind: "Status", message });
     }
     // Nothing ever happens here.
     if (searchParams.has("watch")) return response.writeHead(200).flushHeaders();
     if (request.method === "POST" && pathname.endsWith("/events")) {
       const event = JSON.parse(body) as { firstTimestamp: string };
       this.events.push(event.firstTimestamp);
-      return say(201, event);
+      return respond(201, event);
     }
     const selected = searchParams.get("fieldSelector");
     if (selected !== null) {
       const isAsked = selected === "metadata.name=additional-pull-secret";
       const items = isAsked && this.additional !== undefined ? [this.additional] : [];
-      return say(200, { kind: "List", items, metadata: { resourceVersion: "1" } });
+      return respond(200, { kind: "List", items, metadata: { resourceVersion: "1" } });
     }
-    return say(404, { kind: "Status", reason: "NotFound" });
+    return respond(404, { kind: "Status", reason: "NotFound" });
   }
 }
 
@@ -166,7 +166,7 @@ test("B18: reports at once why an API server cannot be used, in the log", async 
     assert.ok(parsed.ok);
     const stop = new AbortController();
     const lines: { level: number; error?: string; msg: string }[] = [];
-    const { promise: told, resolve } = Promise.withResolvers<void>();
+    const { promise: reported, resolve } = Promise.withResolvers<void>();
     const destination = {
       write(line: string) {
         lines.push(JSON.parse(line) as (typeof lines)[number]);
@@ -181,7 +181,7 @@ test("B18: reports at once why an API server cannot be used, in the log", async 
       leave: () => {},
     });
     const served = opened.serve(stop.signal);
-    await told;
+    await reported;
     stop.abort();
     await served;
     const first = lines.find(({ level }) => level >= 40);

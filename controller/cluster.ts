@@ -13,7 +13,7 @@ import {
 } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { ControllerConfig } from "./policy/config.ts";
-import { stand } from "#kube/lease/stand.ts";
+import { joinElection } from "#kube/lease/election.ts";
 import { fenced } from "#kube/lease/fenced-client.ts";
 import { imageOf } from "./image.ts";
 import { contested } from "#kube/contested-client.ts";
@@ -93,14 +93,20 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
   const guest = { flag: "--guest-kubeconfig", log, connected, moved: leave };
   const served = file === undefined ? home : openRemote({ file, ...guest });
   const place = { cluster: home, path: leaseIn(config.namespace) };
-  const { leader, standby } = stand(place, log, end, (leads) => metrics.leader.set(leads ? 1 : 0));
-  const { cluster: live, standing } = contested(fenced(served, leader.holds), undefined, wantedOf);
+  const { leader, standby } = joinElection(place, log, end, (leads) =>
+    metrics.leader.set(leads ? 1 : 0),
+  );
+  const { cluster: live, listContests } = contested(
+    fenced(served, leader.holds),
+    undefined,
+    wantedOf,
+  );
   const here = targets.map((target) => ({ live, target, informer: new Informer() }));
   const policyHere = { live, target: policyTarget, informer: new Informer() };
   const original = openOriginal(config, home, asked, log);
   const cluster = cached(live, [...here, policyHere]);
   const pods = new CollectionInformer(keepPod);
-  const known = { original, pods, contests: standing };
+  const known = { original, pods, contests: listContests };
   const open = { log, metrics, live, cluster, ...known, seconds, now };
   const { installed, policy: declares } = config;
   const policy = policyReader({ cluster, installed, declares, log, now });
@@ -137,8 +143,8 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
         loop.silence() > hangsSeconds ? `no reconcile for ${hangsSeconds} s` : undefined,
       ready: () =>
         succeeded
-          ? { ready: true, says: "ok" }
-          : { ready: standby() !== "", says: standby() || "no reconcile has succeeded yet" },
+          ? { ready: true, reason: "ok" }
+          : { ready: standby() !== "", reason: standby() || "no reconcile has succeeded yet" },
     },
     async serve(signal) {
       const stopped = signal.aborted ? Promise.resolve() : once(signal, "abort");

@@ -13,7 +13,7 @@ import { serve } from "#program/server.ts";
  * The container's termination message. Outside a pod this file does not exist, and we do not create
  * it.
  */
-function lastWords(text: string): void {
+function leaveMessage(text: string): void {
   process.stderr.write(`${text}\n`);
   try {
     writeFileSync("/dev/termination-log", text, { flag: "r+" });
@@ -26,7 +26,7 @@ async function main(argv: readonly string[]): Promise<void> {
   if (asksForHelp(argv)) return void process.stdout.write(usage());
   const parsed = parseConfig(argv);
   if (!parsed.ok) {
-    lastWords(parsed.errors.join("\n"));
+    leaveMessage(parsed.errors.join("\n"));
     process.exit(2);
   }
   const config = parsed.value;
@@ -50,6 +50,6 @@ async function main(argv: readonly string[]): Promise<void> {
 }
 
 main(process.argv.slice(2)).catch((error: unknown) => {
-  lastWords((error as Error).message);
+  leaveMessage((error as Error).message);
   process.exit(1);
 });

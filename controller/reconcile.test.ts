@@ -191,7 +191,7 @@ function start(graceSeconds: number) {
       )?.hostPath?.path,
     manage: (state: ManagementState) => (managementState = state),
     /** When a withdrawal begins, as reported. */
-    told: () => withdrawsAt?.getTime(),
+    reported: () => withdrawsAt?.getTime(),
     /** The extra sources in the policy, each `name=priority`. The Secret of `a` is `a-pull`. */
     sources: (...lines: readonly string[]) =>
       (declared = lines.map((line) => {
@@ -521,7 +521,7 @@ test("holds a withdrawal whose grace period has ended during a pause, reports it
   on.pass(31);
   await on.converge();
   assert.equal(on.published()?.revision, revision);
-  assert.equal(on.told(), 1e12 + 30_000);
+  assert.equal(on.reported(), 1e12 + 30_000);
   on.manage("Managed");
   await on.converge();
   assert.equal(on.objects.has(owned.global), false);

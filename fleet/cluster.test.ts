@@ -235,7 +235,7 @@ test("identifies placed objects under each name of a cluster, but not in a clust
   const by = (server: string, authority: string) =>
     new Access({ server, authority, serverName: undefined }, { token: "t" });
   const another = { ...ours, metadata: { ...ours.metadata, uid: "v" } };
-  const told: Record<string, string | undefined> = {};
+  const reported: Record<string, string | undefined> = {};
   for (const [name, access, items] of [
     ["one name", by("https://a.example", "QQ=="), [ours]],
     ["another", by("https://10.0.0.1", "QQ=="), [ours]],
@@ -245,12 +245,12 @@ test("identifies placed objects under each name of a cluster, but not in a clust
     ["the management cluster", undefined, [ours]],
   ] as const) {
     using one = await guestWith(rolloutState, items, access);
-    told[name] = one.fleetCluster.placementId(owner);
+    reported[name] = one.fleetCluster.placementId(owner);
     assert.equal(one.fleetCluster.placementId("somebody else"), undefined);
   }
-  assert.ok(told["one name"] !== undefined && told["one name"] === told["another"]);
-  assert.equal(new Set(Object.values(told)).size, 4);
-  assert.deepEqual([told["empty"], told["the management cluster"]], [undefined, undefined]);
+  assert.ok(reported["one name"] !== undefined && reported["one name"] === reported["another"]);
+  assert.equal(new Set(Object.values(reported)).size, 4);
+  assert.deepEqual([reported["empty"], reported["the management cluster"]], [undefined, undefined]);
 });
 
 const other = { type: "Opaque", data: { a: "eQ==" } };

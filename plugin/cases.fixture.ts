@@ -554,12 +554,12 @@ export function testCases(command: readonly string[], where: string, by = run): 
   for (const [argv, code, out, err, input] of cases) {
     test(`H24: \`${argv}\` exits with ${code}${where}`, async () => {
       const result = await by([...command, ...(argv === "" ? [] : argv.split(" "))], input);
-      const told = JSON.stringify(result);
+      const reported = JSON.stringify(result);
       for (const [wanted, found] of [[out, result.out] as const, [err, result.err] as const]) {
-        if (typeof wanted === "string") assert.equal(found, wanted, told);
-        else assert.match(found, wanted, told);
+        if (typeof wanted === "string") assert.equal(found, wanted, reported);
+        else assert.match(found, wanted, reported);
       }
-      assert.equal(result.code, code, told);
+      assert.equal(result.code, code, reported);
     });
   }
 }

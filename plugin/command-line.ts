@@ -3,7 +3,7 @@ import { asksForHelp } from "#contract/arguments.ts";
 import { nearest } from "#contract/flags.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
-import { tellApiError } from "./cluster/failure.ts";
+import { explainApiError } from "./cluster/failure.ts";
 import { commands } from "./commands.ts";
 import { complete } from "./completion/complete.ts";
 import { othersFor } from "./completion/others.ts";
@@ -20,7 +20,7 @@ export async function runCommandLine(argv: readonly string[], io: Io): Promise<n
     return await run(argv, io);
   } catch (error) {
     if (error instanceof ApiError) {
-      io.err(tellApiError(error));
+      io.err(explainApiError(error));
       return 1;
     }
     if (!(error instanceof Misuse) && !(error instanceof Refused)) throw error;

@@ -91,7 +91,7 @@ export class FakeCluster implements Cluster {
   async stream(_: string, __: unknown, signal: AbortSignal, line: (text: string) => void) {
     if (signal.aborted) return;
     this.#watches.add(line);
-    for (const told of this.later.splice(0)) this.change(told);
+    for (const reported of this.later.splice(0)) this.change(reported);
     if (!signal.aborted)
       await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
     this.#watches.delete(line);
@@ -103,7 +103,7 @@ export class FakeCluster implements Cluster {
     const metadata = { ...object.metadata, resourceVersion: String(this.#version) };
     this.objects.set(pathOf(object), { ...object, metadata });
     const line = JSON.stringify({ type: "MODIFIED", object: { ...object, metadata } });
-    for (const told of this.#watches) told(line);
+    for (const reported of this.#watches) reported(line);
   }
 
   async #write(write: Write): Promise<unknown> {
@@ -131,7 +131,7 @@ type Setting = Readonly<{
   input?: string | Uint8Array;
   terminal?: Terminal;
   /** Called with every line as it is printed. */
-  heard?: (line: string) => void;
+  received?: (line: string) => void;
   signal?: AbortSignal;
   confirm?: (question: string) => Promise<boolean>;
   /** Replaces parts of the fake. */
@@ -142,18 +142,18 @@ export type Ran = Readonly<{ code: number; out: string; err: string }>;
 
 /** Runs a command. `argv` has one word each, except that its first item is the command's name. */
 export async function call(argv: readonly string[], setting: Setting = {}): Promise<Ran> {
-  const { cluster = new FakeCluster(), input = "", terminal, heard, signal, confirm } = setting;
+  const { cluster = new FakeCluster(), input = "", terminal, received, signal, confirm } = setting;
   let [out, err] = ["", ""];
   const io: Io = {
     read: (path, limit) =>
       path === "-" ? Promise.resolve(Buffer.from(input).subarray(0, limit + 1)) : noFile(path),
     out: (text) => {
       out += text;
-      heard?.(text);
+      received?.(text);
     },
     err: errTo((text) => {
       err += text;
-      heard?.(text);
+      received?.(text);
     }),
     write: (path) => noFile(path),
     piped: false,

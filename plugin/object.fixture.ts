@@ -8,7 +8,7 @@ import type {
   StatusCondition,
 } from "#api/global-pull-secret.ts";
 
-type Told = Readonly<{
+type Reported = Readonly<{
   spec?: GlobalPullSecretSpec;
   status?: GlobalPullSecretStatus;
   generation?: number;
@@ -27,7 +27,7 @@ function condition(
 }
 
 /** Ready, Reconciling and Stalled in one state of the rollout. */
-export function standing(
+export function conditionsOf(
   next: "nobody" | "controller" | "person",
   reason: string,
   message: string,
@@ -40,16 +40,16 @@ export function standing(
   ];
 }
 
-export const inForce = standing(
+export const inForce = conditionsOf(
   "nobody",
   "InForce",
   "revision 7 is on every node that can be served",
 );
-export const rolling = standing("controller", "RollingOut", "60 of 100 nodes have revision 8");
-export const halted = standing("person", "Halted", "revision 8 failed on n7");
+export const rolling = conditionsOf("controller", "RollingOut", "60 of 100 nodes have revision 8");
+export const halted = conditionsOf("person", "Halted", "revision 8 failed on n7");
 
 /** For a status that describes the current spec. */
-export function object({ spec, status, generation = 3, metadata }: Told): GlobalPullSecret {
+export function object({ spec, status, generation = 3, metadata }: Reported): GlobalPullSecret {
   return {
     apiVersion: "globalpullsecret.io/v1alpha1",
     kind: "GlobalPullSecret",

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { marked, planted, tokens } from "#pullsecret/tokens.fixture.ts";
 import { additionalPath, call, FakeCluster, pullSecret } from "./fake.fixture.ts";
-import { object, standing } from "./object.fixture.ts";
+import { object, conditionsOf } from "./object.fixture.ts";
 
 function cluster(document: string, token: string): FakeCluster {
   const fake = new FakeCluster();
@@ -13,7 +13,7 @@ function cluster(document: string, token: string): FakeCluster {
   // As an older controller, or another writer of the status, might have it: raw.
   const registries = keys.map((registry) => ({ registry, source: "original" }));
   const text = marked.includes(token) ? token : "another";
-  const conditions = standing("person", "Halted", `revision 8 failed on n7: ${text}`);
+  const conditions = conditionsOf("person", "Halted", `revision 8 failed on n7: ${text}`);
   fake.objects.set(globalPullSecretPath, object({ status: { registries, conditions } }));
   const data = { ".dockerconfigjson": Buffer.from(document).toString("base64") };
   fake.objects.set(additionalPath, { ...pullSecret({}), data });

@@ -115,7 +115,7 @@ async function leaving(t: TestContext) {
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
   const metadata = { name: "kube-system" };
   await here.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
-  const told: string[] = [];
+  const reported: string[] = [];
   /** A cluster into which a backup is being restored: no object exists yet. */
   let hidden = false;
   const hide = (wanted: boolean) => (hidden = wanted);
@@ -125,7 +125,7 @@ async function leaving(t: TestContext) {
     home: { ...here, pages },
     management: there,
     namespace: "tenant-a",
-    leftBehind: async (_, message) => void told.push(message),
+    leftBehind: async (_, message) => void reported.push(message),
   });
   const engine = new Engine(side, quiet, { looked() {} });
   const run = () => engine.run().catch(() => undefined);
@@ -143,7 +143,7 @@ async function leaving(t: TestContext) {
     await here.remove(`${syncSecretsIn("default")}/one`, uid);
     await run();
   };
-  return { ...pair, told, copy, hide, pass, leave };
+  return { ...pair, reported, copy, hide, pass, leave };
 }
 
 const reasons: readonly (readonly [what: string, status: number, reason: string])[] = [
@@ -154,15 +154,15 @@ const reasons: readonly (readonly [what: string, status: number, reason: string]
 ];
 for (const [what, status, reason] of reasons)
   test(`L20: ends and reports a deleted object after its deadline if ${what} in the management cluster, and collects its copy later`, async (t) => {
-    const { management, object, told, copy, pass, leave } = await leaving(t);
+    const { management, object, reported, copy, pass, leave } = await leaving(t);
     management.refuses = () => refuse(status, reason, "no");
     await leave();
     await pass(3500);
     assert.ok(object("one"), "it waits until the deadline");
     await pass(101);
     assert.equal(object("one"), undefined);
-    assert.equal(told.length, 1);
-    assert.match(told[0] ?? "", /^GPS478: /);
+    assert.equal(reported.length, 1);
+    assert.match(reported[0] ?? "", /^GPS478: /);
     assert.ok(copy());
     management.refuses = () => undefined;
     await pass(1);
@@ -208,7 +208,7 @@ for (const [status, reason] of [
   [500, "InternalError"],
 ] as const)
   test(`counts an overdue object whose finalizer could not be removed (${status}) only after it is removed, and serves the others`, async (t) => {
-    const { home, management, object, told, copy, create, pass, leave } = await leaving(t);
+    const { home, management, object, reported, copy, create, pass, leave } = await leaving(t);
     const uid = copy()?.metadata.name ?? assert.fail("there is no copy");
     management.refuses = ({ path }) =>
       path.endsWith(uid) ? refuse(403, "Forbidden", "no") : undefined;
@@ -220,20 +220,20 @@ for (const [status, reason] of [
     const two = object("two")?.metadata.uid ?? "";
     assert.ok(management.object(`${syncSecretsIn("tenant-a")}/${two}`), "the other is served");
     assert.ok(object("one"));
-    assert.deepEqual(told, []);
+    assert.deepEqual(reported, []);
     home.refuses = () => undefined;
     await pass(600);
     assert.equal(object("one"), undefined);
-    assert.equal(told.length, 1);
+    assert.equal(reported.length, 1);
   });
 
 test("L20: waits on neither side beyond the deadline for a foreign finalizer on the copy", async (t) => {
-  const { management, there, object, told, copy, pass, leave } = await leaving(t);
+  const { management, there, object, reported, copy, pass, leave } = await leaving(t);
   const { metadata, ...rest } = copy() ?? assert.fail("there is no copy");
   const finalizers = ["planted.example/f"];
   const path = `${syncSecretsIn("tenant-a")}/${metadata.name}`;
   await there.replace(path, { ...rest, metadata: { ...metadata, finalizers } });
-  const side = managementSide(there, "tenant-a", async (_, message) => void told.push(message));
+  const side = managementSide(there, "tenant-a", async (_, message) => void reported.push(message));
   const engine = new Engine(side, quiet, { looked() {} });
   await leave();
   await engine.run();
@@ -245,7 +245,7 @@ test("L20: waits on neither side beyond the deadline for a foreign finalizer on 
   await engine.run();
   assert.equal(management.object(path), undefined);
   assert.deepEqual(
-    told.map((one) => one.slice(0, 6)).toSorted((a, b) => (a < b ? -1 : 1)),
+    reported.map((one) => one.slice(0, 6)).toSorted((a, b) => (a < b ? -1 : 1)),
     ["GPS478", "GPS479"],
   );
 });

@@ -187,7 +187,7 @@ export class Engine {
   }
 
   async #look(metadata: V1ObjectMeta, made: V1ObjectMeta | undefined): Promise<Again | undefined> {
-    const { from, to, finalizer, noun, wanted: wantedOf, isOurs, told } = this.#side;
+    const { from, to, finalizer, noun, wanted: wantedOf, isOurs, describe } = this.#side;
     const found = await readObject(from, metadata);
     if (found === undefined) return undefined;
     if (found.metadata.deletionTimestamp !== undefined) return await this.#leave(found);
@@ -200,7 +200,8 @@ export class Engine {
     const path = this.#pathOf(object);
     const live = made && (await elsewhere(to.get<Live>(path)));
     const step = stepOf(live, wanted, live !== undefined && isOurs(live.metadata, uidOf(object)));
-    if (step === "nothing") return await this.#report(object, live?.metadata, told(live ?? found));
+    if (step === "nothing")
+      return await this.#report(object, live?.metadata, describe(live ?? found));
     if (step === "foreign")
       return await this.#report(object, live?.metadata, {
         reason: "Foreign",
@@ -315,10 +316,10 @@ export class Engine {
     if (sameStatus(status, object.status)) return object;
     const written = await writeStatus(this.#side.from, object, status);
     const level = found.reason === "Synced" || found.reason === "Waiting" ? "info" : "warn";
-    const told = found.reason === "Synced" ? "in sync" : found.message;
+    const text = found.reason === "Synced" ? "in sync" : found.message;
     this.#log[found.reason === "Leaving" ? "info" : level](
       { namespace, name, reason: found.reason, secret: found.secretName },
-      told,
+      text,
     );
     return written;
   }

@@ -15,7 +15,7 @@ export type Metrics = Readonly<{
 export function createMetrics(registry: Registry): Metrics {
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
-  const looks = new Counter({
+  const rounds = new Counter({
     name: "global_pull_secret_sync_secret_reconcile_total",
     help: "Reconciles of a SyncSecret by its namespace and by result",
     labelNames: ["namespace", "result"],
@@ -30,7 +30,7 @@ export function createMetrics(registry: Registry): Metrics {
   });
   return {
     looked(namespace, result, seconds) {
-      looks.inc({ namespace, result });
+      rounds.inc({ namespace, result });
       durations.observe({ namespace }, seconds);
     },
   };

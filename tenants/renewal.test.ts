@@ -63,7 +63,7 @@ async function renewalAt(t: TestContext, hours: number, refuses = false) {
       };
     },
   } as unknown as Cluster;
-  const told: { ends: number; warning: string | undefined } = { ends: 0, warning: undefined };
+  const reported: { ends: number; warning: string | undefined } = { ends: 0, warning: undefined };
   let looked = Promise.withResolvers<void>();
   const stop = new AbortController();
   const loop = createRenewal({
@@ -72,9 +72,9 @@ async function renewalAt(t: TestContext, hours: number, refuses = false) {
     namespace: "tenant-a",
     file,
     log: pino({ level: "silent" }),
-    ends: (seconds) => (told.ends = seconds),
+    ends: (seconds) => (reported.ends = seconds),
     warn(message) {
-      told.warning = message;
+      reported.warning = message;
       looked.resolve();
     },
   });
@@ -107,11 +107,11 @@ async function renewalAt(t: TestContext, hours: number, refuses = false) {
       },
       { manager, force: true },
     );
-  return { asked, told, kept, again, putBack, now };
+  return { asked, reported, kept, again, putBack, now };
 }
 
 test("renews a token at half of its time, bound to its Secret, and only once while the file follows", async (t) => {
-  const { asked, told, kept, again, now } = await renewalAt(t, 12);
+  const { asked, reported, kept, again, now } = await renewalAt(t, 12);
   assert.equal(asked.length, 1);
   assert.match(
     asked[0]?.path ?? "",
@@ -126,19 +126,19 @@ test("renews a token at half of its time, bound to its Secret, and only once whi
   const access = kept();
   assert.deepEqual([access.server, access.authority], ["https://m", authority]);
   assert.equal(timesIn(access.proof.token ?? "").expires, now + 30 * 24 * hour);
-  assert.deepEqual(told, { ends: (now + 12 * hour) / 1000, warning: undefined });
+  assert.deepEqual(reported, { ends: (now + 12 * hour) / 1000, warning: undefined });
   await again();
   assert.equal(asked.length, 1);
 });
 
 test("stops renewing when a second writer restores the old token, and names the writer", async (t) => {
-  const { asked, told, again, putBack } = await renewalAt(t, 12);
+  const { asked, reported, again, putBack } = await renewalAt(t, 12);
   for (let time = 0; time < 10; time += 1) {
     await putBack("argocd-controller");
     await again();
   }
   assert.equal(asked.length, 3);
-  assert.match(told.warning ?? "", /^GPS480: .* argocd-controller restores the old one/);
+  assert.match(reported.warning ?? "", /^GPS480: .* argocd-controller restores the old one/);
 });
 
 const table: readonly (readonly [hours: number, asks: number, warns: boolean])[] = [
@@ -149,8 +149,8 @@ const table: readonly (readonly [hours: number, asks: number, warns: boolean])[]
 ];
 for (const [hours, asks, warns] of table)
   test(`requests a 24 h token that may not be renewed ${asks} times in ${hours} h, and gives ${warns ? "a" : "no"} warning`, async (t) => {
-    const { asked, told } = await renewalAt(t, hours, true);
+    const { asked, reported } = await renewalAt(t, hours, true);
     assert.equal(asked.length, asks);
-    if (warns) assert.match(told.warning ?? "", /^GPS477: .* ends at 2026-11-2\dT/);
-    else assert.equal(told.warning, undefined);
+    if (warns) assert.match(reported.warning ?? "", /^GPS477: .* ends at 2026-11-2\dT/);
+    else assert.equal(reported.warning, undefined);
   });

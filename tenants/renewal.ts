@@ -42,7 +42,7 @@ type Options = Readonly<{
 const renewals = { perSecond: 1 / 3600, atOnce: 3 };
 
 /** Seconds between two checks of the file. A token is valid for at least ten minutes. */
-const lookSeconds = 60;
+const recheckSeconds = 60;
 
 const path = `${collections.secrets}/${managementSecret}`;
 
@@ -64,11 +64,11 @@ export function createRenewal(options: Options) {
     // The last quarter of the token's time. Renewal has then failed for a long time.
     const late = age === "expired" || (age === "due" && now >= expires - (expires - issued) / 4);
     if (age !== "due") other = undefined;
-    const told = late
+    const warning = late
       ? sentence("tokenEnds", `${new Date(expires).toISOString()} (${why ?? age})`)
       : undefined;
-    warn(other === undefined ? told : sentence("tokenContested", other));
-    return { seconds: lookSeconds };
+    warn(other === undefined ? warning : sentence("tokenContested", other));
+    return { seconds: recheckSeconds };
   }
 
   /** Why the token was not renewed; undefined if it was renewed. */

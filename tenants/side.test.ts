@@ -67,6 +67,6 @@ test("makes a service account's token as Opaque, and records its type", () => {
 
 test("names the Secret in the status once it is as wanted", () => {
   const live = { metadata: { name: "77", resourceVersion: "5" } } as unknown as Live;
-  const { reason, secretName, resourceVersion } = management.told(live);
+  const { reason, secretName, resourceVersion } = management.describe(live);
   assert.deepEqual([reason, secretName, resourceVersion], ["Synced", "77", "5"]);
 });

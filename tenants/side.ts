@@ -35,7 +35,7 @@ export type Side = Readonly<{
   /** True for a copy, which this side must not copy again. */
   isCopy?: (metadata: V1ObjectMeta) => boolean;
   /** The object's status when the live object is as wanted. */
-  told: (live: Live) => Found;
+  describe: (live: Live) => Found;
   /** Called before each run. */
   prepare?: () => Promise<void>;
   /**
@@ -109,7 +109,7 @@ export const managementSide = (
   propagation: "Background",
   wanted: secretOf,
   isOurs: isSecretOf,
-  told: ({ metadata: { name = "", resourceVersion = "" } }) => ({
+  describe: ({ metadata: { name = "", resourceVersion = "" } }) => ({
     reason: "Synced",
     message: `Secret ${name} has the declared content`,
     secretName: name,
@@ -156,7 +156,7 @@ export function tenantSide(options: Options): Side {
     // Only a copy can have the UID of the object as its name.
     isOurs: () => true,
     isCopy,
-    told,
+    describe,
   };
 }
 
@@ -164,7 +164,7 @@ export function tenantSide(options: Options): Side {
  * Reads the management side's status of the copy. The status of a former generation does not apply
  * to the present content: until it is current, the object waits.
  */
-function told(copy: Live): Found {
+function describe(copy: Live): Found {
   const { status, metadata } = copy as SyncSecret;
   const ready = conditionOf(status, "Ready");
   if (

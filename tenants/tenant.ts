@@ -52,7 +52,7 @@ const tenantUsage = (): string =>
 /**
  * Seconds for an answer of the management cluster. A request that hangs must not stop all others.
  */
-const patience = { manager: syncManager, seconds: 10 };
+const timeouts = { manager: syncManager, seconds: 10 };
 
 runProgram({
   manager: syncManager,
@@ -64,7 +64,7 @@ runProgram({
       file: config["management-kubeconfig"],
       flag: "--management-kubeconfig",
       log,
-      connected: (access) => connect(kubeConfigOf(access), () => {}, patience),
+      connected: (access) => connect(kubeConfigOf(access), () => {}, timeouts),
       // The versions of one cluster mean nothing in another cluster, so the process starts again.
       moved: () => process.exit(1),
     });

@@ -90,7 +90,7 @@ export async function follow(
   blocks: readonly Block[],
   edited: (file: string) => string = (file) => file,
 ): Promise<string> {
-  let told = "";
+  let reported = "";
   for (const { kind, body, printed } of blocks) {
     if (kind === "yaml") {
       const [, name = assert.fail(body)] = /^# ([\w.-]+)/.exec(body) ?? [];
@@ -99,9 +99,9 @@ export async function follow(
     }
     const its = await desk.run(body);
     if (printed !== undefined) assert.equal(plain(its), plain(printed));
-    told += its;
+    reported += its;
   }
-  return told;
+  return reported;
 }
 
 type Surroundings = Readonly<{
@@ -169,12 +169,12 @@ export function deskAt(
         env: around,
         stdio: ["ignore", "pipe", "pipe"],
       });
-      let told = "";
+      let reported = "";
       for (const stream of [child.stdout, child.stderr])
-        stream.setEncoding("utf8").on("data", (chunk: string) => (told += chunk));
+        stream.setEncoding("utf8").on("data", (chunk: string) => (reported += chunk));
       const [code] = (await once(child, "close")) as [number];
-      assert.equal(code, 0, `${body}\n${told}`);
-      return told;
+      assert.equal(code, 0, `${body}\n${reported}`);
+      return reported;
     },
   };
 }

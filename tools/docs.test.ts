@@ -105,9 +105,9 @@ test("every file or folder of the checkout that a page names exists", () => {
 
 test("architecture.md follows a credential, an error and a field through at most eight files each", () => {
   const page = readFileSync("docs/inside/architecture.md", "utf8");
-  const ways = page.split(/^## /m).filter((part) => part.startsWith("Follow one "));
-  assert.equal(ways.length, 3);
-  for (const way of ways) {
+  const routes = page.split(/^## /m).filter((part) => part.startsWith("Follow one "));
+  assert.equal(routes.length, 3);
+  for (const way of routes) {
     const rows = way.match(/^\| \d/gm)?.length ?? 0;
     assert.ok(rows >= 4 && rows <= 8, `${way.split("\n")[0]}: ${rows} files`);
   }

@@ -120,7 +120,7 @@ test("shows on the pages every command that test/plugin/shown.ts leaves out", ()
 });
 
 test("has every line of the demo's script in README.md's transcript, in its order", () => {
-  const [, , told = ""] = transcript.exec(readme) ?? [];
+  const [, , reported = ""] = transcript.exec(readme) ?? [];
   let steps = 0;
   const expected = Object.values(script).map(({ kind, text }) => {
     if (kind === "claim") return `✓ ${text}`;
@@ -128,7 +128,7 @@ test("has every line of the demo's script in README.md's transcript, in its orde
     return `${steps}. ${text}`;
   });
   // Each run has its own times; the image is at its registry, and any node may fail first.
-  const shown = told.trimEnd().replaceAll(/^ *\d+\.\d s +/gm, "");
+  const shown = reported.trimEnd().replaceAll(/^ *\d+\.\d s +/gm, "");
   assert.equal(
     shown
       .replaceAll(/\d+\.\d s\b/g, "{seconds} s")

@@ -17,7 +17,7 @@ import { retrySeconds } from "#controller/rollout/node-state.ts";
 import { catalogue } from "#controller/sources/problems.ts";
 import { troubles } from "#controller/status/troubles.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
-import { object, standing } from "#plugin/object.fixture.ts";
+import { object, conditionsOf } from "#plugin/object.fixture.ts";
 import { headline } from "#plugin/show/status.ts";
 import { paintFor } from "#plugin/terminal/paint.ts";
 import { parse } from "#pullsecret/document/parse.ts";
@@ -233,9 +233,9 @@ test("troubleshooting names only codes and words that nodes prints", () => {
 });
 
 test("troubleshooting shows where status prints the code of a refusal during a pause", () => {
-  const conditions = standing("person", "SourceRejected", "GPS107");
-  const told = object({ spec: { managementState: "Paused" }, status: { conditions } });
-  const line = headline(told, paintFor(undefined));
+  const conditions = conditionsOf("person", "SourceRejected", "GPS107");
+  const reported = object({ spec: { managementState: "Paused" }, status: { conditions } });
+  const line = headline(reported, paintFor(undefined));
   assert.ok(symptoms.includes(`\`${line}\``), line);
 });
 

@@ -43,7 +43,7 @@ import type { Facts } from "../facts/facts.ts";
 function fought(from: Journal, answers: boolean): Readonly<{ codes: string[]; restarts: number }> {
   const codes: string[] = [];
   let [journal, time, running, starts, taken] = [from, now, 500, 0, true];
-  for (let looks = 0; looks < 200 && journal.phase !== "applied"; looks += 1) {
+  for (let rounds = 0; rounds < 200 && journal.phase !== "applied"; rounds += 1) {
     const step = decide(
       facts({
         journal,
@@ -188,9 +188,9 @@ const rows: readonly (readonly [
 
 test("keeps an unfit node without a grant Ready and reports its reason, also while content is served", () => {
   const back = { grant: { ...seven, revision: 0 }, mounted: nothingMounted };
-  for (const [what, change, says] of rows)
+  for (const [what, change, text] of rows)
     for (const at of [ungranted, unasked, back])
-      assert.equal(summary({ stopwatch: { file: 2000 }, ...change, ...at }), `${says} ready`, what);
+      assert.equal(summary({ stopwatch: { file: 2000 }, ...change, ...at }), `${text} ready`, what);
   check([["a fit one", { ...ungranted, file: absent }, "record GPS201 → applied"]]);
 });
 
@@ -263,10 +263,10 @@ test("refuses content in force if the kubelet lacks what the delivery needs", ()
 
 test("checks the same before each change", () => {
   const next = { mounted: { ...mounted, revision: 8, digest: "eight's", content: "eight" } };
-  for (const [what, change, says] of rows) {
+  for (const [what, change, text] of rows) {
     if (change.journal !== undefined) continue;
     const stopwatch = { file: 2000 };
-    assert.equal(summary({ ...change, stopwatch }), says, what);
+    assert.equal(summary({ ...change, stopwatch }), text, what);
     if (change.hides === undefined)
       assert.equal(
         summary({
@@ -276,7 +276,7 @@ test("checks the same before each change", () => {
           journal: idle,
           stopwatch,
         }),
-        says,
+        text,
         `${what}, the next revision`,
       );
   }

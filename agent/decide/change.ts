@@ -31,7 +31,7 @@ import {
   codes,
   fast,
   resync,
-  waitWithWord,
+  waitAndReport,
 } from "../facts/step.ts";
 import { auto } from "#contract/values.ts";
 
@@ -369,7 +369,7 @@ export function quarantined(
   const detail = dead ? failure : `${failure}, until ${until}`;
   if (quarantine.told)
     return dead
-      ? waitWithWord("failed", codes.quarantined, detail)
+      ? waitAndReport("failed", codes.quarantined, detail)
       : wait(codes.quarantined, 10_000, detail);
   const next = { ...journal, quarantine: { ...quarantine, told: true } };
   return atOnce({ action: "give up", code: codes.rolledBack, detail, journal: next });

@@ -57,7 +57,7 @@ import {
   resync,
   soon,
   type Step,
-  waitWithWord,
+  waitAndReport,
   wait,
   codes,
 } from "../facts/step.ts";
@@ -249,12 +249,12 @@ function rejectGrant({ grant, refused }: Facts, journal: Journal | undefined): S
   const given = granted(grant);
   if (given === undefined) return undefined;
   if (journal !== undefined && given.revision < journal.revision)
-    return waitWithWord("behind", codes.behind, `the node has ${journal.revision}`);
+    return waitAndReport("behind", codes.behind, `the node has ${journal.revision}`);
   // The reason for a refusal may be gone by now, and the content may have been in force before.
   // Then keep it.
   const isKept = journal !== undefined && belongsTo(journal, grant);
   return refused === grantedKey(grant) && !isKept
-    ? waitWithWord("unfit", codes.refusedGrant)
+    ? waitAndReport("unfit", codes.refusedGrant)
     : undefined;
 }
 

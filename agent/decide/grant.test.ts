@@ -93,7 +93,7 @@ test("takes the granted content by revision and digest, and waits for a lagging 
     ],
   ]);
   const behind = decide(facts({ grant: grantOf(6), journal: idle }));
-  assert.equal("word" in behind && behind.word, "behind");
+  assert.equal("report" in behind && behind.report, "behind");
 });
 
 test("stays Ready after a confirmed release while its grant is older than all mounted content", () => {
@@ -136,7 +136,7 @@ test("ignores a failed or refused grant until it has a new since", () => {
     ],
   ]);
   const dead = decide(facts({ grant: seven, journal: failed, file: absent }));
-  assert.equal("word" in dead && dead.word, "failed");
+  assert.equal("report" in dead && dead.report, "failed");
 });
 
 test("records a failure with its grant, and a failure of served content without one", () => {

@@ -86,7 +86,7 @@ export function hiddenAt(path: string, content: FileContent): Hides | undefined 
  * HOME from there.
  */
 export function surroundings(
-  said: Readonly<{
+  service: Readonly<{
     workingDirectory: string;
     user: string;
     environment: readonly string[];
@@ -96,9 +96,11 @@ export function surroundings(
   const homeIn = (lines: readonly string[]) =>
     lines.findLast((line) => line.startsWith("HOME="))?.slice(5);
   // Another user's home is unknown. The placeholder is a path that was not searched.
-  const ofUser = ["root", "0"].includes(said.user) ? "/root" : said.user && `/home of ${said.user}`;
-  const home = homeIn(said.environment) ?? (ofUser || homeIn(said.manager));
+  const ofUser = ["root", "0"].includes(service.user)
+    ? "/root"
+    : service.user && `/home of ${service.user}`;
+  const home = homeIn(service.environment) ?? (ofUser || homeIn(service.manager));
   // A leading `!` means that systemd ignores a missing directory; `~` is the user's home.
-  const directory = said.workingDirectory.replace(/^!/, "").replace(/^~$/, ofUser || "/root");
+  const directory = service.workingDirectory.replace(/^!/, "").replace(/^~$/, ofUser || "/root");
   return { workingDirectory: directory || "/", home: home || undefined };
 }

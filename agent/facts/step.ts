@@ -1,5 +1,5 @@
 /** The results of a decision, and the text of its code. */
-import type { WordKind } from "#contract/word.ts";
+import type { MessageKind } from "#contract/termination-message.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { FoundFile, Plan, Rewrite } from "../delivery/delivery.ts";
 import type { Document } from "../delivery/mount.ts";
@@ -20,11 +20,11 @@ type StepReason = Readonly<{
 export type Step = StepReason &
   /**
    * `refused`: the node is unfit and untouched, and other nodes need not wait for it. Without a
-   * grant, the pod is nevertheless Ready. `word`: what the termination message reports, once, about
-   * the grant.
+   * grant, the pod is nevertheless Ready. `report`: what the termination message reports, once,
+   * about the grant.
    */
   (
-    | Readonly<{ action: "wait" | "nothing"; refused?: true; word?: WordKind }>
+    | Readonly<{ action: "wait" | "nothing"; refused?: true; report?: MessageKind }>
     /**
      * Writes the journal, then config.json. `former`: the journal of an idle node, to restore if
      * the system does not let us write.
@@ -63,7 +63,7 @@ export type Step = StepReason &
      * Writes the termination message and exits with this code. Only a container's end can report
      * this word.
      */
-    | Readonly<{ action: "end"; exit: number; word: WordKind }>
+    | Readonly<{ action: "end"; exit: number; report: MessageKind }>
     /** Moves the unreadable journal out of the way. */
     | Readonly<{ action: "set aside" }>
     /** Writes config.json alone, without a journal, and then removes our folder. */
@@ -102,8 +102,8 @@ export function refuse(code: Code, again: Step["again"], detail?: string): Step 
 }
 
 /** Waits, and reports the word once in the termination message. */
-export function waitWithWord(word: WordKind, code: Code, detail?: string): Step {
-  return { action: "wait", code, detail, ready: false, again: resync, word };
+export function waitAndReport(report: MessageKind, code: Code, detail?: string): Step {
+  return { action: "wait", code, detail, ready: false, again: resync, report };
 }
 
 /** A step that changes something. The next round follows at once. */

@@ -22,12 +22,12 @@ test("times a value for as long as it stays the same", () => {
 test("drops a value that the last check did not note", () => {
   let now = 0;
   const stopwatch = new Stopwatch(() => now);
-  const looks = [true, true, false, true].map((notes) => {
+  const rounds = [true, true, false, true].map((notes) => {
     now += 10;
     stopwatch.next();
     return notes ? stopwatch.unchangedFor("it", "a") : undefined;
   });
-  assert.deepEqual(looks, [0, 10, undefined, 0]);
+  assert.deepEqual(rounds, [0, 10, undefined, 0]);
 });
 
 test("spaces writes that follow each other: at once, 1 s, 2 s … a minute, and starts over after five quiet minutes", () => {

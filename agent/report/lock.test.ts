@@ -45,13 +45,13 @@ test("gives the lock to one of two agents, and to the other after a release", as
 test("never gives the lock to two of six agents that contend again and again", async (t) => {
   const folder = place(t);
   const random = seeded(t);
-  let [holders, most, turns] = [0, 0, 0];
+  let [holders, most, rounds] = [0, 0, 0];
   const contend = async () => {
     const lock = new Lock(folder);
-    while (turns < 20) {
+    while (rounds < 20) {
       if (await lock.acquire(true)) {
         most = Math.max(most, (holders += 1));
-        turns += 1;
+        rounds += 1;
         await setTimeout(random.below(3));
         holders -= 1;
         lock.release();

@@ -1,7 +1,7 @@
 /**
  * Readiness on the node's loopback, for the kubelet's probe. Any local process can take the port
  * first, or answer in our place (SECURITY.md). So no action of the agent depends on it, and the
- * container's end makes the reports that must not be forged (word.ts).
+ * container's end makes the reports that must not be forged (termination-report.ts).
  *
  * A hand-written HTTP server with only what a probe needs: at one probe a second, node:http costs
  * twice the CPU, and a fifth of the start (docs/inside/decisions/agent-cost.md).

@@ -4,7 +4,7 @@ import test from "node:test";
 import { SystemdError, NoAnswer } from "../systemd/connection.ts";
 import { formatLine, record, type Step, wait, type Code } from "../facts/step.ts";
 import { FileChanged, FileError } from "../files/atomic-write.ts";
-import { lineOf, parseWord } from "#contract/word.ts";
+import { lineOf, parseMessage } from "#contract/termination-message.ts";
 import type { Observed } from "../facts/grant.ts";
 import type { Journal } from "../journal/journal.ts";
 import { Status, failureStep, LogLimiter } from "./status.ts";
@@ -12,14 +12,14 @@ import fc from "fast-check";
 
 function listen() {
   const log: string[] = [];
-  const words: string[] = [];
+  const messages: string[] = [];
   const clock = { now: 0 };
   const status = new Status(
     (_fields, line) => void log.push(line.slice(0, 6)),
-    (word) => void words.push(word),
+    (word) => void messages.push(word),
     () => clock.now,
   );
-  return { status, log, words, clock };
+  return { status, log, messages, clock };
 }
 
 const seen: Observed = {
@@ -31,10 +31,10 @@ const seen: Observed = {
 const ready: Step = { action: "nothing", code: "GPS200", ready: true, again: 10_000 };
 
 test("logs one line in an hour of rest, and leaves no termination message", () => {
-  const { status, log, words } = listen();
-  for (let looks = 0; looks < 360; looks += 1) status.report(ready, seen);
+  const { status, log, messages } = listen();
+  for (let rounds = 0; rounds < 360; rounds += 1) status.report(ready, seen);
   assert.deepEqual(log, ["GPS200"]);
-  assert.deepEqual(words, []);
+  assert.deepEqual(messages, []);
   assert.equal(status.readiness.ready, true);
 });
 
@@ -60,14 +60,14 @@ test("logs a line a minute for what changes all the time", () => {
 });
 
 test("writes the current reason as the termination message, and no message while ready", () => {
-  const { status, words } = listen();
+  const { status, messages } = listen();
   for (const step of [wait("GPS210", 1000), wait("GPS210", 1000), ready, wait("GPS221", 1000)])
     status.report(step, seen);
   assert.deepEqual(
-    words.map((word) => word.slice(0, 6)),
+    messages.map((word) => word.slice(0, 6)),
     ["GPS210", "", "GPS221"],
   );
-  assert.match(words[0] ?? "", /^GPS210 .* \(revision 7\)$/);
+  assert.match(messages[0] ?? "", /^GPS210 .* \(revision 7\)$/);
 });
 
 test("logs the granted revision, and without a grant the node's own", () => {
@@ -102,12 +102,12 @@ test("changes nothing else if the termination message cannot be written", () => 
 
 test("fails the end if its word cannot be written, and writes the word later", () => {
   for (const end of [
-    { ...wait("GPS200", 0), action: "end", exit: 0, word: "proved" },
+    { ...wait("GPS200", 0), action: "end", exit: 0, report: "proved" },
     { ...wait("GPS218", 0), action: "give up", journal: { revision: 5 } as never as Journal },
   ] as const) {
     const disk = { full: true };
-    const words: string[] = [];
-    const leave = (word: string) => (disk.full ? assert.fail("ENOSPC") : void words.push(word));
+    const messages: string[] = [];
+    const leave = (word: string) => (disk.full ? assert.fail("ENOSPC") : void messages.push(word));
     const status = new Status(
       () => {},
       leave,
@@ -118,23 +118,23 @@ test("fails the end if its word cannot be written, and writes the word later", (
     status.report(wait("GPS208", 0), seen);
     disk.full = false;
     status.report(end, seen);
-    assert.equal(parseWord(words.at(-1))?.grant.revision, 7);
+    assert.equal(parseMessage(messages.at(-1))?.grant.revision, 7);
   }
 });
 
 test("adds the controller's word to the line for administrators at the end", () => {
-  const { status, words } = listen();
+  const { status, messages } = listen();
   const { grant } = seen;
   status.report(wait("GPS210", 0), seen);
-  status.report({ ...wait("GPS200", 0), action: "end", exit: 0, word: "proved" }, seen);
+  status.report({ ...wait("GPS200", 0), action: "end", exit: 0, report: "proved" }, seen);
   const failed = { journal: { revision: 5 } } as never as { journal: Journal };
   status.report({ ...wait("GPS218", 0), action: "give up", ...failed }, seen);
-  assert.deepEqual(words.map(parseWord), [
+  assert.deepEqual(messages.map(parseMessage), [
     undefined,
     { kind: "proved", grant: keyPartsOf(grant), journal: 6 },
     { kind: "failed", grant: keyPartsOf(grant), journal: 5 },
   ]);
-  assert.match(lineOf(words[1] ?? ""), /^GPS200 .*\(revision 7\)$/);
+  assert.match(lineOf(messages[1] ?? ""), /^GPS200 .*\(revision 7\)$/);
 });
 
 const keyPartsOf = (grant: Observed["grant"]) => {

@@ -4,7 +4,7 @@
  */
 import { SystemdError, NoAnswer, NoSystemd, RestartRefused } from "../systemd/connection.ts";
 import { describe } from "../files/errno.ts";
-import { messageOf, type WordKind } from "#contract/word.ts";
+import { messageOf, type MessageKind } from "#contract/termination-message.ts";
 import { grantedRevision, type Observed, reportedKey } from "../facts/grant.ts";
 import type { Readiness } from "./readiness.ts";
 import { codes, type Code, formatLine, type Step, wait } from "../facts/step.ts";
@@ -14,7 +14,7 @@ import { helpIn } from "#contract/help.ts";
 
 export class Status {
   #readiness: Readiness;
-  #word = "";
+  #text = "";
   readonly #limiter: LogLimiter;
   readonly #log: Log;
   readonly #writeMessage: (line: string) => void;
@@ -46,12 +46,12 @@ export class Status {
       this.#readiness = { ready: step.ready, code: step.code, line: signed };
     if (this.#limiter.admits(step, line))
       this.#log({ revision, action: step.action, code: step.code, ready: step.ready }, line);
-    const kind = wordOf(step);
-    const word = step.ready ? "" : withWord(signed, kind, step, observed);
-    if (word === this.#word) return;
+    const kind = kindOf(step);
+    const text = step.ready ? "" : withReport(signed, kind, step, observed);
+    if (text === this.#text) return;
     try {
-      this.#writeMessage(word);
-      this.#word = word;
+      this.#writeMessage(text);
+      this.#text = text;
     } catch (error) {
       // A line for administrators may be lost. A word may not, because the controller waits for it.
       if (kind !== undefined) throw error;
@@ -72,14 +72,14 @@ function revisionOf({ grant, journal }: Observed): number {
 }
 
 /** The word that a container's end reports about the grant, if any. */
-function wordOf(step: Step): WordKind | undefined {
-  return step.action === "give up" ? "failed" : step.action === "end" ? step.word : undefined;
+function kindOf(step: Step): MessageKind | undefined {
+  return step.action === "give up" ? "failed" : step.action === "end" ? step.report : undefined;
 }
 
 /** The termination message: the line, with a word of this kind if there is a grant. */
-function withWord(
+function withReport(
   line: string,
-  kind: WordKind | undefined,
+  kind: MessageKind | undefined,
   step: Step,
   observed: Observed,
 ): string {

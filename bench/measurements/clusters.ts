@@ -85,10 +85,10 @@ export const joinedClusters: Measurement = {
     const stop = new AbortController();
     const ended = keeper.until(stop.signal);
     // Each cluster's conditions are written once.
-    const told = () => api.asked.filter(({ verb }) => verb === "patch").length;
-    await until("every cluster is reported", () => told() >= count, {
+    const patches = () => api.asked.filter(({ verb }) => verb === "patch").length;
+    await until("every cluster is reported", () => patches() >= count, {
       timeout: 120_000,
-      seen: async () => `${told()}`,
+      seen: async () => `${patches()}`,
     });
     const seconds = (performance.now() - begun) / 1000;
     // A cluster reported as away is reported sooner, and makes the round look fast.

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import type { BenchResult } from "./result.ts";
-import { saidOf, table, type BenchRun } from "./table.ts";
+import { headingOf, table, type BenchRun } from "./table.ts";
 
 const page = "docs/inside/performance.md";
 const [begin, end] = ["<!-- measured: npm run bench -- --write -->", "<!-- /measured -->"];
@@ -24,7 +24,7 @@ export function writePage(
 export function withResults(text: string, run: BenchRun, results: readonly BenchResult[]): string {
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
   if (from < 0 || to < from) throw new Error(`${page}: the lines ${begin} and ${end} are missing`);
-  return `${text.slice(0, from)}${begin}\n\n${saidOf(run)}\n\n${table(results)}\n${text.slice(to)}`;
+  return `${text.slice(0, from)}${begin}\n\n${headingOf(run)}\n\n${table(results)}\n${text.slice(to)}`;
 }
 
 /** A checkout at one moment: its commit, and the changed files by `git status`. */

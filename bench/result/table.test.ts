@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compare, measure } from "./result.ts";
-import { json, number, saidOf, table } from "./table.ts";
+import { json, number, headingOf, table } from "./table.ts";
 
 const run = { commit: "abc", date: new Date("2026-01-02T03:04:05Z"), quick: true, changed: false };
 
@@ -52,7 +52,7 @@ test("states in each row its build, its day, and its number of rounds", () => {
         [commit, "2026-01-02", true, 1],
       ],
     );
-    assert.match(saidOf({ ...run, changed }), new RegExp(`2026-01-02, commit \`${commit}\`,`));
+    assert.match(headingOf({ ...run, changed }), new RegExp(`2026-01-02, commit \`${commit}\`,`));
   }
 });
 

@@ -9,7 +9,7 @@ const buildOf = ({ commit, changed }: BenchRun): string =>
   changed ? `${commit} with changes` : commit;
 
 /** The sentence above a table; the day is in UTC. */
-export function saidOf(run: BenchRun): string {
+export function headingOf(run: BenchRun): string {
   const how = run.quick ? "with `--quick`" : "whole";
   return `Measured on ${dayOf(run)}, commit \`${buildOf(run)}\`, ${how}.`;
 }

@@ -6,7 +6,7 @@ import type { Condition } from "#test/harness/nodes/nodes.ts";
 import { nodeObject } from "#test/harness/nodes/objects.ts";
 
 /** Images that a kubelet reports: its 50 largest, each with a tag and a digest. */
-const imagesTold = 50;
+const imagesReported = 50;
 
 /** A node that is Ready. */
 export function fakeNode(name: string): object {
@@ -29,7 +29,7 @@ function weighted(name: string, ready: Condition): object {
 }
 
 function images(node: string): object[] {
-  return Array.from({ length: imagesTold }, (_, index) => {
+  return Array.from({ length: imagesReported }, (_, index) => {
     const image = `registry.example.com/platform/component-${index}`;
     const digest = Buffer.from(`${node} ${index}`).toString("hex").padStart(64, "0").slice(-64);
     const names = [`${image}@sha256:${digest}`, `${image}:v1.${index}.0-${digest}`];

@@ -84,10 +84,10 @@ export class Testbed implements Disposable {
     const wanted = JSON.stringify([maxUnavailable, delivery, flags]);
     if (this.#installed === wanted) return;
     this.#installed = wanted;
-    const wish = { rollout: { maxUnavailable, probation: `${probationSeconds}s` }, delivery };
+    const settings = { rollout: { maxUnavailable, probation: `${probationSeconds}s` }, delivery };
     await installProduct(this.cluster, {
       args: ["--delivery-modes=Restart,Reread,CredentialProvider", ...flags],
-      wish,
+      settings,
     });
   }
 

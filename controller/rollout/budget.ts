@@ -145,7 +145,7 @@ function isCandidate(survey: Survey, one: SurveyedPod, lost: ReadonlySet<string>
   // The proof may be lost together with the state. A node that has the content can prove it again
   // without a change.
   if (holdsNewest(pod, secret))
-    return survey.lacksWord() && one.grantState.is === "proved" && pod.grant?.word === false;
+    return survey.lacksProof() && one.grantState.is === "proved" && pod.grant?.word === false;
   if (!pod.ready.is && !takesUnready(survey, one)) return false;
   if (!survey.mayPatch(record)) return false;
   const hasEnded =
@@ -231,7 +231,7 @@ function grant(survey: Survey, window: Window, { pod, record }: SurveyedPod): vo
       survey.save();
     }
   }
-  const word = survey.isRelease() || survey.lacksWord();
+  const word = survey.isRelease() || survey.lacksProof();
   const { revision, digest } = secret;
   const given: Grant = { revision, digest, since: pod.ready.since, word };
   survey.actions.push({ kind: "grant", pod, grant: given });

@@ -14,10 +14,14 @@ const most = 2 * (20 + seconds / 60 + 1);
 
 async function deployed() {
   const world = await World.of({ a: "proves", b: "proves" });
-  const { cluster, standing } = contested(world.cluster, () => world.seconds * 1000, wantedOf);
+  const { cluster, listContests: listed } = contested(
+    world.cluster,
+    () => world.seconds * 1000,
+    wantedOf,
+  );
   Object.assign(world.remover, { cluster });
   await world.until(one, ({ ended }) => ended);
-  return { world, standing, other: directly(world.api, "other-operator") };
+  return { world, listed, other: directly(world.api, "other-operator") };
 }
 
 /** How the other operator changes each object. */
@@ -33,10 +37,10 @@ const edits: Readonly<Record<OwnedName, object>> = {
 for (const name of Object.keys(owned) as OwnedName[])
   for (const how of ["edits", "deletes"] as const)
     test(`writes once a minute, and names the other client, when one ${how} the ${name} repeatedly`, async () => {
-      const { world, standing, other } = await deployed();
+      const { world, listed, other } = await deployed();
       const path = owned[name];
       const from = world.api.asked.length;
-      const told = new Set<string | undefined>();
+      const reported = new Set<string | undefined>();
       for (let passed = 0; passed < seconds; passed += 1) {
         if (how === "deletes") world.delete(path);
         else if (world.api.object(path) !== undefined)
@@ -44,7 +48,7 @@ for (const name of Object.keys(owned) as OwnedName[])
         await world.step(one).catch((error: unknown) => {
           if (!(error instanceof Contested)) throw error;
         });
-        for (const found of standing()) told.add(`${found.path} ${found.manager}`);
+        for (const found of listed()) reported.add(`${found.path} ${found.manager}`);
       }
       const plural = path.split("/").at(-2) ?? "";
       const object = path.split("/").at(-1);
@@ -59,7 +63,10 @@ for (const name of Object.keys(owned) as OwnedName[])
             asked.query["dryRun"] === undefined,
         );
       assert.ok(writes.length <= most, `${writes.length} writes`);
-      assert.deepEqual([...told], [`${path} ${how === "edits" ? "other-operator" : undefined}`]);
+      assert.deepEqual(
+        [...reported],
+        [`${path} ${how === "edits" ? "other-operator" : undefined}`],
+      );
     });
 
 test("publishes other content and a withdrawal at once while the previous content is contested", async () => {

@@ -85,13 +85,13 @@ function firstGrant(
 
 /** True if the agent took the newest content, whether its kubelet worked with it or not. */
 function hasTaken(
-  { uid, grant, terminationMessage: told, directory }: AgentPod,
+  { uid, grant, terminationMessage: last, directory }: AgentPod,
   published: Published | undefined,
   { pods }: Pick<Memory, "pods">,
 ): boolean {
   if (published?.intent !== "apply" || directory === undefined) return false;
-  const hasReported = told?.kind === "proved" || told?.kind === "failed";
-  if (hasReported && told.revision === published.revision) return true;
+  const hasReported = last?.kind === "proved" || last?.kind === "failed";
+  if (hasReported && last.revision === published.revision) return true;
   return pods.get(uid)?.provedAt !== undefined && grant?.revision === published.revision;
 }
 
@@ -109,9 +109,9 @@ function areElsewhere({ daemonSet }: KeptObjects, pods: Iterable<AgentPod>): boo
 const elsewhere = new RegExp(`^${catalogue.elsewhere[0]}\\b`);
 
 /** True if the agent has refused its last grant because the directory is not its kubelet's. */
-function isElsewhere({ grant, terminationMessage: told, message = "" }: AgentPod): boolean {
-  if (told?.kind !== "unfit" || !elsewhere.test(message)) return false;
-  return grant === undefined || grant.revision === 0 || isSameGrant(told, grant);
+function isElsewhere({ grant, terminationMessage: last, message = "" }: AgentPod): boolean {
+  if (last?.kind !== "unfit" || !elsewhere.test(message)) return false;
+  return grant === undefined || grant.revision === 0 || isSameGrant(last, grant);
 }
 
 /**

@@ -11,7 +11,7 @@
  */
 import { keyOf, type Grant, type GrantKey } from "#contract/grant.ts";
 import type { DeliveryMode } from "#contract/names.ts";
-import type { WordKind } from "#contract/word.ts";
+import type { MessageKind } from "#contract/termination-message.ts";
 
 /** The time of one decision. */
 export type Now = Readonly<{
@@ -37,7 +37,7 @@ export type SecretFacts = Readonly<{
 /** The termination message of the agent's container, if it is about a grant. */
 type TerminationMessage = GrantKey &
   Readonly<{
-    kind: Exclude<WordKind, "released">;
+    kind: Exclude<MessageKind, "released">;
     /** The revision in the node's journal. */
     journal: number;
   }>;

@@ -39,9 +39,9 @@ export function recordOutcomes(survey: Survey, failed: readonly string[]): void 
 /** When the canary proves the content, the pods that exist at that moment must prove it too. */
 function recordProof(survey: Survey): void {
   const { revision } = survey.secret;
-  const isWord = ({ pod, grantState }: SurveyedPod): boolean =>
+  const isProof = ({ pod, grantState }: SurveyedPod): boolean =>
     grantState.is === "proved" && pod.grant?.revision === revision && pod.grant.word;
-  if (!survey.pods.some(isWord)) return;
+  if (!survey.pods.some(isProof)) return;
   survey.change({ word: true, base: latestOf(survey) });
 }
 
@@ -74,7 +74,7 @@ function forgetCanary(survey: Survey): void {
   const found = survey.byNode.get(canary.node);
   if (found === undefined || !survey.isExcused(found)) return;
   const { pod, grantState } = found;
-  if (holdsNewest(pod, survey.secret) ? isRefusedByWord(grantState) : grantState.is !== "excused")
+  if (holdsNewest(pod, survey.secret) ? isReportedRefusal(grantState) : grantState.is !== "excused")
     survey.change({ canary: undefined });
 }
 
@@ -116,7 +116,7 @@ export function retryOrHalt(survey: Survey): boolean {
   return true;
 }
 
-const isRefusedByWord = (grantState: GrantState): boolean =>
+const isReportedRefusal = (grantState: GrantState): boolean =>
   grantState.is === "excused" &&
   (grantState.because === "unfit" || grantState.because === "behind");
 
@@ -140,7 +140,7 @@ export function takeGrantsBack(survey: Survey): void {
     // has refused is also revoked, because the agent needs a new grant to act again.
     const isKept =
       record.isSettled &&
-      !isRefusedByWord(grantState) &&
+      !isReportedRefusal(grantState) &&
       (survey.isRelease() || holdsNewest(pod, survey.secret));
     const isOver =
       (grantState.is === "excused" && !isKept) ||

@@ -25,7 +25,7 @@ const recorded = (world: World) => readState(world.api.object<V1Secret>(owned.st
 /** So many agents have refused a grant. */
 const isRefused = ({ remover }: World, count = 1) =>
   [...remover.pods.view.items.values()].filter(
-    ({ terminationMessage: told }) => told?.kind === "unfit",
+    ({ terminationMessage: reported }) => reported?.kind === "unfit",
   ).length === count;
 
 function use(world: World, changes: Partial<typeof agent>): void {
@@ -67,9 +67,9 @@ for (const [what, found, isProved, isTaken] of [
   ["is Ready with another revision", { revision: 2 }, true, false],
 ] as const)
   test(`records ${isTaken ? "the directory" : "nothing"} without a record when an agent ${what}`, () => {
-    const { revision, ...told } = found;
+    const { revision, ...reported } = found;
     const terminationMessage =
-      "kind" in told ? { ...told, ...key, revision, journal: 0 } : undefined;
+      "kind" in reported ? { ...reported, ...key, revision, journal: 0 } : undefined;
     const grant = { ...key, revision, word: !isProved };
     const pod = { uid: "p", directory: old, grant, terminationMessage } as AgentPod;
     const record = { provedAt: isProved ? 1 : undefined } as PodRecord;

@@ -279,7 +279,7 @@ export function updatePodless(
 }
 
 /** Shown if a refusal has no reason. */
-const noWords = "reason unknown";
+const unknownReason = "reason unknown";
 
 /** Changes the record of a pod, if there is one. */
 type Note = (uid: string, change: (record: PodRecord) => PodRecord) => void;
@@ -309,7 +309,7 @@ export function afterRefusal(
   record: PodRecord,
   why: "conflict" | "gone" | "busy" | "admission" | "deletion" | "unsent",
   { steady }: Now,
-  words = noWords,
+  words = unknownReason,
 ): PodRecord {
   const since = (before: Refused | undefined): Refused => {
     return { at: before?.at ?? steady, last: steady, why: words };

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { KubernetesObject } from "@kubernetes/client-node";
 import fc from "fast-check";
 import { keyOf } from "#contract/grant.ts";
-import { messageOf, wordKinds } from "#contract/word.ts";
+import { messageOf, messageKinds } from "#contract/termination-message.ts";
 import { agent } from "#controller/objects/agent.fixture.ts";
 import { container } from "#controller/objects/container.ts";
 import { isAgent, keepPod, modeOf, templateOf, type AgentPod } from "./pods.ts";
@@ -244,7 +244,7 @@ test("recognizes an agent's pod only by its controller", () => {
 const ended = (message: string | undefined, finishedAt: unknown = at(4)) => ({
   terminated: { exitCode: 0, message, finishedAt },
 });
-for (const kind of wordKinds)
+for (const kind of messageKinds)
   test(`reads the termination message ${kind} of a container that was started again`, () => {
     const message = messageOf("GPS200 a line", { kind, key: keyOf(grant), journal: 6 });
     const lastState = ended(message);

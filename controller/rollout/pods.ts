@@ -2,7 +2,7 @@
 import type { KubernetesObject, V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
 import { grantOf } from "#contract/grant.ts";
 import { agentContainer, agentName, deliveryModes, type DeliveryMode } from "#contract/names.ts";
-import { lineOf, parseWord } from "#contract/word.ts";
+import { lineOf, parseMessage } from "#contract/termination-message.ts";
 import type { PodFacts } from "./facts.ts";
 import { annotations } from "#controller/objects/annotations.ts";
 import { kubeletDirectoryOf } from "#controller/objects/container.ts";
@@ -97,7 +97,7 @@ function meantFor({ spec }: V1Pod): string {
 
 /** The machine-readable part of the termination message. `released` proves a release. */
 function readTerminationMessage(message: string | undefined): PodFacts["terminationMessage"] {
-  const parsed = parseWord(message);
+  const parsed = parseMessage(message);
   if (parsed === undefined) return undefined;
   const { kind, grant, journal } = parsed;
   return { kind: kind === "released" ? "proved" : kind, ...grant, journal };

@@ -178,13 +178,13 @@ export class Survey {
 
   /** True while only one node may hold the newest content. */
   isAlone(): boolean {
-    return this.lacksWord() && this.snapshot.policy.maxUnavailable !== "all";
+    return this.lacksProof() && this.snapshot.policy.maxUnavailable !== "all";
   }
 
   /**
    * The promotion still needs a node that proves the newest content with its termination message.
    */
-  lacksWord(): boolean {
+  lacksProof(): boolean {
     return !this.isRelease() && !this.isPromoted() && !this.state.word;
   }
 
@@ -317,8 +317,8 @@ function nodeStateOf(survey: Survey, { pod, record, grantState }: SurveyedPod): 
   if (isRefused(record, survey.now)) return { nodeState: "excused", reason: "admission" };
   if (survey.taken.has(pod.node) && grantState.is !== "back") return { nodeState: "changing" };
   if (over !== undefined) return { nodeState: over.is, reason: over.because };
-  const ofWord = stateFromMessage(survey, pod);
-  if (ofWord !== undefined) return ofWord;
+  const reported = stateFromMessage(survey, pod);
+  if (reported !== undefined) return reported;
   if (grantState.is === "back") return { nodeState: "changing" };
   if (isAway(record, survey.now)) return { nodeState: "excused", reason: "away" };
   return { nodeState: pod.ready.is ? "waiting" : "starting" };

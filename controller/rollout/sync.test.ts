@@ -12,11 +12,11 @@ const driver = { isLockstep: false, rewrite: {} };
 const since = -8000;
 
 /** Changes of the pod's readiness, by the seconds after its grant. */
-type Turns = readonly (readonly [second: number, ready: boolean, since?: number])[];
+type Changes = readonly (readonly [second: number, ready: boolean, since?: number])[];
 
 type Row = readonly [
   what: string,
-  turns: Turns,
+  changes: Changes,
   syncs: readonly number[],
   how?: Readonly<{ word?: true; mode?: Mode; probation?: number; own?: number; back?: true }>,
 ];
@@ -64,7 +64,7 @@ const rows: readonly Row[] = [
   ],
   ["a pod that confirms a revocation", [begins, [9, true]], [], { back: true }],
 ];
-for (const [what, turns, expected, how = {}] of rows)
+for (const [what, changes, expected, how = {}] of rows)
   test(`raises sync at ${expected.join(", ") || "no"} seconds for ${what}`, () => {
     const w = granted(how);
     const [pod] = w.api.pods.values();
@@ -74,10 +74,10 @@ for (const [what, turns, expected, how = {}] of rows)
     // Like the controller, decides only when the pod changes or at the time that a decision named.
     let due = 0;
     for (w.t = 0; w.t < 330; w.t += 1) {
-      const turn = turns.find(([at]) => at === w.t);
-      if (turn === undefined && w.t < due) continue;
-      if (turn !== undefined) {
-        const [, ready, changed = w.t] = turn;
+      const change = changes.find(([at]) => at === w.t);
+      if (change === undefined && w.t < due) continue;
+      if (change !== undefined) {
+        const [, ready, changed = w.t] = change;
         Object.assign(pod, { ready, since: changed });
       }
       const { actions, memory, again } = decided(w, w.api, { snapshot });

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import type { V1DaemonSet, V1Pod, V1Secret } from "@kubernetes/client-node";
 import { grantOf, keyOf } from "#contract/grant.ts";
 import { agentContainer, agentName } from "#contract/names.ts";
-import { messageOf, type WordKind } from "#contract/word.ts";
+import { messageOf, type MessageKind } from "#contract/termination-message.ts";
 import { noMemory } from "./facts.ts";
 import { agent } from "#controller/objects/agent.fixture.ts";
 import { kubeletDirectoryOf } from "#controller/objects/container.ts";
@@ -110,11 +110,15 @@ export class World {
 
   /** The node's kubelet answers again, and its pod has just become Ready. */
   returns(name: string): void {
-    this.turns(name, "True");
+    this.setReady(name, "True");
   }
 
   /** The node's pod becomes Ready, or is no longer Ready while its container is in this state. */
-  turns(name: string, status: "True" | "False", state: "running" | "terminated" = "running"): void {
+  setReady(
+    name: string,
+    status: "True" | "False",
+    state: "running" | "terminated" = "running",
+  ): void {
     const lastTransitionTime = stamp(this.now);
     const conditions = ["ContainersReady", "Ready"].map((type) => {
       return { type, status, lastTransitionTime };
@@ -288,14 +292,14 @@ export class World {
     if (isElsewhere && grant.revision > 0) {
       const { intent, revision } = this.published ?? {};
       // A withdrawal is never refused: the agent waits.
-      if (intent === "release" && revision === grant.revision) return this.turns(node, "False");
+      if (intent === "release" && revision === grant.revision) return this.setReady(node, "False");
       const word = { kind: "unfit", key: keyOf(grant), journal: 0 } as const;
       return this.#report(pod, messageOf("GPS261 another directory", word));
     }
-    const kind: WordKind = does === "fails" && grant.revision > 0 ? "failed" : "proved";
-    const speaks = grant.word || kind === "failed";
+    const kind: MessageKind = does === "fails" && grant.revision > 0 ? "failed" : "proved";
+    const reports = grant.word || kind === "failed";
     const word = { kind, key: keyOf(grant), journal: grant.revision };
-    await this.#report(pod, speaks ? messageOf("GPS200 an answer", word) : undefined);
+    await this.#report(pod, reports ? messageOf("GPS200 an answer", word) : undefined);
   }
 
   async #report(pod: V1Pod, message: string | undefined, ready = "True"): Promise<void> {
@@ -303,8 +307,8 @@ export class World {
     const resourceVersion = pod.metadata?.resourceVersion ?? "";
     const lastTransitionTime = stamp(this.now);
     const before = pod.status?.containerStatuses?.[0]?.lastState;
-    const said = { terminated: { message, finishedAt: lastTransitionTime } };
-    const lastState = message === undefined ? (before ?? {}) : said;
+    const lastEnd = { terminated: { message, finishedAt: lastTransitionTime } };
+    const lastState = message === undefined ? (before ?? {}) : lastEnd;
     await this.#kubelets.patch(`${collections.pods}/${name}/status`, {
       metadata: { uid, resourceVersion },
       status: {

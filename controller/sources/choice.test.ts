@@ -55,18 +55,20 @@ for (const [found, accepted, reason, message] of refusals) {
     const verdict = accept(sources({ ...base, extras: { "team-a": found } }), policy);
     assert.deepEqual(verdict.wanted, alone);
     assert.deepEqual(verdict.problems, { additional: [], original: [] });
-    const told = verdict.sources.find(({ name }) => name === "team-a");
-    assert.deepEqual([told?.accepted, told?.reason], [accepted, reason]);
-    assert.match(told?.message ?? "", message);
+    const reported = verdict.sources.find(({ name }) => name === "team-a");
+    assert.deepEqual([reported?.accepted, reported?.reason], [accepted, reason]);
+    assert.match(reported?.message ?? "", message);
   });
 }
 
 test("grants the right to read one Secret by a command that names only that Secret", () => {
   const extras = { "team-a": "forbidden" } as const;
-  const told = accept(sources({ ...base, extras }), policy).sources.map(({ message }) => message);
+  const reported = accept(sources({ ...base, extras }), policy).sources.map(
+    ({ message }) => message,
+  );
   const role = "global-pull-secret-source-team-a-pull";
   assert.ok(
-    told
+    reported
       .join()
       .includes(
         `kubectl create role ${role} -n kube-system --verb=get,list,watch --resource=secrets --resource-name=team-a-pull` +
@@ -205,10 +207,10 @@ test("law: keeps the last accepted document of a named extra in force, whatever 
     { maxLength: 8 },
   );
   fc.assert(
-    fc.property(history, (turns) => {
+    fc.property(history, (rounds) => {
       let before: Pick<Finds, "published" | "state"> = { published: undefined, state: noState };
       let last: string | undefined;
-      for (const found of turns) {
+      for (const found of rounds) {
         const given = sources({ ...base, extras: { "team-a": found }, ...before });
         const verdict = accept(given, policy);
         if (verdict.sources[1]?.reason === "Accepted") last = verdict.accepted["team-a"];

@@ -53,15 +53,15 @@ export function followExtras({ live, hint, failed, now, signal }: Options): Extr
       refused: undefined,
     };
     followed.set(name, one);
-    let said = "";
+    let lastError = "";
     void follow({
       cluster: live,
       target: { collection: collections.secrets, name },
       informer: one.informer,
       hint,
       failed(error) {
-        if (error.message !== said) failed(name, error);
-        said = error.message;
+        if (error.message !== lastError) failed(name, error);
+        lastError = error.message;
         // A Secret may be readable even if it cannot be watched. It is then polled slowly.
         hint();
       },

@@ -12,7 +12,7 @@ const refused = (status: number) =>
 /** A reader whose cluster gives these answers one by one, the last one for ever. */
 function reading(...answers: (() => Promise<unknown>)[]) {
   let [asked, time] = [0, 0];
-  const told: (string | undefined)[] = [];
+  const reported: (string | undefined)[] = [];
   const informer = new Informer();
   const get = () => (answers[Math.min(asked++, answers.length - 1)] ?? (async () => undefined))();
   const read = originalReader({
@@ -20,13 +20,13 @@ function reading(...answers: (() => Promise<unknown>)[]) {
     path: "/p",
     informer,
     now: () => new Date(time),
-    changed: (problem) => void told.push(problem),
+    changed: (problem) => void reported.push(problem),
     milliseconds: 20,
   });
   return {
     read,
     informer,
-    told,
+    reported,
     asked: () => asked,
     pass: (seconds: number) => (time += seconds * 1000),
   };
@@ -78,7 +78,7 @@ const away = () => Promise.reject(refused(0));
 
 test("does not read an unreadable original in every run, and reports it once", async () => {
   const on = reading(away);
-  for (let looks = 0; looks < 100; looks++) await on.read();
+  for (let rounds = 0; rounds < 100; rounds++) await on.read();
   assert.equal(on.asked(), 1);
   for (let seconds = 0; seconds < 3600; seconds++) {
     on.pass(1);
@@ -86,7 +86,7 @@ test("does not read an unreadable original in every run, and reports it once", a
   }
   // 0.5 s, 1 s … 60 s, half of that at least: two a minute.
   assert.ok(on.asked() > 30 && on.asked() < 140, `${on.asked()} requests in an hour`);
-  assert.equal(on.told.length, 1);
+  assert.equal(on.reported.length, 1);
 });
 
 test("reads an original again that becomes readable, and reports that", async () => {
@@ -94,8 +94,8 @@ test("reads an original again that becomes readable, and reports that", async ()
   await on.read();
   on.pass(1);
   assert.equal(await on.read(), secret);
-  assert.equal(on.told.length, 2);
-  assert.equal(on.told[1], undefined);
+  assert.equal(on.reported.length, 2);
+  assert.equal(on.reported[1], undefined);
 });
 
 test("uses the result of a watch at once, without a pause", async () => {

@@ -163,7 +163,7 @@ const beside = fc.tuple(documents, leftovers).map(([entries, others]) => {
   const { auths } = JSON.parse(text(entries)) as { auths: object };
   return secret(JSON.stringify({ auths: { ...others, ...auths } }));
 });
-const turns = fc.record({
+const changes = fc.record({
   additional: fc.oneof(
     valid,
     beside,
@@ -178,23 +178,23 @@ const turns = fc.record({
 test("law: keeps a source's last accepted document in force, whatever happens to it and to the other", () => {
   fc.assert(
     fc.property(
-      fc.array(turns, { maxLength: 8 }),
+      fc.array(changes, { maxLength: 8 }),
       fc.constantFrom("additional", "original"),
       (history, conflicts) => {
         const rule = { conflicts, protect: [] };
         let before: Pick<Finds, "published" | "state"> = { published: undefined, state: noState };
         const last: { additional?: V1Secret; original?: V1Secret } = {};
-        for (const turn of history) {
-          const verdict = accept(sources({ ...turn, originalName, ...before }), rule);
+        for (const change of history) {
+          const verdict = accept(sources({ ...change, originalName, ...before }), rule);
           const inOrder = (role: "additional" | "original") => verdict.problems[role].length === 0;
-          if (inOrder("additional") && turn.additional !== "kept")
-            last.additional = turn.additional;
+          if (inOrder("additional") && change.additional !== "kept")
+            last.additional = change.additional;
           if (last.additional === undefined) {
             assert.equal(verdict.wanted, undefined);
             continue;
           }
-          if (inOrder("original") && typeof turn.original === "object")
-            last.original = turn.original;
+          if (inOrder("original") && typeof change.original === "object")
+            last.original = change.original;
           const ideal = accept(sources({ original: "absent", originalName, ...last }), rule).wanted;
           assert.equal(verdict.wanted?.document, ideal?.document);
           assert.equal(verdict.wanted?.intent, "apply");

@@ -16,7 +16,7 @@ type Sent = {
 function setUp(refuse: (body: Sent) => number = () => 0) {
   const created: Sent[] = [];
   const clock = { time: 0 };
-  const [logged, told, dropped]: [Notice[], Notice[], string[]] = [[], [], []];
+  const [logged, announced, dropped]: [Notice[], Notice[], string[]] = [[], [], []];
   const cluster = {
     async create(path: string, body: Sent) {
       const exists = created.some(({ metadata }) => metadata.name === body.metadata.name);
@@ -29,12 +29,12 @@ function setUp(refuse: (body: Sent) => number = () => 0) {
     announcer({
       cluster,
       reported: (one) => logged.push(one),
-      sent: (one) => told.push(one),
+      sent: (one) => announced.push(one),
       dropped: (one, why) => dropped.push(`${one.message}: ${why}`),
       now: () => new Date(clock.time),
       pause: async () => {},
     });
-  return { created, clock, logged, told, dropped, another };
+  return { created, clock, logged, announced, dropped, another };
 }
 
 const notice: Notice = {
@@ -46,14 +46,14 @@ const notice: Notice = {
 const secret = { uid: "u1", resourceVersion: "5" };
 
 test("creates one Event for a repeated report, even by another controller or after a restart", async () => {
-  const { another, created, told } = setUp();
+  const { another, created, announced } = setUp();
   const [first, second] = [another(), another()];
   for (const one of [first, first, second]) {
     one.announce(notice, secret);
     await one.idle();
   }
   assert.equal(created.length, 1);
-  assert.equal(told.length, 1);
+  assert.equal(announced.length, 1);
   assert.equal(created[0]?.involvedObject.name, "additional-pull-secret");
 });
 

@@ -61,9 +61,9 @@ for (const [when, agents, count] of rows)
   test(`counts ${count ?? "no"} nodes without an agent when ${when}`, () => {
     let time = 0;
     const ask = missingPodsClock(() => new Date(time * 1000));
-    const told = agents.map(([second, current]) => {
+    const reported = agents.map(([second, current]) => {
       time = 1000 + second;
       return ask(current === undefined ? undefined : live(current));
     });
-    assert.equal(told.at(-1), count);
+    assert.equal(reported.at(-1), count);
   });

@@ -27,7 +27,7 @@ function reportWith(announce: Announce): Report {
 }
 
 /** Reasons and subjects of the Events for these documents, one after the other. */
-async function told(...documents: readonly string[]): Promise<string[]> {
+async function reported(...documents: readonly string[]): Promise<string[]> {
   const said = new Set<string>();
   const report = reportWith(({ reason, subject }) => void said.add(`${reason} ${subject}`));
   for (const [index, document] of documents.entries()) {
@@ -44,15 +44,15 @@ async function told(...documents: readonly string[]): Promise<string[]> {
 
 test("reports rewrites with the same meaning once, so that a thousand do not make a thousand Events", async () => {
   const auths = '{"auths":{"a.io":{"auth":"dTpw"}}}';
-  assert.deepEqual(await told(auths, ` ${auths}`, JSON.stringify(JSON.parse(auths), null, 2)), [
+  assert.deepEqual(await reported(auths, ` ${auths}`, JSON.stringify(JSON.parse(auths), null, 2)), [
     "Accepted v0",
   ]);
 });
 
 test("reports another meaning, the return to an earlier one, and each refused edit", async () => {
   const [one, two] = ['{"auths":{"a.io":{"auth":"dTpw"}}}', '{"auths":{"a.io":{"auth":"dTpx"}}}'];
-  assert.deepEqual(await told(one, two, one), ["Accepted v0", "Accepted v1", "Accepted v2"]);
-  assert.deepEqual(await told(one, "{", "{ ", one), [
+  assert.deepEqual(await reported(one, two, one), ["Accepted v0", "Accepted v1", "Accepted v2"]);
+  assert.deepEqual(await reported(one, "{", "{ ", one), [
     "Accepted v0",
     "Rejected v1",
     "Rejected v2",
@@ -158,10 +158,10 @@ test("reports a refused write that no rollout waits for, from the second refusal
   const refused = () => failure(403, "Forbidden");
   const first = refused();
   // It is not tried in every run.
-  for (let looks = 0; looks < 3; looks++) await look(first);
+  for (let rounds = 0; rounds < 3; rounds++) await look(first);
   assert.deepEqual(announced, []);
   const second = refused();
-  for (let looks = 0; looks < 3; looks++) await look(second);
+  for (let rounds = 0; rounds < 3; rounds++) await look(second);
   await look(failure(409, "Conflict"));
   assert.match(announced.join(), /^RequestRefused: GPS321 .*403 Forbidden/);
   assert.partialDeepStrictEqual(await series(), { 'trouble{reason="RequestRefused"}': 1 });

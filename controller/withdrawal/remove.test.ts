@@ -217,9 +217,9 @@ test("waits for every node when a grant was sent, even if its pod is gone", asyn
 });
 
 for (const [what, disturb, least, most] of [
-  ["works on after its confirmation", (world: World) => world.turns("a", "False"), 55, 65],
-  ["is Ready", (world: World) => world.turns("a", "True"), 0, 5],
-  ["has ended", (world: World) => world.turns("a", "False", "terminated"), 0, 5],
+  ["works on after its confirmation", (world: World) => world.setReady("a", "False"), 55, 65],
+  ["is Ready", (world: World) => world.setReady("a", "True"), 0, 5],
+  ["has ended", (world: World) => world.setReady("a", "False", "terminated"), 0, 5],
 ] as const)
   test(`completes a release ${least > 0 ? "after a minute" : "at once"} if an agent ${what}`, async () => {
     const world = await deployed({ a: "proves", b: "podless" });

@@ -99,7 +99,7 @@ test("law: deletes everything in the end, and no object before the nodes have re
     fc.property(exists, flag, (found, rolled) => {
       let released = false;
       const left = { ...found };
-      for (let turn = 0; turn < 12; turn++) {
+      for (let round = 0; round < 12; round++) {
         const step = nextWithdrawalStep({
           rolled: rolled && left.global,
           released,

@@ -22,9 +22,9 @@ function homeWith(objects: Readonly<Record<string, object>>): Cluster {
 type Fields = Readonly<Record<string, unknown>>;
 
 function profile(cluster: Fields, name = "secretreader", manager = "globalpullsecret.io") {
-  const told = { name: "config", key: "value", context: "guest" };
+  const reported = { name: "config", key: "value", context: "guest" };
   const other = (cluster["extensions"] ?? []) as readonly object[];
-  const extensions = [...other, { name: "client.authentication.k8s.io/exec", extension: told }];
+  const extensions = [...other, { name: "client.authentication.k8s.io/exec", extension: reported }];
   const given = name === "secretreader" ? cluster : { ...cluster, extensions };
   return {
     apiVersion: clusterProfileVersion,

@@ -149,8 +149,8 @@ test("law: does not let any single cluster prevent another from getting the cont
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 60 }), paces, (well, given) => {
       const pace = { ...given, maxFailures: "5%" };
-      for (const ill of ["failed", "unreachable", "again"] as const) {
-        const one = { name: "", rolloutState: ill };
+      for (const failing of ["failed", "unreachable", "again"] as const) {
+        const one = { name: "", rolloutState: failing };
         let all = clusters("w".repeat(well));
         for (let round = 0; round <= well; round++) {
           const now = new Set(nextChanges([one, ...all], pace).change);
@@ -158,7 +158,7 @@ test("law: does not let any single cluster prevent another from getting the cont
             now.has(one.name) ? { name: one.name, rolloutState: "done" } : one,
           );
         }
-        assert.equal(count(all, "waiting"), 0, ill);
+        assert.equal(count(all, "waiting"), 0, failing);
       }
     }),
   );
@@ -189,9 +189,9 @@ test("law: does not let any single cluster delay another for more than the deadl
         let has = false;
         for (let round = 0; round < 6 * (well + 1); round++) {
           const now = round * 600_000;
-          const deed = script[round % script.length] ?? "keeps";
-          const found = has || deed === "away" ? there[deed] : there.loses;
-          has &&= deed !== "loses";
+          const event = script[round % script.length] ?? "keeps";
+          const found = has || event === "away" ? there[event] : there.loses;
+          has &&= event !== "loses";
           const judge = (busy: boolean) => {
             const judged = rolloutStateOf({ ...whole, busy, there: found, former, now });
             const { state, reason } = judged;

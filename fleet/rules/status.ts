@@ -86,7 +86,7 @@ function countsOf(clusters: FoundClusters["clusters"]): FleetCounts {
   };
 }
 
-type Said = Readonly<{
+type Untimed = Readonly<{
   type: FleetConditionType;
   status: FleetCondition["status"];
   reason: FleetReason | FleetStalledReason | FleetWarningReason;
@@ -95,7 +95,7 @@ type Said = Readonly<{
 }>;
 
 /** Ready, Reconciling and Stalled, by the rules of kstatus. At most one of them is True. */
-function conditionsOf(found: FoundClusters): readonly Said[] {
+function conditionsOf(found: FoundClusters): readonly Untimed[] {
   const { clusters, stalled, paused, warnings, generation: observedGeneration } = found;
   const counts = countsOf(clusters);
   const { selected, done, waiting, progressing, failed, unreachable, leaving } = counts;
@@ -124,7 +124,7 @@ function conditionsOf(found: FoundClusters): readonly Said[] {
 }
 
 /** The condition Warning: True while the spec asks for something that may not be intended. */
-function warned(warnings: FoundClusters["warnings"], observedGeneration: number): Said {
+function warned(warnings: FoundClusters["warnings"], observedGeneration: number): Untimed {
   const [first] = warnings;
   const message = withHelp(warnings.map((one) => one.message).join(" | "));
   return first === undefined

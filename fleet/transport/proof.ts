@@ -46,12 +46,12 @@ export function proofOf(
   if (verdict["reason"] === "Forbidden") return held("Forbidden");
   if (!reaches(verdict["resourceVersion"], version))
     return state === "Paused" ? held("Paused") : awaited("SecretUnread");
-  if (verdict["accepted"] === "False") return refused(singleWord(verdict["reason"]));
+  if (verdict["accepted"] === "False") return refused(reasonOf(verdict["reason"]));
   if (state === "Paused") return held("Paused");
   const stalled = list(status["conditions"]).find(
     (one) => one["type"] === stalls && one["status"] === "True",
   );
-  const reason = singleWord(stalled?.["reason"]);
+  const reason = reasonOf(stalled?.["reason"]);
   if (stalled !== undefined) return contentFailed.has(reason) ? refused(reason) : held(reason);
   return awaited(`nodes ${counted(fields(status["nodes"])["summary"])}`);
 }
@@ -61,7 +61,7 @@ const held = (why: string): Proof => ({ is: "held", why: sentence("held", why) }
 const refused = (why: string): Proof => ({ is: "refused", why: sentence("refusedThere", why) });
 
 /** A single word, in the form of a reason. `Unknown` for anything else. */
-export const singleWord = (value: unknown): string =>
+export const reasonOf = (value: unknown): string =>
   typeof value === "string" && /^[A-Za-z]{1,64}$/.test(value) ? value : "Unknown";
 
 const counted = (value: unknown): string =>

@@ -9,7 +9,7 @@ import type { ClusterAPISource } from "#api/fleet-secret.ts";
 import { clusterResourceSetsIn } from "#kube/client/paths.ts";
 import { isPlacedBy, marked, placed, type Content } from "../rules/content.ts";
 import { sentence } from "../rules/problems.ts";
-import { singleWord, type Proof } from "./proof.ts";
+import { reasonOf, type Proof } from "./proof.ts";
 import { secretAt, type NamespacedName, type Placement, type Transport } from "./transport.ts";
 
 /**
@@ -114,7 +114,7 @@ function proofOf(set: KubernetesObject | undefined): Proof {
       typeof one === "object" && one !== null && (one as Condition).type === "ResourcesApplied",
   );
   if (applied?.status === "True") return { is: "unasked" };
-  return { is: "awaited", why: sentence("awaited", singleWord(applied?.reason)) };
+  return { is: "awaited", why: sentence("awaited", reasonOf(applied?.reason)) };
 }
 
 type Condition = Readonly<{ type: unknown; status: unknown; reason: unknown }>;

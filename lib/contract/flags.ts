@@ -49,13 +49,13 @@ export function readFlags<const Rows extends Table>(
     ...sorted.unknown.map((one) => unknownFlag(one, Object.keys(flags), given)),
     ...sorted.strays.map((stray) => `${given.quote(stray)}: belongs to no flag; remove it`),
     ...read.flatMap(([, outcome]) => (outcome.ok ? [] : outcome.errors)),
-    ...rules.flatMap((rule) => heard(rule, values, unread)),
+    ...rules.flatMap((rule) => problemsOf(rule, values, unread)),
   ];
   return errors.length > 0 ? { ok: false, errors } : { ok: true, value: values };
 }
 
 /** What the rule reports, if it looked at no value of `unread`. */
-function heard<Rows extends Table>(
+function problemsOf<Rows extends Table>(
   rule: Rule<Rows>,
   values: TableValues<Rows>,
   unread: ReadonlySet<string>,
@@ -99,7 +99,7 @@ function readRow(name: string, flag: Flag, texts: Texts, quote: Quote): ParsedFl
   const values = given.map((text) => (text === undefined ? noValue(title) : flag.read(text)));
   const errors = values.flatMap((value, at) => {
     const text = flag.unquoted ? undefined : given[at];
-    return value instanceof Wrong ? [tell(title, text, value, quote)] : [];
+    return value instanceof Wrong ? [problemLine(title, text, value, quote)] : [];
   });
   const lacks = given.length === 0 ? "missing" : values.includes(undefined) ? "empty" : undefined;
   if (lacks !== undefined && flag.required) errors.push(`${title}: is ${lacks}; give ${flag.what}`);
@@ -113,7 +113,12 @@ function noValue(title: string): Wrong {
   return new Wrong(`has no value; write ${title}=VALUE`);
 }
 
-function tell(title: string, text: string | undefined, { message }: Wrong, quote: Quote): string {
+function problemLine(
+  title: string,
+  text: string | undefined,
+  { message }: Wrong,
+  quote: Quote,
+): string {
   return `${title}${text === undefined ? "" : ` ${quote(text)}`}: ${message}`;
 }
 

@@ -17,12 +17,12 @@ type Dated<Time> = Readonly<{ type: string; status: string; lastTransitionTime: 
  * The conditions with their times: the time at which the status last changed, even if reason and
  * message changed later.
  */
-export function timed<Said extends Readonly<{ type: string; status: string }>, Time = string>(
-  said: readonly Said[],
+export function timed<Untimed extends Readonly<{ type: string; status: string }>, Time = string>(
+  untimed: readonly Untimed[],
   before: readonly Dated<Time>[] | undefined,
   now: NoInfer<Time>,
-): readonly (Said & Readonly<{ lastTransitionTime: Time }>)[] {
-  return said.map((one) => {
+): readonly (Untimed & Readonly<{ lastTransitionTime: Time }>)[] {
+  return untimed.map((one) => {
     const last = before?.find(({ type }) => type === one.type);
     const lastTransitionTime = last?.status === one.status ? last.lastTransitionTime : now;
     return { ...one, lastTransitionTime };

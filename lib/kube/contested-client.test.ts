@@ -23,7 +23,7 @@ const secret = (value: string) => ({
 function setUp() {
   const api = new FakeApi();
   const at = { now: 1_000_000 };
-  const { cluster, standing } = contested(directly(api, fieldManager), () => at.now);
+  const { cluster, listContests } = contested(directly(api, fieldManager), () => at.now);
   const other = directly(api, "other-operator");
   /** Our write, which the other client then undoes; true if it was written. */
   async function round(value = "ours"): Promise<boolean> {
@@ -36,17 +36,17 @@ function setUp() {
       throw error;
     }
   }
-  return { api, at, cluster, standing, round };
+  return { api, at, cluster, listContests, round };
 }
 
 test("writes the same twenty times at once and then once a minute, and names the client that undoes it", async () => {
-  const { api, at, cluster, standing, round } = setUp();
+  const { api, at, cluster, listContests, round } = setUp();
   for (let times = 0; times < 20; times++) assert.ok(await round(), `write ${times}`);
-  assert.deepEqual(standing(), []);
+  assert.deepEqual(listContests(), []);
   api.asked.length = 0;
   assert.equal(await round(), false);
   assert.equal(api.asked.filter(({ verb }) => verb === "patch").length, 0);
-  assert.deepEqual(standing(), [{ path, manager: "other-operator" }]);
+  assert.deepEqual(listContests(), [{ path, manager: "other-operator" }]);
   await assert.rejects(cluster.apply(path, secret("ours"), ours), (error: ApiError) => {
     assert.deepEqual([error.status, Math.round(error.retryAfterSeconds ?? 0)], [409, 10]);
     assert.match(error.message, /409 Contested: "other-operator" keeps changing this object$/);
@@ -54,23 +54,23 @@ test("writes the same twenty times at once and then once a minute, and names the
   });
   at.now += 60_000;
   assert.ok(await round());
-  assert.deepEqual(standing(), [{ path, manager: "other-operator" }], "it goes on");
+  assert.deepEqual(listContests(), [{ path, manager: "other-operator" }], "it goes on");
   assert.equal(await round(), false);
 });
 
 test("forgets a contest after a minute without one", async () => {
-  const { at, standing, round } = setUp();
+  const { at, listContests, round } = setUp();
   for (let times = 0; times < 21; times++) await round();
-  assert.equal(standing().length, 1);
+  assert.equal(listContests().length, 1);
   at.now += 60_000;
-  assert.deepEqual(standing(), []);
+  assert.deepEqual(listContests(), []);
 });
 
 test("writes another content at once", async () => {
-  const { standing, round } = setUp();
+  const { listContests, round } = setUp();
   for (let times = 0; times < 21; times++) await round();
   assert.ok(await round("new"));
-  assert.deepEqual(standing(), []);
+  assert.deepEqual(listContests(), []);
 });
 
 test("compares what a write changes, and not the version that it is based on", async () => {
@@ -91,7 +91,7 @@ test("compares what a write changes, and not the version that it is based on", a
 });
 
 test("counts neither dry runs nor writes that failed", async () => {
-  const { api, cluster, standing } = setUp();
+  const { api, cluster, listContests } = setUp();
   for (let times = 0; times < 20; times++)
     await cluster.apply(path, secret("ours"), { ...ours, dryRun: true });
   for (let times = 0; times < 20; times++) {
@@ -99,19 +99,19 @@ test("counts neither dry runs nor writes that failed", async () => {
     await assert.rejects(cluster.apply(path, body, ours), { status: 409, reason: "Conflict" });
   }
   await cluster.apply(path, secret("ours"), ours);
-  assert.deepEqual(standing(), []);
+  assert.deepEqual(listContests(), []);
   assert.equal(api.object<V1Secret>(path)?.data?.["key"], "ours");
 });
 
 test("counts an object that another client deletes repeatedly", async () => {
-  const { api, standing, round, cluster } = setUp();
+  const { api, listContests, round, cluster } = setUp();
   const make = async () => {
     await cluster.apply(path, secret("ours"), ours);
     api.store.clear();
   };
   for (let times = 0; times < 20; times++) await make();
   await assert.rejects(make(), /another client keeps changing this object/);
-  assert.deepEqual(standing(), [{ path, manager: undefined }]);
+  assert.deepEqual(listContests(), [{ path, manager: undefined }]);
   assert.equal(await round(), false);
 });
 

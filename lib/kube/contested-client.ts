@@ -144,7 +144,7 @@ export function contested(
     /**
      * Objects for which a write was refused, until a minute has passed without another such write.
      */
-    standing: (): readonly ContestedObject[] => {
+    listContests: (): readonly ContestedObject[] => {
       const now = clock();
       const found = [...all.values()].flatMap(({ contest, lost, wanted }) =>
         lost !== undefined && contest.lostUntil(wanted, now) !== undefined ? [lost] : [],

@@ -29,7 +29,7 @@ type Options = Readonly<{
  */
 export function openRemote({ file, flag, log, connected, moved }: Options): Cluster {
   const first = accessIn(file, flag);
-  let told = "";
+  let lastError = "";
 
   function open(): Cluster {
     const access = accessIn(file, flag);
@@ -41,12 +41,13 @@ export function openRemote({ file, flag, log, connected, moved }: Options): Clus
   return reopened(file, () => {
     try {
       const cluster = open();
-      told = "";
+      lastError = "";
       return cluster;
     } catch (error) {
       const { message } = error as Error;
-      if (message !== told) log.error({ error: message }, "the former kubeconfig stays in use");
-      told = message;
+      if (message !== lastError)
+        log.error({ error: message }, "the former kubeconfig stays in use");
+      lastError = message;
       throw error;
     }
   });

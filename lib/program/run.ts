@@ -15,7 +15,7 @@ import { fenced } from "#kube/lease/fenced-client.ts";
 import { keepMemoryOutOfCores } from "./cores.ts";
 import { openLog } from "./log.ts";
 import { serve } from "./server.ts";
-import { stand } from "#kube/lease/stand.ts";
+import { joinElection } from "#kube/lease/election.ts";
 import type { common } from "./flags.ts";
 
 type Around = Readonly<{
@@ -74,14 +74,14 @@ async function main<Config extends TableValues<typeof common>>(
   const how = { manager, stop: stop.signal };
   const live = connect(loadKubeConfig(config.kubeconfig), () => {}, how);
   const place = { cluster: live, name: lease, path: leaseIn(namespace, lease) };
-  const { leader, leads, standby } = stand(place, log, () => process.exit(1));
+  const { leader, leads, standby } = joinElection(place, log, () => process.exit(1));
   const registry = new Registry();
   const home = fenced(live, leader.holds);
   const served = open(config, { home, holds: leader.holds, log, registry });
   const health = {
     sick: () =>
       leads() && served.silence() > hangsSeconds ? `no run for ${hangsSeconds} s` : undefined,
-    ready: () => ({ ready: true, says: standby() || "ok" }),
+    ready: () => ({ ready: true, reason: standby() || "ok" }),
   };
   const server = await serve(config.listen, health, registry);
   log.info({ cluster: live.identity, listen: server.address() }, "started");

@@ -6,7 +6,7 @@ export type Health = Readonly<{
   /** Why the process should be restarted; undefined if it is healthy. */
   sick: () => string | undefined;
   /** Whether this process is useful, what it does, or what it waits for. */
-  ready: () => Readonly<{ ready: boolean; says: string }>;
+  ready: () => Readonly<{ ready: boolean; reason: string }>;
 }>;
 
 type Answer = Readonly<{ status: number; body: string; type?: string }>;
@@ -39,8 +39,8 @@ async function answer(url: string, health: Health, metrics: Registry): Promise<A
       return { status: sick === undefined ? 200 : 500, body: `${sick ?? "ok"}\n` };
     }
     case "/readyz": {
-      const { ready, says } = health.ready();
-      return { status: ready ? 200 : 503, body: `${says}\n` };
+      const { ready, reason } = health.ready();
+      return { status: ready ? 200 : 503, body: `${reason}\n` };
     }
     case "/metrics":
       return { status: 200, body: await metrics.metrics(), type: metrics.contentType };

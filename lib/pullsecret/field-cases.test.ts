@@ -77,11 +77,11 @@ const codesOf = (problems: readonly Problem[]): string =>
 
 function judge(one: Case): void {
   const merged = run(one);
-  const told = merged.ok ? merged.warnings : merged.problems;
-  const verdict = merged.ok ? (told.length > 0 ? "warn" : "accept") : "reject";
-  assert.equal(verdict, one.expect, lines(told));
-  assert.equal(codesOf(told), one.codes ?? "");
-  assert.ok(lines(told).includes(one.at ?? ""), lines(told));
+  const reported = merged.ok ? merged.warnings : merged.problems;
+  const verdict = merged.ok ? (reported.length > 0 ? "warn" : "accept") : "reject";
+  assert.equal(verdict, one.expect, lines(reported));
+  assert.equal(codesOf(reported), one.codes ?? "");
+  assert.ok(lines(reported).includes(one.at ?? ""), lines(reported));
   if (!merged.ok) return;
   const document = canonical(merged);
   assert.deepEqual(decoded(document), one.auths ?? decoded(document));

@@ -10,6 +10,6 @@ const advice: Readonly<Record<number, string>> = {
 };
 
 /** One line with the request, the answer and what to do. */
-export function tellApiError({ status, message }: ApiError): string {
+export function explainApiError({ status, message }: ApiError): string {
   return `${message}; ${advice[status] ?? "correct what it says, or try again"}`;
 }

@@ -18,7 +18,7 @@ export const reach = (how: Reach): Cluster => {
   const asGroups = (how["as-group"] ?? []).filter((one) => one !== undefined);
   if (asGroups.length > 0 && as === undefined)
     throw new Misuse("--as-group: needs a user; give --as as well");
-  return told(kubeconfig, () => {
+  return explained(kubeconfig, () => {
     const config = configOf(how);
     refusePlainHttp(config);
     if (token !== undefined) identify(config, token);
@@ -74,7 +74,7 @@ function identify(config: KubeConfig, token: string): void {
 
 /** Names of the kubeconfig's contexts. Throws Misuse if the kubeconfig cannot be used. */
 export const contextsOf = (kubeconfig: string | undefined): readonly string[] =>
-  told(kubeconfig, () =>
+  explained(kubeconfig, () =>
     loadKubeConfig(kubeconfig)
       .getContexts()
       .map(({ name }) => name),
@@ -82,23 +82,23 @@ export const contextsOf = (kubeconfig: string | undefined): readonly string[] =>
 
 /** The namespace of the context; `default` without one. Throws Misuse as `reach`. */
 export const namespaceOf = ({ kubeconfig, context }: Reach): string =>
-  told(kubeconfig, () => {
+  explained(kubeconfig, () => {
     const config = loadKubeConfig(kubeconfig, context);
     return config.getContextObject(config.getCurrentContext())?.namespace || "default";
   });
 
 /** Where a context leads, as data. Throws Misuse if the context uses files or programs. */
 export function place(how: Reach): ServerAddress {
-  const cluster = told(how.kubeconfig, () => configOf(how).getCurrentCluster());
+  const cluster = explained(how.kubeconfig, () => configOf(how).getCurrentCluster());
   const { server = "", caData, caFile, tlsServerName } = cluster ?? {};
   const authority =
-    caData ?? (caFile && told(caFile, () => readFileSync(caFile).toString("base64")));
+    caData ?? (caFile && explained(caFile, () => readFileSync(caFile).toString("base64")));
   const signer = authority ? { "certificate-authority-data": authority } : {};
   const name = tlsServerName === undefined ? {} : { "tls-server-name": tlsServerName };
   return { server, ...signer, ...name };
 }
 
-function told<Value>(kubeconfig: string | undefined, read: () => Value): Value {
+function explained<Value>(kubeconfig: string | undefined, read: () => Value): Value {
   try {
     return read();
   } catch (error) {
@@ -106,9 +106,9 @@ function told<Value>(kubeconfig: string | undefined, read: () => Value): Value {
     if (error instanceof NoKubeConfig) throw new Misuse(`${error.message}; give --kubeconfig FILE`);
     // If a kubeconfig is not YAML, the parser quotes lines of it, which may be credentials.
     const isReadable = error instanceof Error && error.name !== "YAMLException";
-    const said = isReadable ? error.message : "is empty, or not YAML";
+    const cause = isReadable ? error.message : "is empty, or not YAML";
     throw new Misuse(
-      `${kubeconfig ?? "kubeconfig"}: cannot be used (${said}); ` +
+      `${kubeconfig ?? "kubeconfig"}: cannot be used (${cause}); ` +
         "give --kubeconfig, or --context with one of its contexts",
     );
   }

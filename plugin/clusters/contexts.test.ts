@@ -4,7 +4,7 @@ import { clusterManager } from "#contract/joined.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { hostOf } from "../commands/clusters/flags.ts";
 import type { Io, Reach } from "../terminal/io.ts";
-import { waysTo } from "./contexts.ts";
+import { routesTo } from "./contexts.ts";
 
 const how = {
   kubeconfig: undefined,
@@ -33,7 +33,8 @@ test("sends the credential of --user only to the cluster that the flags name", a
       throw new Error("enough");
     },
   } as unknown as Io;
-  for (const { reach } of await waysTo(host, [], how, io)) await assert.rejects(reach(), /enough/);
+  for (const { reach } of await routesTo(host, [], how, io))
+    await assert.rejects(reach(), /enough/);
   const seen = [...reached, hostOf(how)].map(({ context, cluster, user }) => [
     context,
     cluster,

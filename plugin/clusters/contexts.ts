@@ -16,7 +16,7 @@ export type Route = Readonly<{ name: string; context: string; reach: () => Promi
  * context with the cluster's name. If there is none, it uses the context of the join. Throws Misuse
  * if a joined cluster of this name does not exist.
  */
-export async function waysTo(
+export async function routesTo(
   host: Cluster,
   names: readonly string[],
   how: Reach,
@@ -30,10 +30,15 @@ export async function waysTo(
   const contexts = new Set(await io.contexts(how.kubeconfig));
   return joined
     .filter(({ metadata }) => names.length === 0 || names.includes(metadata.name ?? ""))
-    .map((profile) => wayTo(profile, contexts, how, io));
+    .map((profile) => routeTo(profile, contexts, how, io));
 }
 
-function wayTo(profile: ClusterProfile, contexts: ReadonlySet<string>, how: Reach, io: Io): Route {
+function routeTo(
+  profile: ClusterProfile,
+  contexts: ReadonlySet<string>,
+  how: Reach,
+  io: Io,
+): Route {
   const name = profile.metadata.name ?? "";
   const asJoined = profile.metadata.annotations?.[contextAnnotation] ?? name;
   const context = contexts.has(name) ? name : asJoined;

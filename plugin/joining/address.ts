@@ -37,15 +37,15 @@ export function addressFor(found: ServerAddress, given: Given, context: string):
     ...(isPinned ? {} : { extensions: [systemRoots] }),
   };
   const read = parseKubeconfig(configOf(address), source);
-  if (!read.ok) throw new Misuse(read.problems.map(told).join("\n"));
+  if (!read.ok) throw new Misuse(read.problems.map(lineOf).join("\n"));
   if (given.server === undefined && isLoopback(server))
-    throw new Misuse(told(problemAt("loopback", source, ["clusters", 0, "cluster", "server"])));
+    throw new Misuse(lineOf(problemAt("loopback", source, ["clusters", 0, "cluster", "server"])));
   return address;
 }
 
 const systemRoots = { name: authorityExtension, extension: { roots: "system" } };
 
-const told = (one: Problem): string => `${one.code} ${formatProblem(one)}`;
+const lineOf = (one: Problem): string => `${one.code} ${formatProblem(one)}`;
 
 const configOf = (cluster: ServerAddress) => ({
   clusters: [{ name: "joined", cluster }],

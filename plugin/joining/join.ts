@@ -94,8 +94,8 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
     return token.expires;
   } catch (error) {
     const its = { name, joinedBy, made, targets, former: known ? former : undefined, here: before };
-    const stands = await undo(pair, its);
-    throw new Refused(`${name}: ${(error as Error).message}; ${stands}`);
+    const leftovers = await undo(pair, its);
+    throw new Refused(`${name}: ${(error as Error).message}; ${leftovers}`);
   }
 }
 

@@ -28,7 +28,7 @@ type Begun = Readonly<{
  */
 export async function undo({ host, there }: Pair, begun: Begun): Promise<string> {
   const { name, joinedBy, made, former, here } = begun;
-  const left: string[] = former === undefined ? [] : [standing(begun, former)];
+  const left: string[] = former === undefined ? [] : [leftovers(begun, former)];
   for (const path of former === undefined ? made.toReversed() : []) {
     const gone = await drop(there, path, isMadeBy(joinedBy)).catch(() => false);
     if (!gone) left.push(`${titleOf(path)} there: delete it`);
@@ -48,7 +48,7 @@ export async function undo({ host, there }: Pair, begun: Begun): Promise<string>
 }
 
 /** Whether the account still has the rights that it had before, and if not, how to restore them. */
-function standing({ made, targets }: Begun, former: readonly Target[]): string {
+function leftovers({ made, targets }: Begun, former: readonly Target[]): string {
   if (made.length === 0) return "nothing is changed there";
   const titles = (all: readonly Target[]) =>
     all.map(({ namespace, name }) => `${namespace}/${name}`).toSorted();

@@ -14,7 +14,7 @@ const hosts: readonly (readonly [key: string, host: string | undefined])[] = [
 for (const [key, host] of hosts)
   test(`asks ${host ?? "no host"} about ${key}`, () => assert.equal(hostToAsk(key), host));
 
-const ways: readonly (readonly [host: string, schemes: string])[] = [
+const routes: readonly (readonly [host: string, schemes: string])[] = [
   ["quay.io", "https"],
   ["quay.io:80", "https"],
   ["plain.example:5000", "http"],
@@ -26,6 +26,6 @@ const ways: readonly (readonly [host: string, schemes: string])[] = [
   ["127.0.0.1.example", "https"],
   ["localhost.example", "https"],
 ];
-for (const [host, schemes] of ways)
+for (const [host, schemes] of routes)
   test(`${host} is asked by ${schemes}`, () =>
     assert.equal(schemesOf(host, new Set(["plain.example:5000"])).join(), schemes));

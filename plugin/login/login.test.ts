@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { ServerResponse } from "node:http";
 import { Credential } from "#pullsecret/document/auth.ts";
 import { logInToAll, type LoginOutcome } from "./login.ts";
-import { say, serve, type ReceivedRequest } from "./server.fixture.ts";
+import { respond, serve, type ReceivedRequest } from "./server.fixture.ts";
 
 const password = "pl4nted-s3cret";
 const credential = new Credential("robot", password);
@@ -28,22 +28,22 @@ const tokens =
   (asked, response, host) => {
     if (asked.url.startsWith("/token")) {
       const [status, body] = grant(asked);
-      return say(response, status, {}, body);
+      return respond(response, status, {}, body);
     }
-    if (asked.authorization === "Bearer t0ken") return say(response, 200);
+    if (asked.authorization === "Bearer t0ken") return respond(response, 200);
     const realm = `Bearer realm="http://${host}/token",service="the registry"`;
-    say(response, 401, { "www-authenticate": realm });
+    respond(response, 401, { "www-authenticate": realm });
   };
 
 const asksFor =
   (challenge: string): Answer =>
   ({ authorization }, response) =>
-    say(response, authorization === basic ? 200 : 401, { "www-authenticate": challenge });
+    respond(response, authorization === basic ? 200 : 401, { "www-authenticate": challenge });
 
 const always =
   (status: number, headers: Readonly<Record<string, string>> = {}, body = ""): Answer =>
   (_, response) =>
-    say(response, status, headers, body);
+    respond(response, status, headers, body);
 
 /** A token service that goes on as long as anybody listens. */
 const endless: Answer = (asked, response, host) => {
@@ -103,7 +103,7 @@ const cases: readonly (readonly [
   ],
   [
     "turns round and round",
-    ({ url }, response) => say(response, 302, { location: `${url}x` }),
+    ({ url }, response) => respond(response, 302, { location: `${url}x` }),
     "unreachable",
     /redirects again and again/,
   ],
@@ -111,8 +111,8 @@ const cases: readonly (readonly [
     "turns to its own path",
     ({ url, authorization }, response) =>
       url === "/v2/"
-        ? say(response, 301, { location: "/v2/here" })
-        : say(response, authorization === basic ? 200 : 401, { "www-authenticate": "Basic" }),
+        ? respond(response, 301, { location: "/v2/here" })
+        : respond(response, authorization === basic ? 200 : 401, { "www-authenticate": "Basic" }),
     "accepts",
     /^$/,
   ],
@@ -120,9 +120,9 @@ const cases: readonly (readonly [
 for (const [what, answer, outcome, why] of cases)
   test(`a registry that ${what}: ${outcome}`, async () => {
     await using registry = await serve(answer);
-    const told = await logIn(registry.host);
-    assert.equal(told.answer, outcome, told.why);
-    assert.match(told.why, why);
+    const reported = await logIn(registry.host);
+    assert.equal(reported.answer, outcome, reported.why);
+    assert.match(reported.why, why);
   });
 
 test("sends Basic to the token service of the challenge, and the token to the registry", async () => {
@@ -147,8 +147,8 @@ test("sends nothing to another host after a redirect", async () => {
   await using first = await serve(always(307, away));
   await using late = await serve(({ authorization }, response) =>
     authorization === ""
-      ? say(response, 401, { "www-authenticate": "Basic" })
-      : say(response, 307, away),
+      ? respond(response, 401, { "www-authenticate": "Basic" })
+      : respond(response, 307, away),
   );
   for (const { host } of [first, late]) {
     const { answer, why } = await logIn(host);
@@ -174,7 +174,7 @@ test("sends nothing to a token service without TLS, unless --plain-http names it
 
 test("does not print a credential that the registry echoes", async () => {
   const echo: Answer = ({ authorization }, response) =>
-    say(
+    respond(
       response,
       authorization === "" ? 401 : 500,
       { "www-authenticate": `Basic realm="${authorization}"`, "x-echo": authorization },

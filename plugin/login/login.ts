@@ -78,23 +78,23 @@ async function handshake(one: Handshake): Promise<LoginOutcome> {
   const { root, credential, signal } = one;
   const first = await ask({ url: root, signal });
   if (first.status === 200) return { answer: "accepts", why: "it asks nobody for a credential" };
-  if (first.status !== 401) return told(first, "/v2/");
+  if (first.status !== 401) return outcomeOf(first, "/v2/");
   const challenges = challengesIn(first.challenge);
   const bearer = challenges.find(({ scheme }) => scheme === "bearer");
   if (bearer !== undefined) return await byToken(one, bearer);
   if (!challenges.some(({ scheme }) => scheme === "basic"))
     throw new Unreachable("asks neither for Basic nor for Bearer");
   const authorization = `Basic ${credential.encode()}`;
-  return told(await ask({ url: root, authorization, signal }), "/v2/");
+  return outcomeOf(await ask({ url: root, authorization, signal }), "/v2/");
 }
 
 async function byToken(one: Handshake, challenge: Challenge): Promise<LoginOutcome> {
   const { root, credential, signal } = one;
   const url = tokenService(one, challenge);
   const granted = await ask({ url, authorization: `Basic ${credential.encode()}`, signal });
-  if (granted.status !== 200) return told(granted, "its token service");
+  if (granted.status !== 200) return outcomeOf(granted, "its token service");
   const authorization = `Bearer ${tokenIn(granted.body)}`;
-  return told(await ask({ url: root, authorization, signal }), "/v2/ with a token");
+  return outcomeOf(await ask({ url: root, authorization, signal }), "/v2/ with a token");
 }
 
 /**
@@ -142,7 +142,7 @@ function read(body: string): Readonly<Record<string, unknown>> {
 }
 
 /** The meaning of an answer's status. A 429 (too many requests) is not a verdict. */
-function told({ status }: RegistryAnswer, what: string): LoginOutcome {
+function outcomeOf({ status }: RegistryAnswer, what: string): LoginOutcome {
   if (status === 200) return { answer: "accepts", why: "" };
   if (status === 401 || status === 403)
     return { answer: "refuses", why: `${what} answers ${status}` };

@@ -32,7 +32,7 @@ export async function serve(
   };
 }
 
-export function say(
+export function respond(
   response: ServerResponse,
   status: number,
   headers: Readonly<Record<string, string>> = {},

@@ -35,7 +35,7 @@ function cluster(one: object = pod(), registries = [{ registry: "quay.io", sourc
   return fake;
 }
 
-const told = async (fake: FakeCluster, what = "pod/web-0") => {
+const reported = async (fake: FakeCluster, what = "pod/web-0") => {
   const { code, out, err } = await call(["explain", what, "-o", "json"], { cluster: fake });
   assert.deepEqual([code, err], [0, ""]);
   const [answer] = JSON.parse(out) as [Answer];
@@ -59,7 +59,7 @@ test("lists the pod's Secrets before the node's credential, as the kubelet tries
   const fake = cluster(pod({ secrets: ["b", "a"], waiting: refusedPull }));
   fake.objects.set(`${shop}/secrets/a`, pullSecret({ "quay.io": `robot:${password}` }));
   fake.objects.set(`${shop}/secrets/b`, pullSecret({ "quay.io/team": `ci:${password}` }));
-  const { images, imagePullSecrets } = await told(fake);
+  const { images, imagePullSecrets } = await reported(fake);
   assert.equal(imagePullSecrets.declaredBy, "pod");
   assert.deepEqual(images[0]?.tries, [
     { from: "secret/b", registry: "quay.io/team", supplier: "ci", order: 1 },
@@ -106,7 +106,7 @@ for (const [when, secrets, registries, order, shown] of [
     );
     for (const [name, entries] of Object.entries(secrets))
       fake.objects.set(`${shop}/secrets/${name}`, pullSecret(entries));
-    const { images } = await told(fake);
+    const { images } = await reported(fake);
     const tries = images[0]?.tries.map((one) => `${one.order} ${one.supplier}`);
     assert.equal(tries?.join(", "), order);
     const { out } = await call(["explain", "pod/web-0"], { cluster: fake });
@@ -168,7 +168,7 @@ for (const [what, secret, state, shown] of [
   test(`reports a Secret that ${what} as ${state}`, async () => {
     const fake = cluster(pod({ secrets: ["a"] }));
     if (secret !== undefined) fake.objects.set(`${shop}/secrets/a`, secret);
-    const { imagePullSecrets, notes, images } = await told(fake);
+    const { imagePullSecrets, notes, images } = await reported(fake);
     assert.equal(imagePullSecrets.secrets[0]?.state, state);
     assert.equal(/correct secret\/a/.test(images[0]?.fix.join("") ?? ""), state === "broken");
     if (shown !== undefined) assert.match(notes.join("\n"), shown);
@@ -177,7 +177,7 @@ for (const [what, secret, state, shown] of [
 test("reports that Secrets were not read if the caller may not get them", async () => {
   const fake = cluster(pod({ secrets: ["a"], waiting: refusedPull }));
   fake.refusals.set(`${shop}/secrets/a`, 403);
-  const { imagePullSecrets, notes, images } = await told(fake);
+  const { imagePullSecrets, notes, images } = await reported(fake);
   assert.deepEqual(imagePullSecrets.secrets, [{ name: "a", state: "notRead" }]);
   assert.match(notes.join("\n"), /secret\/a: not read, because you have no right to get it/);
   assert.match(images[0]?.fix.join("\n") ?? "", /check secret\/a, which you may not read/);
@@ -188,7 +188,7 @@ test("uses the ServiceAccount's Secrets for a manifest, but not for an existing 
   const account = { metadata: { name: "default" }, imagePullSecrets: [{ name: "a" }] };
   fake.objects.set(`${shop}/serviceaccounts/default`, account);
   fake.objects.set(`${shop}/secrets/a`, pullSecret({ "quay.io": "robot:p" }));
-  const live = await told(fake);
+  const live = await reported(fake);
   assert.equal(live.imagePullSecrets.declaredBy, "nobody");
   assert.match(live.notes.join("\n"), /this pod was created before: delete the pod/);
   const manifest = `
@@ -226,12 +226,12 @@ test("explains the failing pod of a workload", async () => {
     metadata: { name: "web", uid: "d1" },
     spec: { selector: { matchLabels: { app: "web" } }, template: { spec: failing.spec } },
   });
-  const { object, pod: one, images } = await told(fake, "deploy/web");
+  const { object, pod: one, images } = await reported(fake, "deploy/web");
   assert.deepEqual([object, one, images[0]?.error?.message], ["deployment/web", "web-1", denied]);
 });
 
 test("suggests a credential if no entry serves the image and the registry refused", async () => {
-  const { images } = await told(cluster(pod({ waiting: refusedPull }), []));
+  const { images } = await reported(cluster(pod({ waiting: refusedPull }), []));
   assert.match(images[0]?.fix[0] ?? "", /pull-secret add quay\.io -u USER --password-stdin/);
 });
 
@@ -245,7 +245,7 @@ for (const [message, fix] of [
 ] as const)
   test(`gives advice that fits the error ${JSON.stringify(message)}`, async () => {
     const waiting = { reason: "ErrImagePull", message };
-    const { images } = await told(cluster(pod({ waiting })));
+    const { images } = await reported(cluster(pod({ waiting })));
     assert.match(images[0]?.fix.join("\n") ?? "", fix);
   });
 
@@ -260,7 +260,7 @@ test("leaves out credentials of sources other than the original if the scope doe
     { registry: "quay.io/team", source: "additional-pull-secret" },
   ];
   fake.objects.set(globalPullSecretPath, object({ spec: { delivery }, status: { registries } }));
-  const { images, notes } = await told(fake);
+  const { images, notes } = await reported(fake);
   assert.deepEqual(
     images[0]?.tries.map(({ registry }) => registry),
     ["quay.io"],
@@ -277,7 +277,7 @@ test("names a missing object, and what else the user may mean", async () => {
 test("works without a GlobalPullSecret, and passes on other refusals", async () => {
   const fake = cluster(pod());
   fake.objects.delete(globalPullSecretPath);
-  const { notes } = await told(fake);
+  const { notes } = await reported(fake);
   assert.match(notes.join("\n"), /what the node itself has is not known/);
   fake.refusals.set(`${shop}/serviceaccounts/default`, 500);
   const { code } = await call(["explain", "pod/web-0"], { cluster: fake });

@@ -194,7 +194,7 @@ function imageLines(
     supplier,
   ]);
   const how = rows.length === 0 ? "without a credential" : orderOf(tries);
-  const told =
+  const reported =
     error === undefined
       ? []
       : [
@@ -206,7 +206,7 @@ function imageLines(
     "",
     `${paint.strong(container)}: ${image} is pulled ${how}`,
     ...columns(rows),
-    ...told,
+    ...reported,
     ...fix.map((one) => paint.good(`  fix: ${one}`)),
   ];
 }

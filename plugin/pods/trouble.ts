@@ -50,7 +50,7 @@ export function pullError(
   const status = pod && statusesOf(pod).find(({ name }) => name === container.name);
   const { reason = "", message = "" } = status?.state?.waiting ?? {};
   if (!reasons.has(reason)) return undefined;
-  const said = events
+  const event = events
     .filter(
       (one) =>
         one.involvedObject.name === pod?.metadata?.name &&
@@ -59,8 +59,8 @@ export function pullError(
     )
     .toSorted((a, b) => timeOf(b).localeCompare(timeOf(a)))[0];
   const isWhole = reason !== "ImagePullBackOff" || /Back-off pulling image .*: \S/.test(message);
-  const text = isWhole ? message : (said?.message ?? message);
-  const at = said && timeOf(said);
+  const text = isWhole ? message : (event?.message ?? message);
+  const at = event && timeOf(event);
   return { reason, message: redactTokens(text), ...(at ? { at } : {}) };
 }
 

@@ -15,16 +15,16 @@ import { fileOf, indexName, longestIndex, readIndex, type SealedIndex } from "./
 /** The folder's index; undefined if nothing has been sealed yet. */
 export function indexOf(directory: string): SealedIndex | undefined {
   const path = join(directory, indexName);
-  const size = told(directory, () => statSync(path, { throwIfNoEntry: false })?.size);
+  const size = explained(directory, () => statSync(path, { throwIfNoEntry: false })?.size);
   if (size === undefined) return undefined;
   // Maximum number of bytes to read. An index of 1 MiB would name thousands of clusters.
-  const bytes = size > longestIndex ? Buffer.alloc(0) : told(path, () => readFileSync(path));
+  const bytes = size > longestIndex ? Buffer.alloc(0) : explained(path, () => readFileSync(path));
   return readIndex(bytes, path);
 }
 
 /** The clusters that have a file in the folder. */
 export function clustersIn(directory: string): ReadonlySet<string> {
-  const names = told(directory, () => readdirSync(directory));
+  const names = explained(directory, () => readdirSync(directory));
   const suffix = fileOf("");
   return new Set(
     names.filter((name) => name.endsWith(suffix)).map((name) => name.slice(0, -suffix.length)),
@@ -35,19 +35,19 @@ export function clustersIn(directory: string): ReadonlySet<string> {
 export function foreignIn(directory: string, names: readonly string[]): string | undefined {
   return names.find((name) => {
     const path = join(directory, name);
-    const there = told(path, () => statSync(path, { throwIfNoEntry: false }));
+    const there = explained(path, () => statSync(path, { throwIfNoEntry: false }));
     if (there === undefined) return false;
     if (!there.isFile() || there.size > longestIndex) return true;
-    return !told(path, () => readFileSync(path, "utf8")).includes("\nkind: SealedSecret\n");
+    return !explained(path, () => readFileSync(path, "utf8")).includes("\nkind: SealedSecret\n");
   });
 }
 
 /** Writes each file whole or not at all, and creates the directory if necessary. */
 export function writeFiles(directory: string, files: Readonly<Record<string, string>>): void {
-  told(directory, () => mkdirSync(directory, { recursive: true }));
+  explained(directory, () => mkdirSync(directory, { recursive: true }));
   for (const [name, text] of Object.entries(files)) {
     const path = join(directory, name);
-    told(path, () => {
+    explained(path, () => {
       // We must not follow a symbolic link that someone may have committed under this name.
       rmSync(`${path}.new`, { force: true });
       writeFileSync(`${path}.new`, text, { flag: "wx" });
@@ -56,7 +56,7 @@ export function writeFiles(directory: string, files: Readonly<Record<string, str
   }
 }
 
-function told<Value>(path: string, act: () => Value): Value {
+function explained<Value>(path: string, act: () => Value): Value {
   try {
     return act();
   } catch (error) {

@@ -34,8 +34,9 @@ const table: readonly (readonly [FleetSecret, RegExp])[] = [
   [{ ...said("Ready"), metadata: { ...wholeFleet.metadata, generation: 9 } }, /not read yet$/m],
   [{ ...wholeFleet, status: {} }, /Unknown: its controller has said nothing yet/],
 ];
-for (const [object, says] of table)
-  test(`its first lines say ${says}`, async () => assert.match((await shown(object)).out, says));
+for (const [object, expected] of table)
+  test(`its first lines say ${expected}`, async () =>
+    assert.match((await shown(object)).out, expected));
 
 test("prints a line for each cluster, and reports that there is no object", async () => {
   const { out } = await shown(wholeFleet);

@@ -24,20 +24,25 @@ export function fleetLines(object: FleetSecret, paint: Paint): string[] {
   const { spec, status } = object;
   const { namespace = "kube-system", name } = spec.target;
   const warning = conditionOf(status, "Warning");
-  const said = warning?.status === "True" ? [paint.doubt(`Warning   ${warning.message}`)] : [];
+  const warnings = warning?.status === "True" ? [paint.doubt(`Warning   ${warning.message}`)] : [];
   const clusters = status?.clusters ?? [];
   const failures = status?.failures ?? [];
   // A failure is printed in full above, so that you need not search for it among a thousand
   // clusters.
-  const told = new Set(failures.map((one) => `${one.name} ${one.reason}: ${one.message}`));
+  const listed = new Set(failures.map((one) => `${one.name} ${one.reason}: ${one.message}`));
   const rows = clusters.map(({ name: cluster, state, since, reason = "" }) => {
-    return [cluster, state, since, told.has(`${cluster} ${reason}`) ? reason.slice(0, 6) : reason];
+    return [
+      cluster,
+      state,
+      since,
+      listed.has(`${cluster} ${reason}`) ? reason.slice(0, 6) : reason,
+    ];
   });
   const [head = "", ...body] = columns([["CLUSTER", "STATE", "SINCE", ""], ...rows]);
   return [
     fleetHeadline(object, paint),
     `Brings    ${spec.secretRef.name} as ${namespace}/${name}, via ${spec.via ?? "Direct"}`,
-    ...said,
+    ...warnings,
     ...failures.map((one) =>
       paint.bad(`Failed    ${one.name} since ${one.since}, ${one.reason}: ${one.message}`),
     ),

@@ -7,7 +7,7 @@ import type { NodeFailure } from "#api/global-pull-secret.ts";
 import { catalogue, statusOf } from "#contract/agent-codes.ts";
 import { agentContainer, revisionAnnotation } from "#contract/names.ts";
 import { catalogue as nodeCodes } from "#contract/node-codes.ts";
-import { lineOf } from "#contract/word.ts";
+import { lineOf } from "#contract/termination-message.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { redactTokens } from "#pullsecret/problems/token.ts";
 import { adviceOn } from "./advice.ts";

@@ -4,9 +4,12 @@ import type { V1Node } from "@kubernetes/client-node";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
 import { kindOf, type Preflight } from "./preflight.ts";
 
-type Told = Readonly<{ labels?: Record<string, string>; version?: string; image?: string }>;
+type Reported = Readonly<{ labels?: Record<string, string>; version?: string; image?: string }>;
 
-const node = ({ labels = {}, version = "v1.34.0", image = "Debian" }: Told, name = "n"): V1Node =>
+const node = (
+  { labels = {}, version = "v1.34.0", image = "Debian" }: Reported,
+  name = "n",
+): V1Node =>
   ({
     metadata: { name, labels },
     status: {
@@ -17,7 +20,7 @@ const node = ({ labels = {}, version = "v1.34.0", image = "Debian" }: Told, name
 
 const server = { "node-role.kubernetes.io/control-plane": "true" };
 
-for (const [told, distribution, unit, restarts, modes] of [
+for (const [reported, distribution, unit, restarts, modes] of [
   [{}, "kubeadm or another", "kubelet.service", true, 3],
   [{ version: "v1.34.1+k3s1", labels: server }, "k3s server", "k3s.service", false, 2],
   [{ version: "v1.34.1+k3s1" }, "k3s agent", "k3s-agent.service", true, 2],
@@ -33,8 +36,8 @@ for (const [told, distribution, unit, restarts, modes] of [
   [{ labels: { type: "kwok" } }, "virtual kubelet", "-", false, 0],
   [{ labels: { "liqo.io/type": "virtual-node" } }, "virtual kubelet", "-", false, 0],
 ] as const)
-  test(`expects ${distribution} with ${unit} of ${JSON.stringify(told)}`, () => {
-    const kind = kindOf(node(told));
+  test(`expects ${distribution} with ${unit} of ${JSON.stringify(reported)}`, () => {
+    const kind = kindOf(node(reported));
     assert.deepEqual(
       [kind.distribution, kind.unit, kind.restarts, kind.modes.length],
       [distribution, unit, restarts, modes],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
-import { halted, inForce, object, rolling, source, standing } from "../object.fixture.ts";
+import { halted, inForce, object, rolling, source, conditionsOf } from "../object.fixture.ts";
 import { judgeServed, type PresentSource, type Served } from "./presence.ts";
 
 const secret = (version: PresentSource["version"], before?: string): PresentSource[] => [
@@ -11,12 +11,12 @@ const secret = (version: PresentSource["version"], before?: string): PresentSour
 const named = (version: PresentSource["version"], source = "additional-pull-secret") => [
   { source, version, named: true },
 ];
-const told = (sources: GlobalPullSecret["status"], conditions = inForce) =>
+const reported = (sources: GlobalPullSecret["status"], conditions = inForce) =>
   object({ status: { ...sources, conditions } });
 const verdict = (accepted: "True" | "False" | "Unknown", reason: string, more = {}) => ({
   sources: [{ name: "additional-pull-secret", accepted, reason, message: "why", ...more }],
 });
-const noSource = standing("nobody", "NoSource", "no source has credentials to apply");
+const noSource = conditionsOf("nobody", "NoSource", "no source has credentials to apply");
 const withdrawn = (conditions: typeof inForce, generation = 3) =>
   object({
     spec: { managementState: "Withdrawn" },
@@ -34,71 +34,77 @@ const cases: readonly (readonly [
   ["no object yet", undefined, [], "waiting", /has not made/],
   [
     "the very version is served",
-    told({ sources: [source("812")] }),
+    reported({ sources: [source("812")] }),
     secret("812"),
     "served",
     /revision 7/,
   ],
-  ["a later version is served", told({ sources: [source("900")] }), secret("812"), "served", /./],
+  [
+    "a later version is served",
+    reported({ sources: [source("900")] }),
+    secret("812"),
+    "served",
+    /./,
+  ],
   [
     "Ready of the version before",
-    told({ sources: [source("790")] }),
+    reported({ sources: [source("790")] }),
     secret("812"),
     "waiting",
     /version 812 is not read/,
   ],
   [
     "versions are numbers, not texts",
-    told({ sources: [source("99")] }),
+    reported({ sources: [source("99")] }),
     secret("100"),
     "waiting",
     /not read/,
   ],
   [
     "versions are longer than JavaScript's numbers",
-    told({ sources: [source("90071992547409920")] }),
+    reported({ sources: [source("90071992547409920")] }),
     secret("90071992547409921"),
     "waiting",
     /not read/,
   ],
   [
     "read, and on its way",
-    told({ sources: [source("812", "790")] }, rolling),
+    reported({ sources: [source("812", "790")] }, rolling),
     secret("812"),
     "waiting",
     /being rolled out/,
   ],
   [
     "served, but the object is not Ready",
-    told({ sources: [source("812")] }, rolling),
+    reported({ sources: [source("812")] }, rolling),
     secret("812"),
     "waiting",
     /RollingOut/,
   ],
   [
     "the version is refused",
-    told(verdict("False", "Rejected", { resourceVersion: "812" })),
+    reported(verdict("False", "Rejected", { resourceVersion: "812" })),
     secret("812"),
     "failed",
     /additional-pull-secret: why/,
   ],
   [
     "the version before was refused",
-    told(verdict("False", "Rejected", { resourceVersion: "790" }), halted),
+    reported(verdict("False", "Rejected", { resourceVersion: "790" }), halted),
     secret("812"),
     "waiting",
     /not read/,
   ],
   [
     "the controller may not read the Secret",
-    told(verdict("Unknown", "Forbidden")),
+    reported(verdict("Unknown", "Forbidden")),
     secret("812"),
     "failed",
     /why/,
   ],
   [
     "halted, of this version",
-    told({ sources: [source("812", "790")] }, halted),
+    reported({ sources: [source("812", "790")] }, halted),
     secret("812"),
     "failed",
     /Halted: revision 8 failed on n7/,
@@ -129,7 +135,7 @@ const cases: readonly (readonly [
       spec: { managementState: "Paused" },
       status: {
         sources: [source("812")],
-        conditions: standing("nobody", "Paused", "paused: nothing waits"),
+        conditions: conditionsOf("nobody", "Paused", "paused: nothing waits"),
       },
     }),
     secret("812"),
@@ -138,100 +144,112 @@ const cases: readonly (readonly [
   ],
   [
     "deleted, which is not read yet",
-    told({ sources: [source("812")] }),
+    reported({ sources: [source("812")] }),
     secret(undefined, "812"),
     "waiting",
     /its deletion is not read/,
   ],
   [
     "deleted, and its grace goes on",
-    told(verdict("False", "WithdrawalAwaited"), rolling),
+    reported(verdict("False", "WithdrawalAwaited"), rolling),
     secret(undefined),
     "waiting",
     /additional-pull-secret: why/,
   ],
   [
     "deleted, and the nodes give back",
-    told({ sources: [] }, standing("controller", "Withdrawing", "the nodes give back")),
+    reported({ sources: [] }, conditionsOf("controller", "Withdrawing", "the nodes give back")),
     secret(undefined),
     "waiting",
     /Withdrawing/,
   ],
   [
     "another source is in force, and additional-pull-secret is not used",
-    told({ sources: [] }),
+    reported({ sources: [] }),
     secret(undefined),
     "served",
     /revision 7/,
   ],
-  ["no Secret at all", told({ sources: [] }, noSource), secret(undefined), "waiting", /NoSource/],
-  ["no Secret at all, without the right to get it", told({}, noSource), [], "waiting", /NoSource/],
+  [
+    "no Secret at all",
+    reported({ sources: [] }, noSource),
+    secret(undefined),
+    "waiting",
+    /NoSource/,
+  ],
+  [
+    "no Secret at all, without the right to get it",
+    reported({}, noSource),
+    [],
+    "waiting",
+    /NoSource/,
+  ],
   [
     "created after the command began, and on its way",
-    told({ sources: [source("812", "790")] }, rolling),
+    reported({ sources: [source("812", "790")] }, rolling),
     secret(undefined),
     "waiting",
     /version 812 is being rolled out/,
   ],
   [
     "created after the command began, and served",
-    told({ sources: [source("812")] }),
+    reported({ sources: [source("812")] }),
     secret(undefined, "790"),
     "served",
     /revision 7/,
   ],
   [
     "a named Secret is missing",
-    told({ sources: [] }),
+    reported({ sources: [] }),
     named(undefined),
     "waiting",
     /additional-pull-secret: the Secret does not exist/,
   ],
   [
     "a Secret of spec.sources is missing",
-    told(verdict("False", "Missing")),
+    reported(verdict("False", "Missing")),
     named(undefined),
     "waiting",
     /additional-pull-secret: why/,
   ],
   [
     "a Secret is missing, and there is no right to get it",
-    told(verdict("False", "Missing")),
+    reported(verdict("False", "Missing")),
     named("hidden"),
     "waiting",
     /additional-pull-secret: why/,
   ],
   [
     "a Secret that there is no right to get is refused",
-    told(verdict("False", "Rejected", { resourceVersion: "790" })),
+    reported(verdict("False", "Rejected", { resourceVersion: "790" })),
     named("hidden"),
     "failed",
     /additional-pull-secret: why/,
   ],
   [
     "a Secret that there is no right to get is being rolled out",
-    told({ sources: [source("812", "790")] }),
+    reported({ sources: [source("812", "790")] }),
     named("hidden"),
     "waiting",
     /version 812 is being rolled out/,
   ],
   [
     "a Secret that there is no right to get is served",
-    told({ sources: [source("812")] }),
+    reported({ sources: [source("812")] }),
     named("hidden"),
     "served",
     /revision 7/,
   ],
   [
     "withdrawn: the Secret that stays is not waited for",
-    withdrawn(standing("nobody", "Withdrawn", "nothing of ours is left")),
+    withdrawn(conditionsOf("nobody", "Withdrawn", "nothing of ours is left")),
     secret("900"),
     "served",
     /nothing of ours/,
   ],
   [
     "withdrawn, but for nodes that are away",
-    withdrawn(standing("nobody", "NodesAwaited", "others are waited for")),
+    withdrawn(conditionsOf("nobody", "NodesAwaited", "others are waited for")),
     secret("812"),
     "served",
     /waited for/,
@@ -239,14 +257,14 @@ const cases: readonly (readonly [
   ["withdrawn is asked for, and not read", withdrawn(inForce, 4), [], "waiting", /generation 4/],
   [
     "the nodes still give back",
-    withdrawn(standing("controller", "Withdrawing", "the nodes give back")),
+    withdrawn(conditionsOf("controller", "Withdrawing", "the nodes give back")),
     secret("812"),
     "waiting",
     /Withdrawing/,
   ],
   [
     "a withdrawal that does not get on",
-    withdrawn(standing("person", "Overdue", "n7 does not answer")),
+    withdrawn(conditionsOf("person", "Overdue", "n7 does not answer")),
     [],
     "failed",
     /Overdue: n7/,
@@ -266,25 +284,31 @@ const deletions: readonly (readonly [
   is: Served["is"],
   why: RegExp,
 ])[] = [
-  ["nothing is left", told({ sources: [] }, noSource), undefined, "served", /no source has/],
-  ["other sources stay", told({ sources: [] }), undefined, "served", /revision 7/],
-  ["spec.sources still names it", told(verdict("False", "Missing")), undefined, "served", /./],
-  ["it is not read", told({ sources: [source("812")] }), undefined, "waiting", /deletion is not/],
+  ["nothing is left", reported({ sources: [] }, noSource), undefined, "served", /no source has/],
+  ["other sources stay", reported({ sources: [] }), undefined, "served", /revision 7/],
+  ["spec.sources still names it", reported(verdict("False", "Missing")), undefined, "served", /./],
+  [
+    "it is not read",
+    reported({ sources: [source("812")] }),
+    undefined,
+    "waiting",
+    /deletion is not/,
+  ],
   [
     "it is not read, and hidden",
-    told({ sources: [source("812")] }),
+    reported({ sources: [source("812")] }),
     "hidden",
     "waiting",
     /deletion/,
   ],
   [
     "its grace goes on",
-    told(verdict("False", "WithdrawalAwaited"), rolling),
+    reported(verdict("False", "WithdrawalAwaited"), rolling),
     undefined,
     "waiting",
     /additional-pull-secret: why/,
   ],
-  ["the Secret is there", told({ sources: [source("812")] }), "812", "failed", /still exists/],
+  ["the Secret is there", reported({ sources: [source("812")] }), "812", "failed", /still exists/],
 ];
 for (const [what, one, version, is, why] of deletions)
   test(`a deletion is awaited, and ${what}: ${is}`, () => {

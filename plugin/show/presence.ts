@@ -37,8 +37,9 @@ export function judgeServed(
   // A withdrawn object serves no version, whatever the sources are.
   if (object.spec?.managementState === "Withdrawn") return judgeWithdrawn(object);
   const judge = deleted ? judgeDeletion : judgeSource;
-  const told = present.map((one) => judge(object, one));
-  const open = told.find(({ is }) => is === "failed") ?? told.find(({ is }) => is === "waiting");
+  const judged = present.map((one) => judge(object, one));
+  const open =
+    judged.find(({ is }) => is === "failed") ?? judged.find(({ is }) => is === "waiting");
   const isEmpty = !deleted && conditionOf(object.status, "Ready")?.reason === noSource;
   if (open === undefined && isTrue(object, "Ready") && !isEmpty)
     return { is: "served", why: conditionOf(object.status, "Ready")?.message ?? "" };
@@ -48,7 +49,7 @@ export function judgeServed(
   if (object.spec?.managementState === "Paused")
     return failed("it is paused; kubectl pull-secret resume, when changes may go on");
   // Stalled may still describe the former version.
-  const unread = told.some(({ why }) => why.endsWith(notRead));
+  const unread = judged.some(({ why }) => why.endsWith(notRead));
   if (!unread && isTrue(object, "Stalled")) return failed(messageOf(object, "Stalled"));
   return open ?? waiting(isEmpty ? empty : messageOf(object, "Ready"));
 }

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DeliverySpec, GlobalPullSecret } from "#api/global-pull-secret.ts";
-import { halted, inForce, object, rolling, source, standing, whole } from "../object.fixture.ts";
+import {
+  halted,
+  inForce,
+  object,
+  rolling,
+  source,
+  conditionsOf,
+  whole,
+} from "../object.fixture.ts";
 import { paintFor } from "../terminal/paint.ts";
 import { headline, statusLines } from "./status.ts";
 
@@ -36,7 +44,7 @@ const headlines: readonly (readonly [what: string, GlobalPullSecret, line: strin
     object({
       spec: { managementState: "Paused" },
       status: {
-        conditions: standing("person", "Paused", "paused (upgrade): a withdrawal waits for …"),
+        conditions: conditionsOf("person", "Paused", "paused (upgrade): a withdrawal waits for …"),
       },
     }),
     "Paused (upgrade): a withdrawal waits for …",
@@ -51,7 +59,7 @@ const headlines: readonly (readonly [what: string, GlobalPullSecret, line: strin
     object({
       spec: { managementState: "Withdrawn" },
       status: {
-        conditions: standing("nobody", "Withdrawn", "withdrawn: nothing of ours is left"),
+        conditions: conditionsOf("nobody", "Withdrawn", "withdrawn: nothing of ours is left"),
       },
     }),
     "Withdrawn: nothing of ours is left",
@@ -60,13 +68,13 @@ const headlines: readonly (readonly [what: string, GlobalPullSecret, line: strin
     "a withdrawal that waits for nodes",
     object({
       spec: { managementState: "Withdrawn" },
-      status: { conditions: standing("nobody", "NodesAwaited", "others are waited for") },
+      status: { conditions: conditionsOf("nobody", "NodesAwaited", "others are waited for") },
     }),
     "Withdrawn, Ready: others are waited for",
   ],
 ];
-for (const [what, told, line] of headlines)
-  test(`the first line tells: ${what}`, () => assert.equal(headline(told, plain), line));
+for (const [what, reported, line] of headlines)
+  test(`the first line tells: ${what}`, () => assert.equal(headline(reported, plain), line));
 
 test("prints a line for everything that the object reports, and what to do", () => {
   const lines = statusLines(whole, screen);
@@ -96,8 +104,8 @@ Nodes that need help
 });
 
 test("prints no line for unknown values", () => {
-  const told = object({ status: { conditions: inForce, sources: [source("812")] } });
-  assert.deepEqual(statusLines(told, screen), [
+  const reported = object({ status: { conditions: inForce, sources: [source("812")] } });
+  assert.deepEqual(statusLines(reported, screen), [
     "Ready: revision 7 is on every node that can be served",
     "Revision  none in force",
     "Sources",
@@ -127,8 +135,8 @@ for (const [delivery, line] of modes)
 test("counts the nodes that need help but are not listed", () => {
   const { nodes, ...status } = whole.status ?? {};
   assert.ok(nodes);
-  const told = object({ status: { ...status, nodes: { ...nodes, failed: 11 } } });
-  assert.equal(statusLines(told, screen).at(-1), "  and 10 more");
+  const reported = object({ status: { ...status, nodes: { ...nodes, failed: 11 } } });
+  assert.equal(statusLines(reported, screen).at(-1), "  and 10 more");
 });
 
 test("shows when a registry's credential ends, in red within the last hour", () => {

@@ -30,7 +30,7 @@ export function statusLines(object: GlobalPullSecret, screen: Screen): string[] 
 export function headline(object: GlobalPullSecret, paint: Paint): string {
   const { spec, status, metadata } = object;
   const { managementState: state = "Managed" } = spec ?? {};
-  const said = conditionOf(object.status, "Ready")?.message ?? "";
+  const detail = conditionOf(object.status, "Ready")?.message ?? "";
   if (status?.conditions === undefined)
     return paint.doubt("Unknown: the controller has said nothing yet; does it run?");
   if (!isObserved(object)) {
@@ -38,13 +38,13 @@ export function headline(object: GlobalPullSecret, paint: Paint): string {
     return paint.doubt(`${word}: generation ${metadata.generation} of spec is not read yet`);
   }
   // Their messages begin with this word.
-  if (state !== "Managed" && said.startsWith(state.toLowerCase()))
-    return paint.doubt(`${state}${said.slice(state.length)}`);
+  if (state !== "Managed" && detail.startsWith(state.toLowerCase()))
+    return paint.doubt(`${state}${detail.slice(state.length)}`);
   const prefix = state === "Managed" ? "" : `${state}, `;
-  if (isTrue(object, "Stalled")) return paint.bad(`${prefix}Stalled: ${said}`);
-  if (isTrue(object, "Reconciling")) return paint.doubt(`${prefix}Reconciling: ${said}`);
-  if (isTrue(object, "Ready")) return paint.good(`${prefix}Ready: ${said}`);
-  return paint.bad(`${prefix}Not ready: ${said}`);
+  if (isTrue(object, "Stalled")) return paint.bad(`${prefix}Stalled: ${detail}`);
+  if (isTrue(object, "Reconciling")) return paint.doubt(`${prefix}Reconciling: ${detail}`);
+  if (isTrue(object, "Ready")) return paint.good(`${prefix}Ready: ${detail}`);
+  return paint.bad(`${prefix}Not ready: ${detail}`);
 }
 
 /** A text that is not a time is shown unchanged. */

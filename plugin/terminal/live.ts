@@ -25,12 +25,12 @@ export function liveText(what: string, elapsed: number, left: number | undefined
  * Draws the line at each `show`, and once a second. Without a terminal `tell` gets each new text
  * once, as a line.
  */
-export function liveLine(terminal: LiveTerminal | undefined, tell: (line: string) => void): Live {
+export function liveLine(terminal: LiveTerminal | undefined, print: (line: string) => void): Live {
   let last = "";
   if (terminal === undefined)
     return {
       show(what) {
-        if (what !== last) tell(what);
+        if (what !== last) print(what);
         last = what;
       },
       end() {},

@@ -52,7 +52,7 @@ export function copyOf(
   clusterId?: string,
 ): Wanted {
   const origin = { name: metadata.name ?? "", namespace: metadata.namespace ?? "" };
-  const { labels, annotations } = told(origin);
+  const { labels, annotations } = marksOf(origin);
   const marks = { labels, annotations: { ...annotations, ...clusterOf(clusterId) } };
   const placed = { name: metadata.uid ?? "", namespace, ...marks };
   return { apiVersion, kind: "SyncSecret", metadata: placed, type, data, immutable };
@@ -65,7 +65,7 @@ export function copyOf(
  */
 export function secretOf(object: SyncSecret, { type, data }: SyncContent): Wanted {
   const { name = "", uid = "", namespace = "" } = object.metadata;
-  const { labels, annotations } = told(originOf(object.metadata));
+  const { labels, annotations } = marksOf(originOf(object.metadata));
   const opaque = type === accountToken;
   return {
     apiVersion: "v1",
@@ -84,7 +84,7 @@ export function secretOf(object: SyncSecret, { type, data }: SyncContent): Wante
   };
 }
 
-const told = (origin: Origin) => ({
+const marksOf = (origin: Origin) => ({
   labels: { ...managedBy, ...originLabels(origin) },
   annotations: originAnnotations(origin),
 });

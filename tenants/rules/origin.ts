@@ -58,9 +58,9 @@ export function labelValue(text: string): string {
  * valid name is ignored. An object without a valid origin is its own origin.
  */
 export function originOf({ annotations = {}, name = "", namespace = "" }: V1ObjectMeta): Origin {
-  const said = { name: annotations[names.name], namespace: annotations[names.namespace] };
-  const isSaid = [said.name, said.namespace].every((one) => objectName.test(one ?? ""));
-  return isSaid && said.name !== undefined && said.namespace !== undefined
-    ? { name: said.name, namespace: said.namespace }
+  const named = { name: annotations[names.name], namespace: annotations[names.namespace] };
+  const isValid = [named.name, named.namespace].every((one) => objectName.test(one ?? ""));
+  return isValid && named.name !== undefined && named.namespace !== undefined
+    ? { name: named.name, namespace: named.namespace }
     : { name, namespace };
 }

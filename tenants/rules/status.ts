@@ -20,7 +20,7 @@ export type Found = Readonly<{
   warning?: string | undefined;
 }>;
 
-type Told = Readonly<{ reason: SyncReason | SyncWarningReason; message: string }>;
+type Reason = Readonly<{ reason: SyncReason | SyncWarningReason; message: string }>;
 
 const stalls = (reason: SyncReason): boolean => Object.hasOwn(syncStalledReasons, reason);
 
@@ -31,13 +31,17 @@ export function statusOf(
   now: Date,
   former: SyncSecretStatus = {},
 ): SyncSecretStatus {
-  const condition = (type: SyncConditionType, isTrue: boolean, its: Told = { reason, message }) => {
+  const condition = (
+    type: SyncConditionType,
+    isTrue: boolean,
+    its: Reason = { reason, message },
+  ) => {
     const status = isTrue ? ("True" as const) : ("False" as const);
     const text = withHelp(its.message);
     return { type, status, ...its, message: text, observedGeneration: generation };
   };
   const warned = former.conditions?.some(({ type }) => type === "Warning") === true;
-  const said = [
+  const untimed = [
     condition("Ready", reason === "Synced"),
     condition("Stalled", stalls(reason)),
     ...(warning !== undefined
@@ -50,16 +54,16 @@ export function statusOf(
     observedGeneration: generation,
     ...(secretName === undefined ? {} : { secretName }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    conditions: timed(said, former.conditions, timeOf(now)),
+    conditions: timed(untimed, former.conditions, timeOf(now)),
   };
 }
 
 /** True if two statuses are equal, whatever the order of their conditions. */
 export function sameStatus(one: SyncSecretStatus, other: SyncSecretStatus = {}): boolean {
-  return told(one) === told(other);
+  return comparable(one) === comparable(other);
 }
 
-function told(status: SyncSecretStatus): string {
+function comparable(status: SyncSecretStatus): string {
   const conditions = (status.conditions ?? [])
     .map((one) => [
       one.type,

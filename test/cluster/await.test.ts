@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { Hopeless, stays, until, untilSync } from "./await.ts";
 
 test("ends with the probe's first answer", async () => {
-  let looks = 0;
-  assert.equal(await until("three looks", () => ++looks === 3 && looks, { every: 1 }), 3);
+  let rounds = 0;
+  assert.equal(await until("three looks", () => ++rounds === 3 && rounds, { every: 1 }), 3);
 });
 
 test("reports after a timeout the description, the last error and the last state", async () => {
@@ -26,17 +26,17 @@ test("ends a hopeless wait at once when the probe requests it", async () => {
 
 test("watches for the whole time that a state lasts", async () => {
   await stays("one is one", () => true, 5);
-  let looks = 0;
+  let rounds = 0;
   await assert.rejects(
-    stays("there are few checks", () => ++looks < 2, 60_000),
+    stays("there are few checks", () => ++rounds < 2, 60_000),
     /no longer so that there are few checks/,
   );
 });
 
 test("returns from the synchronous wait whether it succeeded", () => {
-  let looks = 0;
+  let rounds = 0;
   assert.equal(
-    untilSync(() => ++looks === 2, 1000),
+    untilSync(() => ++rounds === 2, 1000),
     true,
   );
   assert.equal(

@@ -59,13 +59,13 @@ export function keepRunning(
   start: () => RunningProgram,
   again: (output: string) => boolean,
 ): RunningProgram {
-  let told = "";
+  let reported = "";
   let program = start();
   let over = false;
   const watch = async (): Promise<void> => {
     const code = await program.ended;
     if (over || code === 128 || !again(program.output())) return;
-    told += program.output();
+    reported += program.output();
     program = start();
     void watch();
   };
@@ -78,7 +78,7 @@ export function keepRunning(
     get pid() {
       return program.pid;
     },
-    output: () => told + program.output(),
+    output: () => reported + program.output(),
     signal: (name) => program.signal(name),
     stop: () => last(() => program.stop()),
     kill: () => last(() => program.kill()),

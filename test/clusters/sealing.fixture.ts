@@ -113,7 +113,7 @@ export function sealing(on: () => Rig): void {
     );
     assert.equal(readFileSync(join(person.folder, "sealed/east.yaml"), "utf8"), before);
     assert.match((await person.plugin(`${check} ${clusters}`)).out, /^ *east +old/m);
-    const anew = async () => {
+    const again = async () => {
       const { uid } = (await secretOf(east))?.metadata ?? {};
       await person.ok("clusters apply -f sealed/east.yaml --clusters east");
       await east.kubectl("delete", "secret", pullSecret, ...its);
@@ -123,11 +123,11 @@ export function sealing(on: () => Rig): void {
         return isNew && (await synced(east, pullSecret, "kube-system")) === "True";
       });
     };
-    await anew();
+    await again();
     await person.ok(`${seal} ${clusters} --renewed east`);
     assert.notEqual(readFileSync(join(person.folder, "sealed/east.yaml"), "utf8"), before);
     assert.equal((await person.plugin(`${check} ${clusters}`)).code, 0);
-    await anew();
+    await again();
   });
 
   test("reports one certificate given for two clusters", async () => {

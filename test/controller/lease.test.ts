@@ -68,17 +68,17 @@ const writes = (since: string) => plane.writes(on, since);
 async function pair(): Promise<[Named, Named]> {
   const leading = await start(...first);
   await until("the first leads", leading.leads);
-  const standing = await start(...second);
+  const standby = await start(...second);
   await until(
     "the second stands by",
-    async () => (await standing.readyz()).startsWith("200 standby: "),
+    async () => (await standby.readyz()).startsWith("200 standby: "),
     {
-      seen: standing.readyz,
+      seen: standby.readyz,
     },
   );
   await plane.declare(on, content("one"));
   await plane.untilRolledOut(on, await plane.untilPublished(on, ours("one")));
-  return [leading, standing];
+  return [leading, standby];
 }
 
 /**
@@ -97,10 +97,10 @@ async function secondsUntilServed(
 }
 
 test("lets only one of two controllers with different flags serve, while the other is Ready and names the holder of the Lease", async () => {
-  const [leading, standing] = await pair();
+  const [leading, standby] = await pair();
   assert.equal(await leading.readyz(), "200 ok");
   const holder = await plane.leader(on);
-  assert.equal(await standing.readyz(), `200 standby: ${holder} holds the Lease`);
+  assert.equal(await standby.readyz(), `200 standby: ${holder} holds the Lease`);
   const since = now();
   const before = await plane.published(on);
   const generation = (await daemonSet())?.metadata?.generation;

@@ -6,7 +6,7 @@ import { until } from "../cluster/await.ts";
 import { NodesDriver } from "#test/harness/nodes/drive.ts";
 import * as plane from "./plane.ts";
 import { document } from "./plane.ts";
-import { steer, type Wish } from "./steer.ts";
+import { steer, type Settings } from "./steer.ts";
 
 export let on: plane.Plane;
 export let kubelets: NodesDriver;
@@ -39,8 +39,11 @@ export function rig(): void {
 }
 
 /** Declares the policy first, so that the controller begins with it. */
-export async function start(wish: Wish = {}, ...flags: string[]): Promise<plane.Controller> {
-  await steer(on, wish);
+export async function start(
+  settings: Settings = {},
+  ...flags: string[]
+): Promise<plane.Controller> {
+  await steer(on, settings);
   const controller = plane.startController(on.kubeconfig, ...flags);
   running.push(controller);
   return controller;
@@ -70,11 +73,11 @@ export const deployed = (word = "one") => plane.deployed(on, content(word));
  * Brings the first content to all nodes at once, then hands over to a controller with this policy
  * and these flags. For tests that begin at a rollout's end; another test covers the rollout itself.
  */
-export async function served(wish: Wish = {}, ...flags: string[]): Promise<number> {
+export async function served(settings: Settings = {}, ...flags: string[]): Promise<number> {
   await start("100%");
   const revision = await deployed();
   for (const one of running.splice(0)) await one.stop();
   kubelets.mostAtOnce = 0;
-  await start(wish, ...flags);
+  await start(settings, ...flags);
   return revision;
 }

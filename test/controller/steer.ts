@@ -14,11 +14,11 @@ const gpsPath = "/apis/globalpullsecret.io/v1alpha1/globalpullsecrets/cluster";
 type On = Readonly<{ api: Api; cluster: Pick<Cluster, "kubectl"> }>;
 
 /** A spec, or only its budget. */
-export type Wish = GlobalPullSecretSpec | number | string;
+export type Settings = GlobalPullSecretSpec | number | string;
 
 /** The spec without grace, because most tests end with a removal, and with a short probation. */
-function specOf(wish: Wish): GlobalPullSecretSpec {
-  const spec = typeof wish === "object" ? wish : { rollout: { maxUnavailable: wish } };
+function specOf(settings: Settings): GlobalPullSecretSpec {
+  const spec = typeof settings === "object" ? settings : { rollout: { maxUnavailable: settings } };
   return {
     ...spec,
     rollout: { probation: "3s", ...spec.rollout },
@@ -26,16 +26,16 @@ function specOf(wish: Wish): GlobalPullSecretSpec {
   };
 }
 
-export const objectOf = (wish: Wish) => ({
+export const objectOf = (settings: Settings) => ({
   apiVersion: "globalpullsecret.io/v1alpha1",
   kind: "GlobalPullSecret",
   metadata: { name: "cluster" },
-  spec: specOf(wish),
+  spec: specOf(settings),
 });
 
 /** Declares the whole spec under its own field manager, as Git would. */
-export async function steer({ api }: On, wish: Wish = {}): Promise<GlobalPullSecret> {
-  const object = objectOf(wish);
+export async function steer({ api }: On, settings: Settings = {}): Promise<GlobalPullSecret> {
+  const object = objectOf(settings);
   const how = { manager: "test", force: true };
   // The API server serves a CRD a moment after accepting it.
   return until("the spec is accepted", () =>

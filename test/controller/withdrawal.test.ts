@@ -53,8 +53,8 @@ test("reverses the withdrawal when the Secret is created again in the middle", a
 
 test("reports a removal that hangs after the deadline, and the command in the Event finishes it", async () => {
   await allowSeconds(on);
-  const wish = { rollout: { maxUnavailable: 1 }, withdrawal: { deadline: "5s" } };
-  const revision = await served(wish);
+  const settings = { rollout: { maxUnavailable: 1 }, withdrawal: { deadline: "5s" } };
+  const revision = await served(settings);
   kubelets.behaviour = (node, of) => (of > revision && node === "a" ? "hangs" : "ready");
   await undeclare();
   const { message } = await plane.untilEvent(on, "RemovalOverdue", "waiting for a", 150_000);

@@ -8,7 +8,7 @@ import * as product from "../e2e/product.ts";
 import type { Narrator } from "./narrator.ts";
 
 /** A rotation takes a patch of each pod's annotations; throws ClaimFailed where a pod is new. */
-export async function tellChange(cluster: Cluster, narrator: Narrator): Promise<void> {
+export async function showChange(cluster: Cluster, narrator: Narrator): Promise<void> {
   const { nodes, registry } = cluster;
   narrator.step("changed");
   const before = await pods(cluster);
@@ -32,7 +32,7 @@ export async function tellChange(cluster: Cluster, narrator: Narrator): Promise<
   narrator.claim("sameAgents", before.join() === after.join(), { seconds: took });
 }
 
-export async function tellJoiner(cluster: Cluster, narrator: Narrator): Promise<void> {
+export async function showJoiner(cluster: Cluster, narrator: Narrator): Promise<void> {
   narrator.step("joins");
   const image = await cluster.pushApp("team/app:joined");
   const begun = performance.now();
@@ -50,7 +50,7 @@ export async function tellJoiner(cluster: Cluster, narrator: Narrator): Promise<
  * From here on no kubelet starts with an entry for `spoiled.example`: systemd runs a check before
  * each start. Ends with a corrected Secret on healed nodes.
  */
-export async function tellFailure(cluster: Cluster, narrator: Narrator): Promise<void> {
+export async function showFailure(cluster: Cluster, narrator: Narrator): Promise<void> {
   const { nodes, registry } = cluster;
   narrator.step("broken");
   const good = JSON.parse(registry.document("additional")) as { auths: object };
@@ -63,7 +63,7 @@ export async function tellFailure(cluster: Cluster, narrator: Narrator): Promise
   const before = await kubelets(cluster);
   await product.writeAdditional(cluster, JSON.stringify(bad));
   const event = await product.untilEvent(cluster, "RolloutHalted", /GPS218/);
-  narrator.say(`${event.type}  ${event.reason}  ${event.message}`);
+  narrator.writeLine(`${event.type}  ${event.reason}  ${event.message}`);
   const failed = nodes.findIndex(({ name }) => event.message.includes(name));
   const node = nodes[failed];
   if (node === undefined) throw new Error(`the Event names no node: ${event.message}`);

@@ -9,8 +9,8 @@ const program = fileURLToPath(new URL("main.ts", import.meta.url));
 
 test("prints the demo's whole script, and every claim is true", async () => {
   // In one stream, so that the order is what a person sees.
-  const told = await run(["bash", "-c", 'exec "$0" "$1" 2>&1', process.execPath, program]);
-  assert.match(told, /^Every claim was checked and holds\.$/m);
-  const [files, cluster] = [told.indexOf(script.files.text), told.search(/^\[ *\d+ s\] /m)];
-  assert.ok(files > 0 && (cluster < 0 || files < cluster), told.slice(0, 2000));
+  const reported = await run(["bash", "-c", 'exec "$0" "$1" 2>&1', process.execPath, program]);
+  assert.match(reported, /^Every claim was checked and holds\.$/m);
+  const [files, cluster] = [reported.indexOf(script.files.text), reported.search(/^\[ *\d+ s\] /m)];
+  assert.ok(files > 0 && (cluster < 0 || files < cluster), reported.slice(0, 2000));
 });

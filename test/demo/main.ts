@@ -8,10 +8,10 @@ import { bundle } from "#tools/build/bundle.ts";
 import { removeCluster, startCluster, type Cluster } from "../cluster/cluster.ts";
 import { allStates, isLeftover } from "../cluster/host/state.ts";
 import { ClaimFailed, Narrator } from "./narrator.ts";
-import { tellOffline } from "./offline.ts";
-import { tellRotation } from "./rotation.ts";
+import { showOffline } from "./offline.ts";
+import { showRotation } from "./rotation.ts";
 import { transcript } from "./script.ts";
-import { tell } from "./story.ts";
+import { runStory } from "./story.ts";
 
 const clusterName = "demo";
 const options = {
@@ -59,17 +59,17 @@ let cluster: Cluster | undefined;
 try {
   process.stdout.write(about);
   await bundle();
-  tellOffline(narrator);
+  showOffline(narrator);
   narrator.step("nodes");
   cluster = await startCluster({ name: clusterName, keep: keep ?? false });
-  narrator.say(await cluster.kubectl("get", "nodes"));
-  await tell(cluster, narrator);
-  await tellRotation(cluster, narrator);
+  narrator.writeLine(await cluster.kubectl("get", "nodes"));
+  await runStory(cluster, narrator);
+  await showRotation(cluster, narrator);
   narrator.end();
   if (write === true) {
     const text = readFileSync("README.md", "utf8");
-    const told = `$1${narrator.told.join("\n")}\n$3`;
-    writeFileSync("README.md", text.replace(transcript, told));
+    const reported = `$1${narrator.reported.join("\n")}\n$3`;
+    writeFileSync("README.md", text.replace(transcript, reported));
   }
   process.stdout.write("\nEvery claim was checked and holds.\n");
 } catch (error) {

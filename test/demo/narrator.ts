@@ -17,7 +17,7 @@ export class Narrator {
   #step = 0;
   #liveLine = "";
   /** The script's lines as they were printed. */
-  readonly told: string[] = [];
+  readonly reported: string[] = [];
 
   /**
    * Writes to `out`; the live line is redrawn on a terminal and printed once per change elsewhere.
@@ -30,11 +30,11 @@ export class Narrator {
   /** Starts the next numbered step. */
   step(key: KeyOf<"step">): void {
     this.#step += 1;
-    this.told.push(this.#print(`${this.#step}. ${this.#next(key)}`, "\n"));
+    this.reported.push(this.#print(`${this.#step}. ${this.#next(key)}`, "\n"));
   }
 
   /** One line below the current step. */
-  say(text: string): void {
+  writeLine(text: string): void {
     for (const line of text.trimEnd().split("\n")) this.#print(`   ${line}`);
   }
 
@@ -49,7 +49,7 @@ export class Narrator {
   ): void {
     const text = this.#next(key).replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? "?");
     if (!holds) throw new ClaimFailed(seen === undefined ? text : `${text}; seen: ${seen}`);
-    this.told.push(this.#print(`   ✓ ${text}`));
+    this.reported.push(this.#print(`   ✓ ${text}`));
   }
 
   /** Throws unless the whole script was told. */

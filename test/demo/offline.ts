@@ -16,13 +16,13 @@ const files = {
 };
 
 /** Tells and checks it in some seconds; throws ClaimFailed at the first claim that fails. */
-export function tellOffline(narrator: Narrator): void {
+export function showOffline(narrator: Narrator): void {
   const directory = mkdtempSync(join(tmpdir(), "demo-"));
   const ask = (...args: readonly string[]): string => {
-    narrator.say(`$ kubectl pull-secret ${args.join(" ")}`);
+    narrator.writeLine(`$ kubectl pull-secret ${args.join(" ")}`);
     const options = { cwd: directory, encoding: "utf8" } as const;
     const { stdout, stderr } = spawnSync(process.execPath, [plugin, ...args], options);
-    narrator.say(`${stdout}${stderr}`);
+    narrator.writeLine(`${stdout}${stderr}`);
     return stdout || stderr;
   };
   const write = (name: string, text: string): void => writeFileSync(join(directory, name), text);

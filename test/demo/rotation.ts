@@ -14,7 +14,7 @@ import type { Narrator } from "./narrator.ts";
 const delivery = { mode: "CredentialProvider" } as const;
 
 /** Prepares the nodes, then tells and checks one rotation; throws ClaimFailed as the story does. */
-export async function tellRotation(cluster: Cluster, narrator: Narrator): Promise<void> {
+export async function showRotation(cluster: Cluster, narrator: Narrator): Promise<void> {
   const { nodes, registry } = cluster;
   narrator.step("prepared");
   for (const node of nodes) {

@@ -5,7 +5,7 @@ import type { Cluster } from "../cluster/cluster.ts";
 import { run } from "../cluster/run.ts";
 import { podOn, stateOf } from "../e2e/pods.ts";
 import * as product from "../e2e/product.ts";
-import { seconds, tellChange, tellFailure, tellJoiner } from "./changes.ts";
+import { seconds, showChange, showFailure, showJoiner } from "./changes.ts";
 import type { Narrator } from "./narrator.ts";
 import { plugin } from "./offline.ts";
 
@@ -18,7 +18,7 @@ const object = `globalpullsecret/${names.globalPullSecretName}`;
  * Tells and checks the whole story on a cluster of two nodes; throws ClaimFailed at the first that
  * does not hold.
  */
-export async function tell(cluster: Cluster, narrator: Narrator): Promise<void> {
+export async function runStory(cluster: Cluster, narrator: Narrator): Promise<void> {
   const { nodes } = cluster;
   nodes[0]?.writeFile("config.json", others, 0o640);
 
@@ -45,10 +45,10 @@ export async function tell(cluster: Cluster, narrator: Narrator): Promise<void> 
     states.every((state) => state === "Running"),
   );
   narrator.claim("running", true, { seconds: seconds(created) });
-  narrator.say((await product.rolledOut(cluster)).trim().split("\n").at(-1) ?? "");
+  narrator.writeLine((await product.rolledOut(cluster)).trim().split("\n").at(-1) ?? "");
 
   narrator.step("seen");
-  await tellPlugin(cluster, narrator, "wait", "--timeout", "60s");
+  await showPlugin(cluster, narrator, "wait", "--timeout", "60s");
   await show(cluster, narrator, "get", "daemonset", names.agentName, "-n", names.namespace);
   await show(cluster, narrator, "get", "secret", names.globalSecretName, "-n", names.namespace);
   await show(
@@ -62,26 +62,26 @@ export async function tell(cluster: Cluster, narrator: Narrator): Promise<void> 
     `name=${names.agentName}`,
   );
   await show(cluster, narrator, "get", "globalpullsecret", names.globalPullSecretName);
-  await tellPlugin(cluster, narrator, "status");
-  await tellPlugin(cluster, narrator, "nodes");
-  await tellPlugin(cluster, narrator, "explain", image);
+  await showPlugin(cluster, narrator, "status");
+  await showPlugin(cluster, narrator, "nodes");
+  await showPlugin(cluster, narrator, "explain", image);
   const merged = JSON.parse(nodes[0]?.readFile("config.json")?.toString() ?? "{}") as {
     auths: object;
   };
   narrator.claim("neighbour", "elsewhere.example" in merged.auths);
 
-  await tellChange(cluster, narrator);
+  await showChange(cluster, narrator);
 
   narrator.step("badEdit");
   const served = await product.revision(cluster);
   await product.writeAdditional(cluster, '{"auths":{"registry.example":{"auth":"user:password"}}}');
   const event = await product.untilEvent(cluster, "Rejected", /auths\["registry\.example"\]\.auth/);
-  narrator.say(`${event.type}  ${event.reason}  ${event.message}`);
+  narrator.writeLine(`${event.type}  ${event.reason}  ${event.message}`);
   await show(cluster, narrator, "wait", "--for=condition=Stalled", object, "--timeout=60s");
   narrator.claim("lastGood", (await product.revision(cluster)) === served);
 
-  await tellJoiner(cluster, narrator);
-  await tellFailure(cluster, narrator);
+  await showJoiner(cluster, narrator);
+  await showFailure(cluster, narrator);
 
   narrator.step("deleted");
   await product.deleteAdditional(cluster);
@@ -131,19 +131,19 @@ async function show(
   narrator: Narrator,
   ...command: readonly string[]
 ): Promise<void> {
-  narrator.say(`$ kubectl ${command.join(" ")}`);
-  narrator.say(await cluster.kubectl(...command));
+  narrator.writeLine(`$ kubectl ${command.join(" ")}`);
+  narrator.writeLine(await cluster.kubectl(...command));
 }
 
 /** The plugin as `npm run build` makes it; fails where it does. */
-async function tellPlugin(
+async function showPlugin(
   { kubeconfig }: Cluster,
   narrator: Narrator,
   ...command: readonly string[]
 ): Promise<void> {
-  narrator.say(`$ kubectl pull-secret ${command.join(" ")}`);
+  narrator.writeLine(`$ kubectl pull-secret ${command.join(" ")}`);
   const argv = [process.execPath, plugin, ...command, "--kubeconfig", kubeconfig];
-  narrator.say(await run(argv));
+  narrator.writeLine(await run(argv));
 }
 
 /** Shows the pods' states until `done`. */

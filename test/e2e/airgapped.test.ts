@@ -49,7 +49,7 @@ test("K11: pulls controller and agents from a private registry, the agents by th
     type: names.secretType,
     stringData: { [names.secretKeys.document]: cluster.registry.document("original") },
   });
-  const options = { image, imagePullSecrets: [pullSecret], wish: allAtOnce };
+  const options = { image, imagePullSecrets: [pullSecret], settings: allAtOnce };
   await product.installProduct(cluster, options);
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
@@ -93,7 +93,7 @@ test("replaces the agents' pods when the installer changes them, without a kubel
   const [digest] = (await podOn(first)).spec.containers.map((one) => one.image);
   const running = { image: `${image.split(":")[0]}:2`, imagePullSecrets: [pullSecret] };
   assert.equal(await buildImage(cluster, { tag: "2", host: cluster.registry.host }), running.image);
-  await product.installProduct(cluster, { ...running, args, wish: allAtOnce });
+  await product.installProduct(cluster, { ...running, args, settings: allAtOnce });
   await until(
     "exactly one agent is there, with the label",
     async () =>

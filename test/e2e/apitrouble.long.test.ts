@@ -10,7 +10,7 @@ let cluster: Cluster;
 
 before(async () => {
   cluster = await startCluster();
-  await product.installProduct(cluster, { wish: 1 });
+  await product.installProduct(cluster, { settings: 1 });
 });
 after(() => cluster?.down());
 

@@ -19,7 +19,7 @@ const controllers = "app.kubernetes.io/name=global-pull-secret-controller";
 
 before(async () => {
   cluster = await startCluster();
-  await product.installProduct(cluster, { wish: 1 });
+  await product.installProduct(cluster, { settings: 1 });
 });
 after(() => cluster?.down());
 

@@ -33,7 +33,7 @@ before(async () => {
     HttpHeaders: headers,
   };
   shared.writeFile("config.json", JSON.stringify(before, undefined, 2), 0o640);
-  await product.installProduct(cluster, { wish: allAtOnce });
+  await product.installProduct(cluster, { settings: allAtOnce });
 });
 after(() => cluster?.down());
 

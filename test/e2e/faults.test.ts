@@ -17,7 +17,7 @@ const on = (): Cluster => cluster ?? assert.fail("no cluster");
 
 before(async () => {
   cluster = await startCluster({ nodes: 3, missedAfter: 30 });
-  await product.installProduct(cluster, { wish: 1 });
+  await product.installProduct(cluster, { settings: 1 });
 });
 after(() => cluster?.down());
 let broken = false;

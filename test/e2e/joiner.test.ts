@@ -20,7 +20,7 @@ let image: string;
 before(async () => {
   cluster = await startCluster({ nodes: 1 });
   image = await cluster.pushApp("team/app:1");
-  await product.installProduct(cluster, { wish: 1 });
+  await product.installProduct(cluster, { settings: 1 });
 });
 after(() => cluster?.down());
 

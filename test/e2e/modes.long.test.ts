@@ -28,7 +28,7 @@ before(async () => {
   await Promise.all([1, 2].map(() => cluster.addNode({ before: prepare })));
   await product.installProduct(cluster, {
     args: ["--delivery-modes=Restart,Reread,CredentialProvider"],
-    wish: by("Restart"),
+    settings: by("Restart"),
   });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);

@@ -16,7 +16,7 @@ let cluster: Cluster;
 
 before(async () => {
   cluster = await startCluster();
-  await product.installProduct(cluster, { wish: allAtOnce, components: ["original"] });
+  await product.installProduct(cluster, { settings: allAtOnce, components: ["original"] });
 });
 after(() => cluster?.down());
 

@@ -17,7 +17,7 @@ let cluster: Cluster;
 
 before(async () => {
   cluster = await startCluster({ nodes: 1 });
-  await product.installProduct(cluster, { wish: allAtOnce });
+  await product.installProduct(cluster, { settings: allAtOnce });
 });
 after(() => cluster?.down());
 

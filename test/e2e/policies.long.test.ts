@@ -12,7 +12,7 @@ test("runs a private image with restart Never after the kubelet has read its fil
   const [node] = cluster.nodes;
   assert.ok(node);
   await product.installProduct(cluster, {
-    wish: { rollout: { maxUnavailable: allAtOnce }, delivery: { mode: "Reread" } },
+    settings: { rollout: { maxUnavailable: allAtOnce }, delivery: { mode: "Reread" } },
   });
   const first = await kubelets(cluster);
   // After a refused pull the kubelet remembers for 5 minutes that it has no credentials.

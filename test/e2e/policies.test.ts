@@ -17,7 +17,7 @@ let cluster: Cluster;
 let node: Node;
 const unit = "k3s.service";
 const directory = "/var/lib/rancher/kubelet";
-const wish = {
+const settings = {
   conflictPolicy: "PreferOriginal",
   rollout: { maxUnavailable: allAtOnce },
 } as const;
@@ -35,7 +35,7 @@ before(async () => {
     "--restart-control-plane=Always",
     `--kubelet-directory=${directory}`,
   ];
-  await product.installProduct(cluster, { args, components: ["original"], wish });
+  await product.installProduct(cluster, { args, components: ["original"], settings });
 });
 after(() => cluster?.down());
 
@@ -132,7 +132,7 @@ test("refuses a Secret that shadows a protected registry, and keeps its last acc
 test("replaces the agents in mode Reread, then writes a change to the file and waits for it, with the same kubelet process", async () => {
   const first = await kubelet();
   const { uid } = (await agentOn(cluster, node)).metadata;
-  await product.steerProduct(cluster, { ...wish, delivery: { mode: "Reread" } });
+  await product.steerProduct(cluster, { ...settings, delivery: { mode: "Reread" } });
   await until(
     "another agent is there",
     async () => (await agentOn(cluster, node)).metadata.uid !== uid,

@@ -9,7 +9,7 @@ import * as names from "#contract/names.ts";
 import { until, type WaitOptions } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { buildImage } from "../cluster/kit/image.ts";
-import { objectOf, type Wish } from "../controller/steer.ts";
+import { objectOf, type Settings } from "../controller/steer.ts";
 import { boundsOf, imagesOf } from "../install/overlay.ts";
 
 const repository = join(import.meta.dirname, "../..");
@@ -17,7 +17,7 @@ const repository = join(import.meta.dirname, "../..");
 type Options = Readonly<{
   args?: readonly string[];
   components?: readonly string[];
-  wish?: Wish;
+  settings?: Settings;
   /** A folder with manifests/, Containerfile and dist/. Default: this checkout. */
   release?: string;
   /** Instead of the image that is built, from the registry without a password. */
@@ -30,10 +30,10 @@ type Options = Readonly<{
  * Writes GlobalPullSecret's spec with kubectl, once its CRD is served. Uses server-side apply,
  * because the controller may create the object at the same instant.
  */
-export async function steerProduct(cluster: Cluster, wish: Wish): Promise<void> {
+export async function steerProduct(cluster: Cluster, settings: Settings): Promise<void> {
   await cluster.untilServed("globalpullsecrets.globalpullsecret.io");
   const file = join(cluster.directory, "globalpullsecret.json");
-  writeFileSync(file, JSON.stringify(objectOf(wish)));
+  writeFileSync(file, JSON.stringify(objectOf(settings)));
   await cluster.kubectl("apply", "--server-side", "--field-manager=test", "-f", file);
 }
 
@@ -45,7 +45,7 @@ export async function steerProduct(cluster: Cluster, wish: Wish): Promise<void> 
  */
 export async function installProduct(
   cluster: Cluster,
-  { args = [], components = [], wish = {}, release = repository, ...options }: Options = {},
+  { args = [], components = [], settings = {}, release = repository, ...options }: Options = {},
 ): Promise<void> {
   const image = options.image ?? (await buildImage(cluster, { context: release }));
   const manifests = join(release, "manifests");
@@ -65,7 +65,7 @@ export async function installProduct(
   };
   writeFileSync(join(overlay, "kustomization.yaml"), JSON.stringify(kustomization)); // JSON is YAML
   await cluster.kubectl("apply", "-k", overlay);
-  await steerProduct(cluster, wish);
+  await steerProduct(cluster, settings);
   await cluster.kubectl(
     "rollout",
     "status",
@@ -199,11 +199,11 @@ export async function untilEvent(
   cluster: Cluster,
   reason: string,
   message: RegExp,
-  patience: Pick<WaitOptions, "timeout"> = {},
+  limits: Pick<WaitOptions, "timeout"> = {},
 ): Promise<Event> {
   return await until(
     `an Event ${reason} contains ${message}`,
     async () => (await events(cluster, reason)).find((event) => message.test(event.message)),
-    { ...patience, seen: () => events(cluster) },
+    { ...limits, seen: () => events(cluster) },
   );
 }

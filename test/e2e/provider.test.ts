@@ -38,7 +38,7 @@ before(async () => {
   await product.installProduct(cluster, {
     args: ["--delivery-modes=Restart,CredentialProvider"],
     components: ["annotated"],
-    wish: by("All"),
+    settings: by("All"),
   });
   first = await kubelets(cluster);
   marks = await Promise.all(cluster.nodes.map(fileMark));

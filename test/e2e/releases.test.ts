@@ -18,11 +18,11 @@ import { restarts } from "./restarts.ts";
 let cluster: Cluster;
 /** The last release's folder. */
 let last: string;
-const wish = { rollout: { maxUnavailable: 1 }, protectedRegistries: ["protected.example"] };
+const settings = { rollout: { maxUnavailable: 1 }, protectedRegistries: ["protected.example"] };
 
 before(async () => {
   [cluster, last] = await Promise.all([startCluster({ nodes: 3 }), buildLastRelease()]);
-  await product.installProduct(cluster, { release: last, wish });
+  await product.installProduct(cluster, { release: last, settings });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
 });
@@ -54,7 +54,7 @@ async function replaceWith(release: string | undefined, revision: number): Promi
   // kubectl apply leaves these objects, and the agents of 0.2 are different (docs/use/install.md).
   if (release !== undefined)
     await cluster.kubectl("delete", "validatingadmissionpolicies", "--all");
-  await product.installProduct(cluster, { ...(release && { release }), wish });
+  await product.installProduct(cluster, { ...(release && { release }), settings });
   await until(
     "every agent is from the other version",
     async () => (await images()).length === 1 && (await images())[0] !== before,
@@ -117,7 +117,7 @@ test("H21: leaves nothing after a withdrawal that one version began and the othe
     async () => cluster.nodes.some((node) => node.readFile("config.json") === undefined),
     { timeout: 60_000 },
   );
-  await product.installProduct(cluster, { wish });
+  await product.installProduct(cluster, { settings });
   await product.untilRemoved(cluster);
   for (const node of cluster.nodes) assert.equal(node.readFile("config.json"), undefined);
 });

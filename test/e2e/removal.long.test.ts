@@ -19,7 +19,7 @@ let cluster: Cluster;
 before(async () => {
   cluster = await startCluster({ nodes: 4 });
   untouched(cluster);
-  await product.installProduct(cluster, { wish: 1 });
+  await product.installProduct(cluster, { settings: 1 });
 });
 after(() => cluster?.down());
 
@@ -32,7 +32,7 @@ test("H20: does not restore the entries when a kubelet fails without them, and r
   assert.ok(stuck);
   const { host } = cluster.registry;
   await product.installProduct(cluster, {
-    wish: { rollout: { maxUnavailable: allAtOnce }, withdrawal: { deadline: "1m" } },
+    settings: { rollout: { maxUnavailable: allAtOnce }, withdrawal: { deadline: "1m" } },
   });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await until("the Secret is published", async () => (await product.revision(cluster)) === 1);

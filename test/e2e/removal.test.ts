@@ -12,7 +12,7 @@ let cluster: Cluster;
 
 before(async () => {
   cluster = await startCluster();
-  await product.installProduct(cluster, { wish: allAtOnce });
+  await product.installProduct(cluster, { settings: allAtOnce });
 });
 after(() => cluster?.down());
 
@@ -73,7 +73,7 @@ test("H20, H21: keeps pulling and repairing without the controller's Deployment,
   const stayed = async () =>
     holds(0) && holds(1) && (await product.revision(cluster)) !== undefined;
   await stays("the entries stay on the nodes", stayed, 2000);
-  await product.installProduct(cluster, { wish: allAtOnce });
+  await product.installProduct(cluster, { settings: allAtOnce });
   await product.untilRemoved(cluster);
   for (const index of [0, 1]) assert.ok(!holds(index));
 });

@@ -18,7 +18,7 @@ let node: Node;
 before(async () => {
   cluster = await startCluster({ nodes: 1 });
   [node] = cluster.nodes as [Node];
-  await product.installProduct(cluster, { wish: allAtOnce });
+  await product.installProduct(cluster, { settings: allAtOnce });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
 });

@@ -20,7 +20,7 @@ let cluster: Cluster;
 
 before(async () => {
   cluster = await startCluster({ nodes: 3 });
-  await product.installProduct(cluster, { wish: 1 });
+  await product.installProduct(cluster, { settings: 1 });
 });
 after(() => cluster?.down());
 
@@ -49,7 +49,7 @@ test("H17: never takes two kubelets down together with a budget of one, not even
 });
 
 test("H17: gives a revision to one node first, and after its proof to as many nodes as the budget allows", async () => {
-  await product.installProduct(cluster, { wish: "50%" });
+  await product.installProduct(cluster, { settings: "50%" });
   const begun = new Date().toISOString();
   const all = await change("two");
   assert.deepEqual(nodesOf(all), everyNode);
@@ -119,7 +119,7 @@ longTest(
     // long after its first request to the API server, and comes back when the probation would be
     // over.
     await product.installProduct(cluster, {
-      wish: { rollout: { maxUnavailable: "50%", probation: "8s" } },
+      settings: { rollout: { maxUnavailable: "50%", probation: "8s" } },
     });
     const dies = `grep -q /bad /var/lib/kubelet/config.json && (sleep 2.5; kill -KILL $MAINPID) & true`;
     const unit = `[Service]\nRestartSec=10\nExecStartPost=/bin/sh -c '${dies}'\n`;
@@ -144,7 +144,7 @@ longTest(
   "heals all nodes at once after a corrected Secret with a budget of every node",
   async () => {
     await product.installProduct(cluster, {
-      wish: { rollout: { maxUnavailable: "100%", probation: "8s" } },
+      settings: { rollout: { maxUnavailable: "100%", probation: "8s" } },
     });
     const all = await change("good");
     assert.deepEqual(nodesOf(all), everyNode);

@@ -14,7 +14,7 @@ let cluster: Cluster;
 
 before(async () => {
   cluster = await startCluster({ nodes: 3 });
-  await product.installProduct(cluster, { wish: allAtOnce });
+  await product.installProduct(cluster, { settings: allAtOnce });
 });
 after(() => cluster?.down());
 
@@ -50,7 +50,7 @@ test("lets the other controller write within seconds when the node of the leader
 });
 
 test("H4: delays a rollout because of a node that dies unnoticed at its beginning only until the node is reported as away", async (context) => {
-  await product.installProduct(cluster, { wish: 1 });
+  await product.installProduct(cluster, { settings: 1 });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
   const [away, ...others] = (await hostFirst(cluster)).toReversed() as [Node, Node, Node];

@@ -17,10 +17,10 @@ let nodes: Node[];
 
 before(async () => {
   cluster = await startCluster({ nodes: 5, missedAfter: 30 });
-  await product.installProduct(cluster, { wish: allAtOnce });
+  await product.installProduct(cluster, { settings: allAtOnce });
   await product.writeAdditional(cluster, product.documentOf(cluster, "first"));
   await product.untilServed(cluster, 1);
-  await product.installProduct(cluster, { wish: 1 });
+  await product.installProduct(cluster, { settings: 1 });
   nodes = await hostFirst(cluster);
 });
 after(() => cluster?.down());

@@ -31,7 +31,7 @@ before(async () => {
   cluster = await startCluster({ nodes: 1 });
   assert.ok(cluster.nodes[0]);
   [node] = cluster.nodes as [Node];
-  await product.installProduct(cluster, { wish: allAtOnce });
+  await product.installProduct(cluster, { settings: allAtOnce });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
 });

@@ -83,7 +83,7 @@ test("neither follows nor replaces a symbolic link, to a file or to nothing", as
     symlinkSync(target, node.config);
     await using agent = await place.agent();
     await agent.shows("5nn", "GPS206");
-    await node.says(/symbolic link/);
+    await node.reports(/symbolic link/);
     assert.ok(lstatSync(node.config).isSymbolicLink());
     assert.equal(statSync(target, { throwIfNoEntry: false })?.size, there ? 2 : undefined);
     assert.equal(systemd.restartCalls, 0);
@@ -108,7 +108,7 @@ test("neither reads nor creates a file that is larger than the agent can hold, a
     writeFileSync(node.config, file);
     await using agent = await place.agent();
     await agent.shows("5nn", "GPS206");
-    await node.says(why);
+    await node.reports(why);
     assert.equal(node.file, file);
     assert.equal(systemd.restartCalls, 0);
     writeFileSync(node.config, "{}");
@@ -185,7 +185,7 @@ test("creates nothing when the kubelet's directory may not be entered, reports t
   await using agent = await place.agent();
   await agent.shows("5nn", "EACCES");
   assert.equal(systemd.restartCalls, 0);
-  await node.says(/^GPS20[68] .*EACCES/);
+  await node.reports(/^GPS20[68] .*EACCES/);
   chmodSync(node.kubelet, 0o700);
   await agent.shows(200, "GPS200", 40_000);
   assert.deepEqual(JSON.parse(node.file ?? ""), oursBeside(theirs));

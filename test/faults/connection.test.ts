@@ -198,9 +198,9 @@ for (const cut of ["hangs up", "falls silent"] as const)
     assert.equal(restarts.answers.pop(), "unknown");
     assert.ok(restarts.answers.every(isRefused), String(restarts.answers));
     assert.equal(restarts.whole, "done");
-    const looks = await cutEverywhere(() => agent.unit().catch((error: unknown) => error));
-    assert.ok(looks.answers.length > 0 && looks.answers.every(isRefused), String(looks.answers));
-    assert.ok(!(looks.whole instanceof Error), String(looks.whole));
+    const rounds = await cutEverywhere(() => agent.unit().catch((error: unknown) => error));
+    assert.ok(rounds.answers.length > 0 && rounds.answers.every(isRefused), String(rounds.answers));
+    assert.ok(!(rounds.whole instanceof Error), String(rounds.whole));
     assert.ok(!systemd.calls.includes("CancelJob"));
   });
 

@@ -143,7 +143,7 @@ test("keeps the old file on EIO at every fsync, rename or write, restarts nothin
     await using agent = await disk.agent(...failing(call, "EIO"));
     await agent.shows("5nn", "GPS208", 30_000);
     disk.untouched(call);
-    await disk.node.says(/^GPS208 .*EIO/);
+    await disk.node.reports(/^GPS208 .*EIO/);
     assert.doesNotMatch(agent.output, new RegExp(encode(long)));
     // The agent tries again every few seconds. The files that it stages meanwhile are removed too.
     assert.ok(await inTime(() => disk.node.kept.length === 0), call);
@@ -204,7 +204,7 @@ test("restarts the kubelet when the disk fills up while it is down, and rolls ba
   const { node, systemd } = disk;
   const filler = join(node.kubelet, "filler");
   systemd.startLimitMicros = 100_000n;
-  systemd.fate = () => {
+  systemd.outcome = () => {
     if (systemd.restartCalls === 2) {
       const { bavail, bsize } = statfsSync(node.kubelet);
       writeFileSync(filler, Buffer.alloc(bavail * bsize));
@@ -214,7 +214,7 @@ test("restarts the kubelet when the disk fills up while it is down, and rolls ba
   await using agent = await disk.agent();
   assert.ok(await inTime(() => systemd.restartCalls >= 5, 60_000), agent.output);
   assert.match(agent.output, /GPS208.*ENOSPC/);
-  systemd.fate = () => comesBack;
+  systemd.outcome = () => comesBack;
   truncateSync(filler, 0);
   assert.ok(
     await inTime(async () => node.file === theirs || (await agent.probe()).status === 200, 60_000),
@@ -230,7 +230,7 @@ test("changes nothing on a read-only file system, reports the reason, and recove
   await using agent = await disk.agent();
   await agent.shows("5nn", "GPS208", 30_000);
   disk.untouched("read-only");
-  await disk.node.says(/EROFS/);
+  await disk.node.reports(/EROFS/);
   run("mount", "-o", "remount,rw,bind", disk.node.kubelet);
   await disk.healed(agent, "read-only");
 });

@@ -55,9 +55,9 @@ test("waits for another client's job for the unit, queued or running, and sends 
   await using agent = await place.agent();
   await agent.shows("5nn", "GPS213");
   assert.equal(place.node.file, ours);
-  const looks = () => place.systemd.calls.filter((call) => call === questioned).length;
-  const before = looks();
-  assert.ok(await inTime(() => looks() > before + 3));
+  const rounds = () => place.systemd.calls.filter((call) => call === questioned).length;
+  const before = rounds();
+  assert.ok(await inTime(() => rounds() > before + 3));
   assert.equal(place.systemd.restartCalls, 0);
   place.systemd.job = 0;
   await agent.shows(200, "GPS200");
@@ -81,7 +81,7 @@ test("changes nothing while the unit is masked, missing, or cannot be loaded", a
     place.systemd.load = load;
     await using agent = await place.agent();
     await agent.shows("5nn", "GPS211");
-    await place.node.says(new RegExp(`kubelet.service: ${load}`));
+    await place.node.reports(new RegExp(`kubelet.service: ${load}`));
     assert.deepEqual([place.node.file, place.systemd.restartCalls], [undefined, 0], load);
   }
   await using agent = await place.agent();
@@ -94,7 +94,7 @@ test("changes nothing while the unit is masked, missing, or cannot be loaded", a
 test("counts a kubelet that dies three seconds after each start as failed, and restores its old file", async () => {
   await using place = await AgentPlace.make();
   place.systemd.startLimitMicros = 100_000n;
-  place.systemd.fate = () => {
+  place.systemd.outcome = () => {
     if (place.node.file === ours) setTimeout(() => place.systemd.died(), 3000);
     return comesBack;
   };

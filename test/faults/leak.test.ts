@@ -118,7 +118,7 @@ test("keeps a secret in a registry key of the node's file, or of the mount, out 
       healthzPort: systemd.healthzPort,
     });
     printed.push(await agent.shows("5nn", code));
-    await node.says(new RegExp(`^${code}`));
+    await node.reports(new RegExp(`^${code}`));
     printed.push(node.message, agent.output);
   }
   assert.match(printed.join(""), /registry\.corp/);

@@ -31,8 +31,8 @@ test("does not start a kubelet that was stopped after the change was complete, r
   await agent.shows("5nn", "GPS221", 40_000);
   // One observation a second, so the restart is not missing only because the agent was not there
   // yet.
-  const { looks } = place.systemd;
-  assert.ok(await inTime(() => place.systemd.looks > looks + 5));
+  const { rounds } = place.systemd;
+  assert.ok(await inTime(() => place.systemd.rounds > rounds + 5));
   await agent.shows("5nn", "GPS221");
   assert.equal(place.systemd.restartCalls, 1);
   place.systemd.started();
@@ -65,7 +65,7 @@ test("counts the third attempt after two failures, and rolls nothing back", asyn
   await agent.shows(200, "GPS200", 30_000);
   assert.equal(place.systemd.restartCalls, 3);
   assert.equal(place.node.file, ours);
-  await place.node.says(/^$/);
+  await place.node.reports(/^$/);
 });
 
 test("waits for a slow but working systemd, with one restart however long the job takes", async () => {

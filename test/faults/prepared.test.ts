@@ -69,7 +69,7 @@ test("does not use a provider on a file system mounted noexec, and uses it once 
     installProvider(node.kubelet);
     await using agent = await place.agent(byProvider);
     await agent.shows("5nn", "GPS235", 30_000);
-    await node.says(/noexec/);
+    await node.reports(/noexec/);
     mount("-o", "remount,exec");
     await agent.shows(200, "GPS200", 60_000);
     assert.deepEqual(answeredPasswords(node.kubelet), { "a.io": "ours" });

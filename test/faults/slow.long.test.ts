@@ -30,7 +30,7 @@ test("waits for the unit and does not restart it again if a job takes longer tha
 test("counts a kubelet as failed that dies 15 s after each start within a longer probation, and restores its old file", async () => {
   await using place = await AgentPlace.make();
   place.systemd.startLimitMicros = 100_000n;
-  place.systemd.fate = () => {
+  place.systemd.outcome = () => {
     if (place.node.file === ours) setTimeout(() => place.systemd.died(), 15_000);
     return comesBack;
   };
@@ -42,7 +42,7 @@ test("counts a kubelet as failed that dies 15 s after each start within a longer
 
 test("counts a kubelet that runs but never answers healthz as failed after 30 s each time, and restores its old file", async () => {
   await using place = await AgentPlace.make();
-  place.systemd.fate = () => ({ ...comesBack, healthy: place.node.file !== ours });
+  place.systemd.outcome = () => ({ ...comesBack, healthy: place.node.file !== ours });
   await using agent = await place.agent();
   const began = performance.now();
   assert.equal(await agent.ended(), 1);
@@ -55,7 +55,7 @@ test("requests healthz twice a minute and nothing from systemd at rest, however 
   await using place = await AgentPlace.make();
   await using agent = await place.agent();
   await agent.shows(200, "GPS200");
-  const asked = () => ({ healthz: place.systemd.looks, systemd: place.systemd.calls.length });
+  const asked = () => ({ healthz: place.systemd.rounds, systemd: place.systemd.calls.length });
   const probeFor = async (seconds: number) => {
     for (let second = 0; second < seconds; second++) {
       await agent.probe("?revision=1");

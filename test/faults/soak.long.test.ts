@@ -105,11 +105,11 @@ const comingAndGoing: Readonly<Record<string, Fault>> = {
   },
   async "kubelet fails with it"() {
     const bad = `bad${revision}`;
-    systemd.fate = () => (node.file?.includes(encode(bad)) ? crashes : comesBack);
+    systemd.outcome = () => (node.file?.includes(encode(bad)) ? crashes : comesBack);
     await rotate(bad);
     assert.equal(await agent?.ended(), 1);
     assert.match(node.message, /^GPS218 /);
-    systemd.fate = undefined;
+    systemd.outcome = undefined;
     const before = entries();
     assert.deepEqual(before, [
       ...(inForce === undefined ? [] : [`a.io ${inForce}`]),

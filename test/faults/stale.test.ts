@@ -68,7 +68,7 @@ async function stale(
   await using healthz = await startHealthz();
   await using agent = await AgentProcess.start(node, { revision: 1, healthzPort: healthz.port });
   await agent.shows("5nn", "GPS2");
-  await node.says(/^(GPS210 .*ECONNREFUSED|GPS262 .*ENOENT)/);
+  await node.reports(/^(GPS210 .*ECONNREFUSED|GPS262 .*ENOENT)/);
   assert.equal(node.file, "{}");
   await using systemd = await comesBack(host, node.systemd);
   assert.ok(await inTime(() => systemd.restartCalls === 1, 40_000));

@@ -35,7 +35,7 @@ test("changes nothing without systemd, reports the reason, and recovers when sys
   await using agent = await AgentProcess.start(node, { revision: 1, healthzPort: healthz.port });
   await agent.shows("5nn", "GPS262");
   assert.equal(node.file, "{}");
-  await node.says(/^GPS262 .*ENOENT/);
+  await node.reports(/^GPS262 .*ENOENT/);
   await using systemd = await ScriptedSystemd.start(node.systemd);
   assert.ok(await inTime(() => systemd.restartCalls === 1, 20_000));
   assert.equal(node.file, ours);
@@ -128,13 +128,13 @@ test("does its work and reports the port while another program holds the probe p
     healthzPort: systemd.healthzPort,
     probePort: port,
   });
-  await node.says(new RegExp(`^GPS240 .*127\\.0\\.0\\.1:${port}.*--probe-port.*revision 1`));
+  await node.reports(new RegExp(`^GPS240 .*127\\.0\\.0\\.1:${port}.*--probe-port.*revision 1`));
   assert.ok(await inTime(() => agent.output.includes("GPS240")));
   assert.equal(node.file, ours);
   assert.equal(systemd.restartCalls, 1);
   other.close();
   await agent.shows(200, "GPS200", 20_000);
-  await node.says(/^$/);
+  await node.reports(/^$/);
 });
 
 test("ends once to report that the node is clean, before it is Ready, and then keeps running", async () => {
@@ -187,7 +187,7 @@ test("repeats the termination message of a release if the container was killed b
   {
     await using agent = await place.agent([], 2);
     await agent.shows("5nn", "GPS208");
-    await node.says(/^GPS208 .*ENOENT.*word/);
+    await node.reports(/^GPS208 .*ENOENT.*report/);
     assert.equal(agent.child.exitCode, null);
   }
   mkdirSync(node.pod);
@@ -205,13 +205,13 @@ test("repairs drift in our entry within seconds without a restart, leaves drift 
   const both = JSON.parse(place.node.file ?? "");
   assert.deepEqual(both, { auths: { "b.io": theirs, "a.io": { auth: encode("ours") } } });
   const lines = agent.output.split("\n").length;
-  const { looks } = place.systemd;
+  const { rounds } = place.systemd;
   writeFileSync(place.node.config, JSON.stringify({ ...both, other: 1 }, undefined, 2));
-  assert.ok(await inTime(() => place.systemd.looks > looks));
+  assert.ok(await inTime(() => place.systemd.rounds > rounds));
   // One more observation, which has surely begun after the change. At rest only a hint causes it at
   // once.
   place.node.mount(1, content);
-  assert.ok(await inTime(() => place.systemd.looks > looks + 1));
+  assert.ok(await inTime(() => place.systemd.rounds > rounds + 1));
   assert.equal(agent.output.split("\n").length, lines);
   assert.equal(place.systemd.restartCalls, 1);
   assert.match(place.node.file ?? "", /"other": 1/);

@@ -34,8 +34,8 @@ before(async () => {
   const account = `--serviceaccount=${names.namespace}:global-pull-secret-controller`;
   await cluster.kubectl("create", "rolebinding", role, ...its, `--role=${role}`, account);
   const rollout = { maxUnavailable: allAtOnce };
-  const wish = { rollout, sources: [{ name: "fleet", secretRef: { name } }] };
-  await product.installProduct(cluster, { wish });
+  const settings = { rollout, sources: [{ name: "fleet", secretRef: { name } }] };
+  await product.installProduct(cluster, { settings });
 });
 after(async () => {
   await controller?.[Symbol.asyncDispose]();

@@ -10,7 +10,7 @@ import { stays, until } from "../cluster/await.ts";
 import { NodesDriver } from "#test/harness/nodes/drive.ts";
 import * as plane from "../controller/plane.ts";
 import { document, pullSecret } from "../controller/plane.ts";
-import { steer, untilCondition, type Wish } from "../controller/steer.ts";
+import { steer, untilCondition, type Settings } from "../controller/steer.ts";
 import * as fleet from "./fleet.ts";
 import { fleetSecret, labelled, untilPlaced, untilState } from "./fleet.ts";
 
@@ -89,10 +89,10 @@ const placedIn = (guest: fleet.GuestCluster, word: string) =>
 
 /** The proving cluster's own installation lists the target. The fleet controller runs. */
 async function begin(
-  wish: Exclude<Wish, number | string>,
+  settings: Exclude<Settings, number | string>,
   spec: Parameters<typeof fleetSecret>[0] = {},
 ) {
-  await steer(on, { sources: [{ name: "fleet", secretRef: { name } }], ...wish });
+  await steer(on, { sources: [{ name: "fleet", secretRef: { name } }], ...settings });
   running.push(plane.startController(on.kubeconfig));
   // The proving cluster is the canary, because its name comes first.
   await fleet.declareGuest(home, "guest-a", proving.kubeconfig, labelled);

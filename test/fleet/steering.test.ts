@@ -266,8 +266,8 @@ test("delays no other cluster while one refuses the write, retries with pauses, 
   assert.equal((await conditionOf("Ready"))?.reason, "Refused");
   await controller[Symbol.asyncDispose]();
   controller = fleet.startFleet(home);
-  const anew = new Date().toISOString();
-  await until("the new process has sent a request", () => writesIn(a, anew).length > 0);
+  const again = new Date().toISOString();
+  await until("the new process has sent a request", () => writesIn(a, again).length > 0);
   assert.equal((await conditionOf("Stalled"))?.status, "False");
   await allowWrites(true);
   await placed("1");

@@ -138,7 +138,7 @@ class Teller {
   readonly chapters: Chapter[] = [];
   readonly #stage: Stage;
   #written = 0;
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
 
   constructor(stage: Stage) {
     this.#stage = stage;
@@ -228,7 +228,7 @@ class Teller {
     );
     const isOld = (event: string) =>
       event.startsWith("Warning ") && this.chapters.some((one) => one.events.includes(event));
-    for (const { metadata } of found) this.#told.add(metadata.name);
+    for (const { metadata } of found) this.#reported.add(metadata.name);
     const { conditions = [] } = await this.#status();
     const documents = this.#stage.nodes.model.nodes.map(({ applied }) => applied ?? "none");
     this.chapters.push({
@@ -263,7 +263,7 @@ class Teller {
       found.push(
         ...items.filter(
           ({ involvedObject, metadata }) =>
-            involvedObject.name === "additional-pull-secret" && !this.#told.has(metadata.name),
+            involvedObject.name === "additional-pull-secret" && !this.#reported.has(metadata.name),
         ),
       );
     });

@@ -24,7 +24,7 @@ import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-se
 import { policyManager } from "#kube/client/ownership.ts";
 import { globalPullSecretPath, leaseIn } from "#kube/client/paths.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
-import { object, standing } from "#plugin/object.fixture.ts";
+import { object, conditionsOf } from "#plugin/object.fixture.ts";
 import { linesOf } from "../plugin/shown-lines.ts";
 import { run } from "../cluster/run.ts";
 import { helm as program } from "./go-tools.ts";
@@ -396,7 +396,7 @@ test("withdraws and waits in an uninstall if a controller runs, whatever the pol
   assert.deepEqual(await hookCommand("settle", withPolicy), await hookCommand("settle"));
   const cluster = installed("a", policy as GlobalPullSecretSpec);
   cluster.before = ({ path }) => {
-    const conditions = standing("nobody", "Withdrawn", "nothing of ours is left");
+    const conditions = conditionsOf("nobody", "Withdrawn", "nothing of ours is left");
     const spec = { managementState: "Withdrawn" } as const;
     cluster.objects.set(path, object({ spec, status: { conditions } }));
   };
@@ -539,12 +539,12 @@ test("waits for the nodes in helm test, and fails without a source or while the 
     ["Managed", "NoSource", 3],
   ] as const) {
     const enough = new AbortController();
-    const heard = () => enough.abort();
+    const received = () => enough.abort();
     const cluster = new FakeCluster();
-    const conditions = standing("nobody", reason, "so it is");
-    const told = object({ spec: { managementState }, status: { conditions } });
-    cluster.objects.set(globalPullSecretPath, told);
-    const { code } = await call(words, { cluster, heard, signal: enough.signal });
+    const conditions = conditionsOf("nobody", reason, "so it is");
+    const reported = object({ spec: { managementState }, status: { conditions } });
+    cluster.objects.set(globalPullSecretPath, reported);
+    const { code } = await call(words, { cluster, received, signal: enough.signal });
     assert.equal(code, wanted, `${managementState} ${reason}`);
   }
 });
@@ -673,8 +673,8 @@ test("passes every flag of the controller from a value, as the controller reads 
   const parsed = parseConfig(args);
   assert.ok(parsed.ok, parsed.ok ? "" : parsed.errors.join("\n"));
   const given = Object.values(samples).flat().map(String);
-  const heard = args.map((one) => one.replace(/^[^=]*=/, ""));
-  assert.deepEqual(heard.toSorted(), [...given, "kube-system/pull-secret"].toSorted());
+  const received = args.map((one) => one.replace(/^[^=]*=/, ""));
+  assert.deepEqual(received.toSorted(), [...given, "kube-system/pull-secret"].toSorted());
 });
 
 test("refuses a flag's value that the controller would refuse", async () => {

@@ -166,7 +166,7 @@ test("cleans the node before helm uninstall ends, and keeps only the CRD, its ob
 });
 
 test("serves the kept Secret after kubectl apply -k, and leaves only the Lease after kubectl delete -k once the Secret is deleted", async () => {
-  await product.installProduct(cluster, { wish: {} });
+  await product.installProduct(cluster, { settings: {} });
   await until("the node has the entry", isServed);
   await ready();
   await product.deleteAdditional(cluster);

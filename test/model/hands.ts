@@ -145,7 +145,7 @@ export function realHands(w: World, answered: (pod: Pod, answer: Answer) => void
 }
 
 /** Records each request as one line. The last saved state counts, and so does the last patch. */
-export function recorder(): Hands & { readonly wishes: () => readonly string[] } {
+export function recorder(): Hands & { readonly requests: () => readonly string[] } {
   const notes = new Map<string, string>();
   const note = (key: string, value = ""): void => void notes.set(key, value);
   return {
@@ -162,7 +162,7 @@ export function recorder(): Hands & { readonly wishes: () => readonly string[] }
     template: () => note("write template"),
     promote: () => note("promote"),
     complete: (isConfirmed) => note("complete", String(isConfirmed)),
-    wishes: () => [...notes].map(([key, value]) => `${key} ${value}`.trim()).toSorted(),
+    requests: () => [...notes].map(([key, value]) => `${key} ${value}`.trim()).toSorted(),
   };
 }
 

@@ -107,11 +107,11 @@ class Turn {
       raised: new Map(before.raised),
     };
     for (const pod of this.#pods) {
-      const heard = heeding(pod, { templates });
-      const seen = observe(heard, before, clock.steady);
+      const received = heeding(pod, { templates });
+      const seen = observe(received, before, clock.steady);
       this.memory.pods.set(String(pod.uid), seen);
       const { mode } = templates.get(pod.template) ?? s;
-      this.#verdicts.set(pod, judge(heard, seen, { mode, api, now: clock.steady }));
+      this.#verdicts.set(pod, judge(received, seen, { mode, api, now: clock.steady }));
     }
     // A pod that was deleted under a grant keeps its place.
     for (const [uid, { holds, node, created }] of before.pods)
@@ -223,9 +223,9 @@ class Turn {
         if (!x.failed.includes(x.canary)) x.failed.push(x.canary);
         x.canary = x.canaryNode = "";
       });
-    const isWord = (pod: Pod): boolean =>
+    const isProof = (pod: Pod): boolean =>
       pod.grant?.rev === s.rev && pod.grant.word && this.#verdicts.get(pod) === "proved";
-    if (!state.word && this.#pods.some(isWord))
+    if (!state.word && this.#pods.some(isProof))
       this.#save((x) => {
         x.word = true;
         x.base = Math.max(...this.#pods.map(({ created }) => created));

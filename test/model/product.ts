@@ -241,7 +241,7 @@ function compare(w: World, api: Api, before: Memory, decision: Decision): void {
   const theirs = recorder();
   const clock = { steady: w.t + w.clock, api: w.t };
   oracle(structuredClone(api), before, clock, { hands: theirs, templates: w.templates });
-  const [mine, other] = [ours.wishes().join("\n"), theirs.wishes().join("\n")];
+  const [mine, other] = [ours.requests().join("\n"), theirs.requests().join("\n")];
   if (mine !== other) fail("lockstep", `\nproduct:\n${mine}\noracle:\n${other}`);
 }
 

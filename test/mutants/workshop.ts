@@ -24,7 +24,7 @@ export type MutantOutcome = Readonly<{
  * Ten times the duration of the slowest on two busy cores, because a breakage may make a loop
  * endless.
  */
-const patience = { real: 1_200_000, unit: 300_000 };
+const timeouts = { real: 1_200_000, unit: 300_000 };
 
 export class Workshop implements Disposable {
   readonly #place = mkdtempSync(join(tmpdir(), "mutants-"));
@@ -43,7 +43,7 @@ export class Workshop implements Disposable {
   async run(file: string, word?: string): Promise<MutantOutcome> {
     const real = tierOf(file) !== "test";
     // A test on real parts needs the programs as they are shipped, built from the copy.
-    if (real) await this.#node(["tools/build/bundle.ts"], patience.unit);
+    if (real) await this.#node(["tools/build/bundle.ts"], timeouts.unit);
     const narrow = word === undefined ? [] : [`--test-name-pattern=\\b${word}\\b`];
     const argv = [
       "--import",
@@ -55,7 +55,7 @@ export class Workshop implements Disposable {
       ...narrow,
       file,
     ];
-    const output = await this.#node(argv, real ? patience.real : patience.unit);
+    const output = await this.#node(argv, real ? timeouts.real : timeouts.unit);
     const count = (what: string) =>
       Number(new RegExp(`^ℹ ${what} (\\d+)$`, "m").exec(output)?.[1] ?? Number.NaN);
     const redNames = Array.from(

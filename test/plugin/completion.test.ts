@@ -51,8 +51,8 @@ const zsh: Complete = async (line) => {
 
 const fish: Complete = async (line) => {
   const script = `kubectl pull-secret completion fish | source; complete -C '${line.join(" ")}'`;
-  const told = await shell("fish", "--no-config", "-c", script);
-  return sorted(told.replace(/\t.*/g, ""));
+  const reported = await shell("fish", "--no-config", "-c", script);
+  return sorted(reported.replace(/\t.*/g, ""));
 };
 
 const cases: readonly (readonly [line: readonly string[], offered: readonly string[]])[] = [
@@ -87,6 +87,6 @@ test("kubectl's own completion asks kubectl_complete-pull_secret", async () => {
   const executable = join(bin, "kubectl_complete-pull_secret");
   writeFileSync(executable, await shell("kubectl", "pull-secret", "completion", "kubectl"));
   chmodSync(executable, 0o755);
-  const told = await shell("kubectl", "__complete", "pull-secret", "wait", "--ti");
-  assert.match(told, /^--timeout\thow long to wait; .*\n:4\n$/);
+  const reported = await shell("kubectl", "__complete", "pull-secret", "wait", "--ti");
+  assert.match(reported, /^--timeout\thow long to wait; .*\n:4\n$/);
 });

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { file } from "#plugin/cases.fixture.ts";
-import { say, serve } from "#plugin/login/server.fixture.ts";
+import { respond, serve } from "#plugin/login/server.fixture.ts";
 import { authorityAt } from "../cluster/host/certificates.ts";
 import { declare, document, paths, wipe } from "../controller/plane.ts";
 import { password, type PluginRig } from "./rig.ts";
@@ -27,9 +27,9 @@ export function loginTests({ on, plugin }: PluginRig): void {
     await declare(on(), document({ [registry.address]: `additional:${password}` }));
     const bad = await plugin(`check --login --plain-http ${registry.address} -o json`);
     assert.equal(bad.code, 1, bad.err);
-    const [told] = (JSON.parse(bad.out) as { registries: object[] }).registries;
+    const [reported] = (JSON.parse(bad.out) as { registries: object[] }).registries;
     const why = "/v2/ answers 401";
-    assert.deepEqual(told, { registry: registry.address, answer: "refuses", why });
+    assert.deepEqual(reported, { registry: registry.address, answer: "refuses", why });
     assert.ok(!`${bad.out}${bad.err}`.includes(password));
 
     const held = await plugin("check --login --as nobody");
@@ -46,15 +46,15 @@ export function loginTests({ on, plugin }: PluginRig): void {
   test("TLS: a foreign authority is told, and over TLS none without it gets the credential", async () => {
     const authority = authorityAt(dirname(on().cluster.ca));
     await authority.sign("registry", "/CN=registry", ["127.0.0.1"]);
-    await using tokens = await serve((_, response) => say(response, 200, {}, '{"token":"t"}'));
+    await using tokens = await serve((_, response) => respond(response, 200, {}, '{"token":"t"}'));
     let realm = `http://${tokens.host}/token`;
     const [key, cert] = ["key", "crt"].map((kind) =>
       readFileSync(join(authority.directory, `registry.${kind}`)),
     );
     const server = createServer({ key, cert }, (request, response) => {
       const known = request.headers.authorization === "Bearer t";
-      if (request.url?.startsWith("/token")) return say(response, 200, {}, '{"token":"t"}');
-      say(response, known ? 200 : 401, { "www-authenticate": `Bearer realm="${realm}"` });
+      if (request.url?.startsWith("/token")) return respond(response, 200, {}, '{"token":"t"}');
+      respond(response, known ? 200 : 401, { "www-authenticate": `Bearer realm="${realm}"` });
     });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");

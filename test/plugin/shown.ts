@@ -58,17 +58,17 @@ export function shownTests({ on }: PluginRig): void {
     for (const { page, line } of shown) {
       if (Object.hasOwn(notRun, line)) continue;
       const child = spawn("bash", ["-c", line], { ...options, env });
-      let told = "";
+      let reported = "";
       for (const stream of [child.stdout, child.stderr])
-        stream.setEncoding("utf8").on("data", (chunk: string) => (told += chunk));
+        stream.setEncoding("utf8").on("data", (chunk: string) => (reported += chunk));
       if (endless.has(line)) {
         await once(child.stdout, "data");
         child.kill("SIGKILL");
         continue;
       }
       const [code] = (await once(child, "close")) as [number];
-      assert.equal(code, 0, `${page}: ${line}\n${told}`);
-      assert.ok(!told.includes(password), line);
+      assert.equal(code, 0, `${page}: ${line}\n${reported}`);
+      assert.ok(!reported.includes(password), line);
     }
     await controller.stop();
     // The pages leave it withdrawn.

@@ -47,9 +47,9 @@ export function supportTests({ on, plugin }: PluginRig): void {
     assert.deepEqual(bundle.deployment?.template.containers[0]?.args, [
       "--original=kube-system/[redacted]",
     ]);
-    const told = bundle.events?.find(({ message }) => message.startsWith("it is"));
+    const reported = bundle.events?.find(({ message }) => message.startsWith("it is"));
     assert.deepEqual(
-      [told?.about, told?.message],
+      [reported?.about, reported?.message],
       ["Secret/additional-pull-secret", "it is [redacted]"],
     );
     assert.deepEqual(bundle.secrets[0]?.keys, [".dockerconfigjson"]);

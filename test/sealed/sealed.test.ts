@@ -82,9 +82,9 @@ async function untilSynced(
   status: "True" | "False",
   at = { name, namespace },
 ): Promise<void> {
-  const says = () => synced(cluster, at.name, at.namespace);
+  const expected = () => synced(cluster, at.name, at.namespace);
   const what = `${where} says ${status} of ${at.namespace}/${at.name}`;
-  await until(what, async () => (await says()) === status, { seen: says });
+  await until(what, async () => (await expected()) === status, { seen: expected });
 }
 
 /** The private key that a cluster's controller has made for itself, in PEM. */

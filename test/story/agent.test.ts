@@ -32,7 +32,7 @@ function story(): void {
   const node = new NodeDirectory();
   let systemd: ScriptedSystemd;
   /** Every line and termination message of all agents. */
-  let told = "";
+  let reported = "";
 
   before(async () => void (systemd = await ScriptedSystemd.start(node.systemd)));
   after(async () => {
@@ -54,7 +54,7 @@ function story(): void {
     try {
       await run(agent);
     } finally {
-      told += agent.output + node.message;
+      reported += agent.output + node.message;
     }
     return systemd.restartCalls - restarts;
   }
@@ -207,8 +207,8 @@ function story(): void {
   test(
     "prints no credential in its log or its termination messages",
     step(async () => {
-      for (const code of ["GPS200", "GPS218", "GPS224"]) assert.match(told, new RegExp(code));
-      assert.ok(!told.includes(planted) && !told.includes(plantedAuth));
+      for (const code of ["GPS200", "GPS218", "GPS224"]) assert.match(reported, new RegExp(code));
+      assert.ok(!reported.includes(planted) && !reported.includes(plantedAuth));
     }),
   );
 }

@@ -118,7 +118,7 @@ type AilingFleet = AsyncDisposable &
     /** Ends the controller, starts another, and returns when the new one has asked the other 90. */
     restart: () => Promise<void>;
     /** Conditions that were True in any status since the last start. */
-    told: () => ReadonlySet<string>;
+    reported: () => ReadonlySet<string>;
   }>;
 
 /** The content that is placed, and its path in a cluster. */
@@ -135,11 +135,11 @@ export async function startAilingFleet(): Promise<AilingFleet> {
   await add("/api/v1/namespaces", kubeSystem);
   const names = Array.from({ length: 100 }, (_, n) => `c${String(n).padStart(2, "0")}`);
   for (const [at, name] of names.entries()) {
-    const ill = at % 10 === 0 ? broken[at / 10] : undefined;
-    await ill?.make(fakes, name);
+    const failing = at % 10 === 0 ? broken[at / 10] : undefined;
+    await failing?.make(fakes, name);
     const metadata = { name, labels: { fleet: "x" } };
     await add("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
-    const kubeconfig = ill?.kubeconfig?.(fakes, name) ?? fakes.kubeconfig(name);
+    const kubeconfig = failing?.kubeconfig?.(fakes, name) ?? fakes.kubeconfig(name);
     const value = Buffer.from(kubeconfig).toString("base64");
     if (value === "") continue;
     await add(`/api/v1/namespaces/${name}/secrets`, {
@@ -197,7 +197,7 @@ export async function startAilingFleet(): Promise<AilingFleet> {
       const all = () => well.every((name) => fakes.requests(name).length > 0);
       await until("all others are asked", all, { timeout: 20_000 });
     },
-    told: () =>
+    reported: () =>
       new Set(
         api.asked.flatMap(({ resource, body }) => {
           if (!resource.endsWith("/fleetsecrets/status")) return [];

@@ -56,7 +56,7 @@ test("names the operator that keeps undoing an object, and stops answering at on
     end: () => assert.fail("the Lease was lost"),
     leave: () => {},
   }).serve(stop.signal);
-  const isTold = async () => {
+  const isReported = async () => {
     let found = false;
     await other.pages<CoreV1Event>(collections.events, {}, (items) => {
       for (const { reason, message = "" } of items)
@@ -64,7 +64,7 @@ test("names the operator that keeps undoing an object, and stops answering at on
     });
     return found;
   };
-  await until("an Event names it", isTold, { timeout: 60_000 });
+  await until("an Event names it", isReported, { timeout: 60_000 });
   await until("the status names it", () => {
     const object = api.object<GlobalPullSecret>(globalPullSecretPath);
     const stalled = conditionOf(object?.status, "Stalled");

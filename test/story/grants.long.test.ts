@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
-import { parseWord } from "#contract/word.ts";
+import { parseMessage } from "#contract/termination-message.ts";
 import { AgentProcess, inTime, NodeDirectory } from "../harness/agent/agent.ts";
 import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
@@ -85,7 +85,7 @@ test(
       node.grant(1, { since });
       await using refusing = await start();
       assert.equal(await refusing.ended(30_000), 3);
-      assert.deepEqual(parseWord(node.message), {
+      assert.deepEqual(parseMessage(node.message), {
         kind: "unfit",
         grant: { revision: 1, digest: node.digest(1), since },
         journal: 0,

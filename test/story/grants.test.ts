@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
-import { parseWord } from "#contract/word.ts";
+import { parseMessage } from "#contract/termination-message.ts";
 import { AgentProcess, encode, inTime, NodeDirectory } from "../harness/agent/agent.ts";
 import { digestFor, servedFilesFor } from "../harness/agent/mounted.ts";
 import { comesBack, crashes, ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
@@ -25,7 +25,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   const node = new NodeDirectory();
   let systemd: ScriptedSystemd;
   let agent: AgentProcess;
-  let told = "";
+  let reported = "";
   let since = "";
 
   const start = async () => {
@@ -59,12 +59,12 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   /** Waits until the container has ended, and starts it again as the kubelet does. */
   const ends = async (code: number | string) => {
     assert.equal(await agent.ended(endsWithin), code);
-    told += agent.output + node.message;
-    const word = parseWord(node.message);
+    reported += agent.output + node.message;
+    const word = parseMessage(node.message);
     await start();
     return word;
   };
-  const wordOf = (kind: string, revision: number, journal = revision) => ({
+  const kindOf = (kind: string, revision: number, journal = revision) => ({
     kind,
     grant: { revision, digest: node.digest(revision), since },
     journal,
@@ -108,7 +108,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
     step(async () => {
       grant(3, true);
       assert.equal(
-        await restartsIn(async () => assert.deepEqual(await ends(0), wordOf("proved", 3))),
+        await restartsIn(async () => assert.deepEqual(await ends(0), kindOf("proved", 3))),
         1,
       );
       const again = async () => {
@@ -116,7 +116,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
         agent.child.kill("SIGKILL");
         assert.equal(await agent.ended(endsWithin), "SIGKILL");
         await start();
-        assert.deepEqual(await ends(0), wordOf("proved", 3));
+        assert.deepEqual(await ends(0), kindOf("proved", 3));
         await isReady();
       };
       assert.equal(await restartsIn(again), 0);
@@ -161,7 +161,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
       systemd.script = [crashes, crashes, crashes, comesBack];
       node.mount(5, secret("5"));
       grant(5);
-      const fails = async () => assert.deepEqual(await ends(1), wordOf("failed", 5, 4));
+      const fails = async () => assert.deepEqual(await ends(1), kindOf("failed", 5, 4));
       assert.equal(await restartsIn(fails), 4);
       assert.deepEqual(read(), fileOf("4"));
       const dead = async () => {
@@ -169,7 +169,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
         agent.child.kill("SIGKILL");
         assert.equal(await agent.ended(endsWithin), "SIGKILL");
         await start();
-        assert.deepEqual(await ends(1), wordOf("failed", 5, 4));
+        assert.deepEqual(await ends(1), kindOf("failed", 5, 4));
         await agent.shows("5nn", "GPS219");
       };
       assert.equal(await restartsIn(dead), 0);
@@ -187,7 +187,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
       assert.equal(await restartsIn(() => isReady()), 0);
       node.mount(2, secret("2"));
       grant(2);
-      assert.deepEqual(await ends(3), wordOf("behind", 2, 5));
+      assert.deepEqual(await ends(3), kindOf("behind", 2, 5));
       await agent.shows("5nn", "GPS256");
       assert.deepEqual(read(), fileOf("5"));
     }),
@@ -205,7 +205,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
       node.newPod();
       node.ungrant();
       await start();
-      assert.deepEqual(await ends(1), wordOf("failed", 6, 5));
+      assert.deepEqual(await ends(1), kindOf("failed", 6, 5));
       await isReady();
       assert.deepEqual(read(), fileOf("5"));
     }),
@@ -237,7 +237,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
       node.mount(9, secret("9"), servedFilesFor(9, "same"));
       assert.equal(await restartsIn(() => isReady()), 0);
       assert.deepEqual(read(), fileOf("8"));
-      told += agent.output;
+      reported += agent.output;
     }),
   );
 
@@ -245,8 +245,8 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
     "prints no credential in its log or its termination messages",
     step(async () => {
       for (const code of ["GPS200", "GPS218", "GPS224", "GPS256"])
-        assert.match(told, new RegExp(code));
-      assert.ok(!told.includes("planted") && !told.includes("dXNlcjpwbGFudGVk"));
+        assert.match(reported, new RegExp(code));
+      assert.ok(!reported.includes("planted") && !reported.includes("dXNlcjpwbGFudGVk"));
     }),
   );
 });

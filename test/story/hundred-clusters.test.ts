@@ -16,7 +16,7 @@ test("serves 90 of 100 clusters when ten are broken in ten ways, is not Ready, a
     }
   await fleet.restart();
   assert.ok(
-    !fleet.told().has("Stalled"),
+    !fleet.reported().has("Stalled"),
     "a new controller reports clusters' own problems as a halt",
   );
 });

@@ -77,10 +77,12 @@ export function holesTests(rig: () => Rig): void {
       `3 ${account}:hands-over\tget\tdefault\taudited\t200`,
       `1 ${account}:curious\tget\tdefault\taudited\t403`,
     ];
-    const told = await desk.run(command?.body ?? "");
-    const lines = new Set(told.split("\n").map((line) => line.trim()));
-    for (const line of shows) assert.ok(lines.has(line), told);
-    assert.ok(!told.includes("planted-in-audit") && !told.includes(base64("planted-in-audit")));
+    const reported = await desk.run(command?.body ?? "");
+    const lines = new Set(reported.split("\n").map((line) => line.trim()));
+    for (const line of shows) assert.ok(lines.has(line), reported);
+    assert.ok(
+      !reported.includes("planted-in-audit") && !reported.includes(base64("planted-in-audit")),
+    );
     await cluster.kubectl("delete", "rolebinding,role", "hands-over");
     await cluster.kubectl("delete", "serviceaccount", "hands-over", "curious");
   });

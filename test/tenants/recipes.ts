@@ -22,9 +22,9 @@ const wrapped = syncSecret("wrapped", { stringData: { a: planted } });
 
 /** Runs a recipe: its output never contains content. */
 async function ask(rig: Rig, recipe: string): Promise<string> {
-  const told = await deskFor(rig).run(recipe);
-  assert.ok(!told.includes(planted) && !told.includes(base64(planted)));
-  return told;
+  const reported = await deskFor(rig).run(recipe);
+  assert.ok(!reported.includes(planted) && !reported.includes(base64(planted)));
+  return reported;
 }
 
 /** Removes the tenant's label from its namespace, until the answer is disposed of. */
@@ -62,9 +62,9 @@ export function recipeTests(rig: () => Rig): void {
       assert.equal(await copyOf(management, object), undefined);
       const line = /"name":"wrapped".*"msg":"GPS466: /;
       await until("the program has reported it", () => line.test(on.output()));
-      const told = await ask(on, recipes().notThere);
-      assert.match(told, /^GPS466: .*403 Forbidden.*ResourceQuota/);
-      assert.match(told, /^\{.*"name":"wrapped".*"msg":"GPS466: /m);
+      const reported = await ask(on, recipes().notThere);
+      assert.match(reported, /^GPS466: .*403 Forbidden.*ResourceQuota/);
+      assert.match(reported, /^\{.*"name":"wrapped".*"msg":"GPS466: /m);
     }
     await untilSecret(tenant, management, "wrapped", wanted);
     assert.match(
@@ -86,10 +86,10 @@ export function recipeTests(rig: () => Rig): void {
       await until("it is no longer served", () => forsaken() > before);
       await tenant.cluster.apply(wrapped);
       await untilReason(tenant, "wrapped", "Waiting");
-      const told = await ask(on, recipes().noSecret);
-      assert.match(told, /^[-0-9a-f]{36} +wrapped +<none>$/m);
-      assert.doesNotMatch(told, /^namespace\/tenant-a$/m);
-      assert.match(told, /^\{.*"namespace":"tenant-a".*no longer a tenant's namespace/m);
+      const reported = await ask(on, recipes().noSecret);
+      assert.match(reported, /^[-0-9a-f]{36} +wrapped +<none>$/m);
+      assert.doesNotMatch(reported, /^namespace\/tenant-a$/m);
+      assert.match(reported, /^\{.*"namespace":"tenant-a".*no longer a tenant's namespace/m);
     }
     await untilSecret(tenant, management, "wrapped", wanted);
     await untilReason(tenant, "wrapped", "Synced");
@@ -115,9 +115,9 @@ export function recipeTests(rig: () => Rig): void {
     await untilReason(tenant, "second", "Refused");
     const line = /"tenant":"tenant-a".*"msg":"GPS466: /;
     await until("the program has reported it", () => line.test(on.output()));
-    const told = await ask(on, recipes().noSecret);
-    assert.match(told, /^[-0-9a-f]{36} +second +GPS466: .*403 Forbidden/m);
-    assert.match(told, /^\{.*"tenant":"tenant-a".*"msg":"GPS466: /m);
+    const reported = await ask(on, recipes().noSecret);
+    assert.match(reported, /^[-0-9a-f]{36} +second +GPS466: .*403 Forbidden/m);
+    assert.match(reported, /^\{.*"tenant":"tenant-a".*"msg":"GPS466: /m);
   });
 
   test("L31: shows for a change without effect which generation status describes", async () => {

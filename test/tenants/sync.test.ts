@@ -8,7 +8,7 @@ import { lifeTests } from "./life.ts";
 import { recipeTests } from "./recipes.ts";
 import { rightsTests } from "./rights.ts";
 import { startRig, type Rig } from "./rig.ts";
-import { toldTests } from "./told.ts";
+import { reportedTests } from "./told.ts";
 import { troubleTests } from "./trouble.ts";
 
 let shared: Rig | undefined;
@@ -39,5 +39,5 @@ troubleTests(rig);
 leavingTests(rig);
 killTests(rig);
 recipeTests(rig);
-toldTests(rig);
+reportedTests(rig);
 uninstallTests(rig);

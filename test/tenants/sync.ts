@@ -178,7 +178,7 @@ export async function untilSecret(
   namespace?: string,
 ): Promise<V1Secret> {
   const { data, type = "Opaque" } = wanted;
-  const told = (kind: string | undefined, all: object) =>
+  const reported = (kind: string | undefined, all: object) =>
     JSON.stringify([kind, Object.entries(all).toSorted(([a], [b]) => (a < b ? -1 : 1))]);
   const found = async () => {
     const { status } = (await objectIn(tenant, name, namespace)) ?? {};
@@ -190,7 +190,7 @@ export async function untilSecret(
     `the Secret of ${name} is there`,
     async () => {
       const secret = await found();
-      return secret && told(secret.type, secret.data ?? {}) === told(type, data) && secret;
+      return secret && reported(secret.type, secret.data ?? {}) === reported(type, data) && secret;
     },
     { timeout: 60_000, seen: async () => JSON.stringify(await objectIn(tenant, name, namespace)) },
   );

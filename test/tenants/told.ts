@@ -68,7 +68,7 @@ const linesOf = (program: Program): readonly Record<string, unknown>[] =>
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
-export function toldTests(rig: () => Rig): void {
+export function reportedTests(rig: () => Rig): void {
   test("L27, L28, L29: counts and times by namespace on both sides, and logs each step as JSON with it, never content", async () => {
     const on = rig();
     const { management, tenant } = on;

@@ -177,13 +177,13 @@ export function troubleTests(rig: () => Rig): void {
     await management.cluster.apply(syncSecret("own", { stringData: { a: "1" } }));
     await untilReason(mistaken, "own", "Synced");
     const own = (await objectIn(management, "own"))?.metadata.uid ?? "";
-    const told = (name: string) =>
+    const reported = (name: string) =>
       side
         .output()
         .split("\n")
         .filter((line) => line.includes("GPS471: ") && line.includes(`"name":"${name}"`));
     for (const name of [copy, own])
-      await until(`it reports that ${name} is a copy`, () => told(name).length > 0);
+      await until(`it reports that ${name} is a copy`, () => reported(name).length > 0);
     const all = ["get", "syncsecrets", "-n", "tenant-a", "-o", "name"];
     const names = (await management.cluster.kubectl(...all)).trim().split("\n");
     const wanted = [copy, own].map((name) => `syncsecret.globalpullsecret.io/${name}`);

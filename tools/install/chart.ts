@@ -288,6 +288,6 @@ function kept(file: string): string {
 /** `components/admission/policy.yaml` is templates/admission-policy.yaml. */
 function nameOf(file: string): string {
   const words = file.split("/");
-  const said = words[0] === "base" || words[0] === "components" ? words.slice(1) : words;
-  return `manifests/chart/templates/${said.join("-")}`;
+  const parts = words[0] === "base" || words[0] === "components" ? words.slice(1) : words;
+  return `manifests/chart/templates/${parts.join("-")}`;
 }

@@ -45,10 +45,10 @@ for (const folder of ["fleet", "hosted"])
     const kinds = objectsIn(folder).map(({ kind }) => kind);
     const many = (kind: unknown) => kinds.filter((one) => one === kind).length;
     const counted = kinds.map((kind) => `${kind} ${many(kind)}`);
-    const told = rowsUnder("| kind | how many | what for |", pageOf(`extend/${folder}.md`)).map(
+    const reported = rowsUnder("| kind | how many | what for |", pageOf(`extend/${folder}.md`)).map(
       ([kind, count]) => `${kind} ${count}`,
     );
-    assert.deepEqual(new Set(told), new Set(counted));
+    assert.deepEqual(new Set(reported), new Set(counted));
   });
 
 test("grants the fleet's accounts only rights on kinds of Kubernetes, of Cluster API, of the inventory and our own", () => {

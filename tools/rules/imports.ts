@@ -6,7 +6,7 @@ import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 import { cyclesIn } from "./cycles.ts";
-import { effectIn, effectOf, isPure, isPureImport, saysPure } from "./purity.ts";
+import { effectIn, effectOf, isPure, isPureImport, declaresPure } from "./purity.ts";
 
 /** The folders that ship, each after those that it may import; `.` is the folder itself. */
 const order: readonly string[] = [
@@ -86,7 +86,7 @@ export function checkImports(root: string): string[] {
         if (problem !== undefined) violations.push(`${file}: ${problem}`);
       }
       if (isTest(file)) continue;
-      if (saysPure(source)) pure.add(file);
+      if (declaresPure(source)) pure.add(file);
       const effect = effectOf(source);
       if (effect !== undefined) uses.set(file, effect);
       graph.set(file, imports.map((one) => targetOf(file, one)).filter(isOurs));

@@ -56,7 +56,7 @@ const pureHead = /^\/\*\*(?:(?!\*\/)[^])*\bPure\b/;
  * True for a file whose header claims to be pure: it is checked too, but not the files that it
  * loads.
  */
-export const saysPure = (source: string): boolean => pureHead.test(source);
+export const declaresPure = (source: string): boolean => pureHead.test(source);
 
 /** A source without its comments. */
 const codeOf = (source: string): string => source.replaceAll(/\/\*[^]*?\*\/|(?<=^|\s)\/\/.*/gm, "");

@@ -34,12 +34,12 @@ test("L32: lists eleven practices, each with instructions in one line", () => {
 });
 
 test("L31: reads the whole log of every pod of the Deployment in a recipe, because only one of the two writes", () => {
-  const told = Array.from(
+  const reported = Array.from(
     commands.matchAll(/kubectl --context (\w+) logs (.*?)(?: \| .*)?$/gm),
     ([, context = "", flags = ""]) => ({ context, flags: flags.trim() }),
   );
-  assert.deepEqual(told.map(({ context }) => context).toSorted(), ["management", "tenant"]);
-  for (const { context, flags } of told) {
+  assert.deepEqual(reported.map(({ context }) => context).toSorted(), ["management", "tenant"]);
+  for (const { context, flags } of reported) {
     const [deployment = assert.fail(context)] = objectsOf(
       textOf(`sync/${context}/deployment.yaml`),
     );

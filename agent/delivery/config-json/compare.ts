@@ -7,7 +7,7 @@ import { type NodeDocument, credentialOf, isObject, type RawJson } from "./docum
  * Whether both mean the same. The order of keys and white space do not count, and an empty `auths`
  * equals a missing one.
  */
-export function meanTheSame(one: NodeDocument, other: NodeDocument): boolean {
+export function areEquivalent(one: NodeDocument, other: NodeDocument): boolean {
   return haveTheSame(one.auths, other.auths) && haveTheSame(one.rest, other.rest);
 }
 

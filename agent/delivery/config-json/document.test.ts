@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { giveTheSame, meanTheSame } from "./compare.ts";
+import { giveTheSame, areEquivalent } from "./compare.ts";
 import { type NodeDocument, readDocument, writeDocument, countValues } from "./document.ts";
 
 const good = { auth: "dTpw" };
@@ -88,7 +88,7 @@ test("ignores order, white space and an empty auths in comparisons", () => {
     of(`{"auths":{"a":${entry},"b":{}},"x":{"p":1,"q":2}}`),
     of(`{"x":{"q":2,"p":1},\n"auths":{"b":{},"a":${entry}}}`),
   ];
-  assert.ok(meanTheSame(one, other) && meanTheSame(of("{}"), of('{"auths":{}}')));
+  assert.ok(areEquivalent(one, other) && areEquivalent(of("{}"), of('{"auths":{}}')));
 });
 
 test("distinguishes other numbers, keys and values, and compares only credentials for the kubelet", () => {
@@ -112,7 +112,7 @@ test("distinguishes other numbers, keys and values, and compares only credential
       [of(one), of(other)],
       [of(other), of(one)],
     ] as const) {
-      assert.ok(!meanTheSame(a, b), one);
+      assert.ok(!areEquivalent(a, b), one);
       assert.equal(giveTheSame(a, b), given, one);
     }
 });

@@ -1,5 +1,5 @@
 /** Plans the new config.json, from the file, the journal and the mounted Secret. Pure. */
-import { digest, giveTheSame, meanTheSame } from "./compare.ts";
+import { digest, giveTheSame, areEquivalent } from "./compare.ts";
 import {
   emptyDocument,
   type NodeDocument,
@@ -54,11 +54,11 @@ function planPut(
   found: Present,
   journal: Journal | undefined,
   desired: Desired,
-  anew: boolean,
+  again: boolean,
 ): Draft {
   const isFirst = journal === undefined;
   const result = put(found.document, journal?.owned ?? nothingOwned, desired, isFirst);
-  const isSame = !isInvalid(found) && meanTheSame(result.document, found.document);
+  const isSame = !isInvalid(found) && areEquivalent(result.document, found.document);
   const isOpen = isReadableByOthers(found) && hasOurs(result.owned);
   const changed = !isSame || isOpen;
   const before = journal?.before ?? withoutOurs(found, result.owned);
@@ -67,7 +67,7 @@ function planPut(
     : asFile(result.document, found, journal?.left ?? before);
   const file = hasOurs(result.owned) ? ownerOnly(written) : written;
   const left = modeRecord(file, found, journal);
-  const matters = anew || changesCredentials(found, result.document, vacated(result.owned));
+  const matters = again || changesCredentials(found, result.document, vacated(result.owned));
   return { changed, matters, file, owned: result.owned, before, ...(left && { left }) };
 }
 
@@ -115,7 +115,7 @@ function restoredTo(
   former: File,
   left: Journal["left"],
 ): Rewrite {
-  const exact = meanTheSame(document, documentOf(former));
+  const exact = areEquivalent(document, documentOf(former));
   const kept = exact ? withMode(former, found) : asFile(document, found, former);
   const isAsLeft = found.kind === "file" && found.mode === left?.mode;
   const file = isAsLeft && left?.was !== undefined ? modeOf(kept, left.was) : kept;
@@ -216,8 +216,8 @@ function documentOf(file: File): NodeDocument {
 /** The file before us, as far as we can tell without a journal. */
 function withoutOurs(found: Present, owned: Owned): File {
   const { document } = release(found.document, owned, { entries: new Map(), rest: new Map() });
-  if (meanTheSame(document, found.document)) return previous(found);
-  return meanTheSame(document, emptyDocument)
+  if (areEquivalent(document, found.document)) return previous(found);
+  return areEquivalent(document, emptyDocument)
     ? { absent: true }
     : asFile(document, found, previous(found));
 }

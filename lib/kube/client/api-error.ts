@@ -71,19 +71,19 @@ export class ApiError extends Error {
    * the value. Both may be credentials.
    */
   static from(method: string, path: string, response: ResponseContext, body: string): ApiError {
-    const said = readStatus(body);
+    const parsed = readStatus(body);
     const after = Number(response.headers["retry-after"]);
     return new ApiError({
       status: response.httpStatusCode,
       // Only a single word is used, as the API defines it. The server may belong to a tenant, and
       // write anything there.
-      reason: /^[A-Za-z]{1,64}$/.exec(said.reason ?? "")?.[0] ?? "Refused",
+      reason: /^[A-Za-z]{1,64}$/.exec(parsed.reason ?? "")?.[0] ?? "Refused",
       method,
       path,
-      ...(/\/(?:sync)?secrets/.test(path) || said.message === undefined
+      ...(/\/(?:sync)?secrets/.test(path) || parsed.message === undefined
         ? {}
-        : { detail: said.message.slice(0, 500) }),
-      denied: /denied (?:the )?request/.test(said.message ?? ""),
+        : { detail: parsed.message.slice(0, 500) }),
+      denied: /denied (?:the )?request/.test(parsed.message ?? ""),
       ...(after > 0 ? { retryAfterSeconds: Math.min(after, 60) } : {}),
     });
   }
@@ -125,13 +125,13 @@ function problemOf(error: unknown): string {
   return error.cause instanceof Error ? problemOf(error.cause) : error.message;
 }
 
-type Said = Readonly<{ reason?: string | undefined; message?: string | undefined }>;
+type StatusBody = Readonly<{ reason?: string | undefined; message?: string | undefined }>;
 
-function readStatus(body: string): Said {
+function readStatus(body: string): StatusBody {
   try {
-    const said = JSON.parse(body) as { reason?: unknown; message?: unknown } | null;
+    const parsed = JSON.parse(body) as { reason?: unknown; message?: unknown } | null;
     const text = (value: unknown) => (typeof value === "string" ? value : undefined);
-    return { reason: text(said?.reason), message: text(said?.message) };
+    return { reason: text(parsed?.reason), message: text(parsed?.message) };
   } catch {
     return {};
   }

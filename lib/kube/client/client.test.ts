@@ -23,7 +23,7 @@ async function listening(answer: RequestListener) {
 const planted = "planted-5b1f";
 
 /** A server that a tenant may run: its answers with status 200, 500 or 403. */
-const odd: readonly (readonly [what: string, status: number, body: string, told: RegExp])[] = [
+const odd: readonly (readonly [what: string, status: number, body: string, reported: RegExp])[] = [
   ["no JSON", 200, `${planted}{`, /no answer Unreachable: the answer is not JSON$/],
   ["a page", 500, `<html>${planted}</html>`, /500 Refused$/],
   ["a reason of its own", 403, JSON.stringify({ reason: `${planted}\n` }), /403 Refused$/],
@@ -34,7 +34,7 @@ const odd: readonly (readonly [what: string, status: number, body: string, told:
   ["empty lists", 200, `[${"[],".repeat(9000)}0]`, /the answer has more than 8000 values$/],
   ["a refusal of lists", 500, `[${"[],".repeat(9000)}0]`, /the answer has more than 8000 values$/],
 ];
-for (const [what, status, body, told] of odd)
+for (const [what, status, body, reported] of odd)
   test(`quotes an API server that answers ${what} by status and reason only`, async () => {
     using server = await listening((_, response) => response.writeHead(status).end(body));
     const config = new KubeConfig();
@@ -42,7 +42,7 @@ for (const [what, status, body, told] of odd)
     config.loadFromClusterAndUser(cluster, { name: "user" });
     const api = connect(config, () => {}, { largest: 65_536, mostValues: 8000 });
     await assert.rejects(api.get("/api/v1/namespaces/a/secrets/b"), (error: Error) => {
-      assert.match(error.message, told);
+      assert.match(error.message, reported);
       assert.ok(!error.message.includes(planted));
       return true;
     });
@@ -126,14 +126,14 @@ test("treats a credential that cannot be obtained as an unreachable API server, 
     ["names a certificate that is missing", {}, { caFile: join(folder, "ca") }, /ENOENT/],
     ["speaks http", {}, { server: "http://127.0.0.1:1" }, /no answer Unreachable: /],
   ] as const;
-  for (const [what, user, cluster, told] of rows) {
+  for (const [what, user, cluster, reported] of rows) {
     const config = new KubeConfig();
     config.loadFromClusterAndUser({ ...at, ...cluster }, { name: "user", ...user });
     const calls: number[] = [];
     const api = connect(config, (_, status) => void calls.push(status));
     await assert.rejects(api.get("/api"), (error: Error) => {
       assert.ok(error instanceof ApiError && error.status === 0, `${what}: ${String(error)}`);
-      assert.match(error.message, told, what);
+      assert.match(error.message, reported, what);
       assert.ok(!error.message.includes(planted), what);
       return true;
     });

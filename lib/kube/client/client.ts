@@ -29,14 +29,14 @@ export function callsOver(connection: Connection): Cluster {
   const { ask, manager } = connection;
   return {
     identity: connection.server,
-    get<T>(path: string, { as, ...patience }: ReadOptions = {}): Promise<T | undefined> {
-      return present(ask<T>({ method: HttpMethod.GET, path, ...readAs(as) }, patience));
+    get<T>(path: string, { as, ...timeouts }: ReadOptions = {}): Promise<T | undefined> {
+      return present(ask<T>({ method: HttpMethod.GET, path, ...readAs(as) }, timeouts));
     },
     pages: (path, query, each, how = {}) => listPages(connection, { path, query }, each, how),
-    async apply(path, body, { manager, force, dryRun, ...patience }) {
+    async apply(path, body, { manager, force, dryRun, ...timeouts }) {
       const query = { fieldManager: manager, force: String(force), ...dry(dryRun) };
       const type = "application/apply-patch+yaml";
-      return ask({ method: HttpMethod.PATCH, path, query, body, type }, patience);
+      return ask({ method: HttpMethod.PATCH, path, query, body, type }, timeouts);
     },
     async create(path, body) {
       return ask({ method: HttpMethod.POST, path, query: { fieldManager: manager }, body });

@@ -72,18 +72,18 @@ export type Query = Readonly<Record<string, string>>;
  * Seconds for the answer; for a read, the total of all attempts. By default, the connection's
  * limit. `signal` ends the wait for another attempt of a read.
  */
-export type Patience = Readonly<{ seconds?: number; signal?: AbortSignal }>;
+export type Timeouts = Readonly<{ seconds?: number; signal?: AbortSignal }>;
 /**
  * `metadata`: the object without spec, status and data, as PartialObjectMetadata. `text`: an answer
  * that is not JSON, such as that of `/readyz`.
  */
-export type ReadOptions = Patience & Readonly<{ as?: "metadata" | "text" }>;
+export type ReadOptions = Timeouts & Readonly<{ as?: "metadata" | "text" }>;
 /**
  * `rows`: what kubectl would print, a tenth of the objects' size. `metadata`: the objects without
  * spec, status and data. `skipped`: called with the name of an object that is larger than a page,
  * and the reason; the list continues without it. Without `skipped`, such an object ends the list.
  */
-export type PageOptions = Pick<Patience, "signal"> &
+export type PageOptions = Pick<Timeouts, "signal"> &
   Readonly<{ as?: "rows" | "metadata"; skipped?: (name: string, error: Error) => void }>;
 type Patch = Readonly<{
   metadata: Readonly<{ uid: string; resourceVersion: string; [field: string]: unknown }>;
@@ -91,4 +91,4 @@ type Patch = Readonly<{
 }>;
 /** `dryRun`: the answer is what the request would store, and nothing is written. */
 type DryRun = Readonly<{ dryRun?: boolean }>;
-type Apply = DryRun & Patience & Readonly<{ manager: string; force: boolean }>;
+type Apply = DryRun & Timeouts & Readonly<{ manager: string; force: boolean }>;

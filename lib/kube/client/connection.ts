@@ -11,7 +11,7 @@ import {
   type ResponseContext,
 } from "@kubernetes/client-node";
 import { ApiError, unreachable } from "./api-error.ts";
-import type { Patience, Query } from "./cluster.ts";
+import type { Timeouts, Query } from "./cluster.ts";
 import { Gathered } from "./answer-bytes.ts";
 import { fieldManager } from "./ownership.ts";
 import { retried } from "./retry.ts";
@@ -87,7 +87,7 @@ export interface Connection {
   /** The status and headers of the answer. Its body is not read yet. */
   readonly send: (request: Request, signal: AbortSignal) => Promise<ResponseContext>;
   /** The JSON of a whole answer. A status of 300 or more is an ApiError. Reads are repeated. */
-  readonly ask: <T>(request: Request, patience?: Patience) => Promise<T>;
+  readonly ask: <T>(request: Request, timeouts?: Timeouts) => Promise<T>;
 }
 
 /**
@@ -150,7 +150,7 @@ export function open(
       context.setSignal(signal);
       const response = await http.send(context).toPromise();
       asked(method, response.httpStatusCode);
-      clock?.heard(response.headers["date"]);
+      clock?.received(response.headers["date"]);
       return response;
     } catch (error) {
       asked(method, 0);
@@ -179,12 +179,12 @@ export function open(
     mostValues,
     stop,
     send,
-    async ask<T>(request: Request, patience: Patience = {}): Promise<T> {
-      const milliseconds = (patience.seconds ?? seconds) * 1000;
+    async ask<T>(request: Request, timeouts: Timeouts = {}): Promise<T> {
+      const milliseconds = (timeouts.seconds ?? seconds) * 1000;
       const end = AbortSignal.timeout(milliseconds);
       const ask = () => once<T>(request, end);
       if (request.method !== HttpMethod.GET) return ask();
-      return retried(ask, { milliseconds, signals: [end, stop, patience.signal] });
+      return retried(ask, { milliseconds, signals: [end, stop, timeouts.signal] });
     },
   };
 }

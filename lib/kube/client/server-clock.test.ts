@@ -18,7 +18,7 @@ function setUp() {
 test("shows our own time until the server's first answer, and the server's time from then on", () => {
   const { at, clock, now } = setUp();
   assert.equal(now(), "13:00:00.000");
-  clock.heard(new Date(noon).toUTCString());
+  clock.received(new Date(noon).toUTCString());
   assert.equal(now(), "12:00:00.000");
   at.elapsed += 90_250;
   assert.equal(now(), "12:01:30.250");
@@ -26,19 +26,19 @@ test("shows our own time until the server's first answer, and the server's time 
 
 test("keeps its time after answers that were late by seconds, and after invalid headers", () => {
   const { at, clock, now } = setUp();
-  clock.heard(new Date(noon).toUTCString());
+  clock.received(new Date(noon).toUTCString());
   at.elapsed += 4000;
   for (const header of [new Date(noon).toUTCString(), undefined, "", "yesterday"])
-    clock.heard(header);
+    clock.received(header);
   assert.equal(now(), "12:00:04.000");
 });
 
 test("follows a server whose clock is set forward or back", () => {
   const { clock, now } = setUp();
-  clock.heard(new Date(noon).toUTCString());
-  clock.heard(new Date(noon + 60_000).toUTCString());
+  clock.received(new Date(noon).toUTCString());
+  clock.received(new Date(noon + 60_000).toUTCString());
   assert.equal(now(), "12:01:00.000");
-  clock.heard(new Date(noon - 60_000).toUTCString());
+  clock.received(new Date(noon - 60_000).toUTCString());
   assert.equal(now(), "11:59:00.000");
 });
 
@@ -60,7 +60,7 @@ test("is never ahead of the server, and at most a second plus one answer's time 
         at.elapsed += pause;
         const header = new Date(server()).toUTCString();
         at.elapsed += takes;
-        clock.heard(header);
+        clock.received(header);
         least = Math.min(least, takes);
         const behind = server() - clock.now().getTime();
         assert.ok(behind >= 0 && behind < 1000 + least, `${behind} ms behind, ${least} ms late`);

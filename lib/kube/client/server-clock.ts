@@ -33,7 +33,7 @@ export class ServerClock {
   }
 
   /** Takes the Date header of an answer that has just come. Invalid headers change nothing. */
-  heard(date: string | undefined): void {
+  received(date: string | undefined): void {
     const at = Date.parse(date ?? "");
     if (Number.isNaN(at)) return;
     const offset = at - this.#elapsed();

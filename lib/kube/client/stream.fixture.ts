@@ -8,7 +8,7 @@ export const mebibyte = 1024 * 1024;
 
 type Answer = Readonly<{
   status?: number;
-  heard?: (line: string) => void;
+  received?: (line: string) => void;
   /** Maximum number of bytes of a line, or of a refusal. */
   largest?: number;
   /** Maximum number of values of JSON that it has. */
@@ -21,7 +21,7 @@ type Answer = Readonly<{
  */
 export async function lines(
   chunks: Iterable<string | Uint8Array>,
-  { status = 200, heard = () => {}, largest = mebibyte, mostValues }: Answer = {},
+  { status = 200, received = () => {}, largest = mebibyte, mostValues }: Answer = {},
 ) {
   const found: string[] = [];
   let ended = false;
@@ -45,7 +45,7 @@ export async function lines(
   const never = new AbortController().signal;
   const watched = { path: "/api/v1/secrets", query: {} };
   const error = await follow(connection, watched, never, (line) => {
-    heard(line);
+    received(line);
     found.push(line);
   }).then(
     () => undefined,

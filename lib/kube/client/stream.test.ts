@@ -51,7 +51,7 @@ test("stops reading an endless refusal at the limit", async () => {
 test("ends the watch with what the listener throws, unchanged", async () => {
   const mine = new Error("mine");
   const { found, error, ended } = await lines(["1\n2\n3\n"], {
-    heard: (line) => {
+    received: (line) => {
       if (line === "2") throw mine;
     },
   });

@@ -37,11 +37,11 @@ async function* linesOf(
 ): AsyncGenerator<string> {
   const silence = new AbortController();
   let timer: NodeJS.Timeout | undefined;
-  const heard = () => {
+  const received = () => {
     clearTimeout(timer);
     timer = setTimeout(() => silence.abort(), silenceSeconds * 1000);
   };
-  heard();
+  received();
   try {
     const either = AbortSignal.any([signal, silence.signal]);
     const watch = { ...query, watch: "true" };
@@ -50,7 +50,7 @@ async function* linesOf(
     const response = await retried(start, { milliseconds: startMilliseconds, signals });
     const rest = new Gathered("a line of the watch", connection.largest, connection.mostValues);
     for await (const chunk of response.body.stream() ?? []) {
-      heard();
+      received();
       let from = 0;
       for (;;) {
         const end = chunk.indexOf(lineEnd, from);

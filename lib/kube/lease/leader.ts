@@ -65,7 +65,7 @@ export function createLeader({
   let found: FoundLease | undefined;
   let watched: WatchedLease | undefined;
   let renewed = 0;
-  let told = "";
+  let lastHolder = "";
 
   const options = { manager: fieldManager, force: true, seconds: lease.answer };
   const read = async () => {
@@ -76,8 +76,8 @@ export function createLeader({
     readLease(await cluster.apply<V1Lease>(path, heldBy(holderName, found, now(), name), options));
 
   function announce(name: string): void {
-    if (name !== told) holder(name);
-    told = name;
+    if (name !== lastHolder) holder(name);
+    lastHolder = name;
   }
 
   function end(why: string): void {
@@ -101,7 +101,7 @@ export function createLeader({
     renewed = sent;
   }
 
-  async function stand(): Promise<number> {
+  async function challenge(): Promise<number> {
     found = await read();
     const { watched: seen, take: free, again } = watch(watched, found, me, clock());
     watched = seen;
@@ -139,7 +139,7 @@ export function createLeader({
       while (!signal.aborted && role !== "over") {
         let again: number = lease.retry;
         try {
-          if (role === "standby") again = await stand();
+          if (role === "standby") again = await challenge();
           else if (stillHolds()) again = await renew();
         } catch (error) {
           failed(error as Error);

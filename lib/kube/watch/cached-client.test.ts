@@ -67,7 +67,7 @@ test("makes one request after a write without an answer, and ignores late events
   await assert.rejects(cluster.apply(path, {}, { manager: "us", force: true }));
   for (let times = 0; times < 2; times++) {
     assert.deepEqual(await cluster.get(path), { ...at("3"), ...typed });
-    informer.heard(at("2"), "2");
+    informer.received(at("2"), "2");
   }
   assert.deepEqual(asked, ["PATCH", "LIST"]);
 });
@@ -77,9 +77,9 @@ test("shows a deletion at once, before the watch reports it, and then an object 
   await cluster.remove(path, "1");
   for (let times = 0; times < 2; times++) {
     assert.equal(await cluster.get(path), undefined);
-    informer.heard(at("2"), "2");
+    informer.received(at("2"), "2");
   }
-  informer.heard(at("12"), "12");
+  informer.received(at("12"), "12");
   assert.deepEqual(await cluster.get(path), at("12"));
   assert.deepEqual(asked, ["DELETE", "LIST"]);
 });

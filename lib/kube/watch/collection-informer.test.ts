@@ -31,7 +31,7 @@ class FakeCollection {
   /** Name → everything in the view must be true at or after this version. */
   readonly #floors = new Map<Name, number>();
   /** How many synced views have been checked. */
-  looks = 0;
+  rounds = 0;
 
   /** The last entry of that name as of a version. */
   #at(name: Name, version = this.#version): Entry | undefined {
@@ -62,7 +62,7 @@ class FakeCollection {
   deliver(): void {
     const entry = this.#watched ? this.#events.shift() : undefined;
     if (entry !== undefined)
-      this.informer.heard(objectOf(entry), String(entry.version), !entry.there);
+      this.informer.received(objectOf(entry), String(entry.version), !entry.there);
   }
 
   break(): void {
@@ -114,7 +114,7 @@ class FakeCollection {
     const { synced, items } = this.informer.view;
     assert.equal(synced, this.#watched);
     if (!synced) return;
-    this.looks += 1;
+    this.rounds += 1;
     for (const name of names) {
       const floor = this.#floors.get(name) ?? 0;
       const shown = items.get(name);
@@ -160,7 +160,7 @@ const lives = fc.array(
 );
 
 test("shows only states that were true, never older than our own writes, and never goes back", () => {
-  let looks = 0;
+  let rounds = 0;
   fc.assert(
     fc.property(lives, (life) => {
       const one = new FakeCollection();
@@ -168,11 +168,11 @@ test("shows only states that were true, never older than our own writes, and nev
         steps[step](one, name);
         one.look();
       }
-      looks += one.looks;
+      rounds += one.rounds;
     }),
     { numRuns: 5000 },
   );
-  assert.ok(looks > 20_000, `the view was hardly ever synced: ${looks}`);
+  assert.ok(rounds > 20_000, `the view was hardly ever synced: ${rounds}`);
 });
 
 test("shows the current state once it has received everything, whatever happened before", () => {
@@ -199,8 +199,8 @@ test("leaves out objects that need not be kept, even an object that was kept bef
   informer.page([at("a", "5"), at("b", "6", false)]);
   informer.listed("10");
   assert.deepEqual([...informer.view.items], [["a", "5"]]);
-  informer.heard(at("a", "11", false), "11", false);
-  informer.heard(at("b", "12"), "12", false);
+  informer.received(at("a", "11", false), "11", false);
+  informer.received(at("b", "12"), "12", false);
   assert.deepEqual([...informer.view.items], [["b", "12"]]);
 });
 
@@ -212,7 +212,7 @@ test("keeps a view unchanged after it was taken", () => {
   assert.equal(informer.view.synced, false, "shows no view of half a list");
   informer.listed("10");
   const { view } = informer;
-  informer.heard(at("a", "11"), "11", true);
+  informer.received(at("a", "11"), "11", true);
   assert.deepEqual(view, { synced: true, items: new Map([["a", "5"]]) });
   informer.lost();
   assert.equal(informer.view.synced, false);

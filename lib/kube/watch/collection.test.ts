@@ -106,7 +106,7 @@ async function followed(t: TestContext, ending: Ending): Promise<string[]> {
   t.mock.method(Math, "random", () => 0);
   let now = performance.now();
   t.mock.method(performance, "now", () => now);
-  const told: string[] = [];
+  const reported: string[] = [];
   const stop = new AbortController();
   const informer = new CollectionInformer(({ metadata }) => metadata?.resourceVersion);
   let lists = 0;
@@ -114,20 +114,20 @@ async function followed(t: TestContext, ending: Ending): Promise<string[]> {
   const cluster = {
     async pages(_: string, __: object, each: (items: object[], version: string) => void) {
       lists += 1;
-      told.push("list");
+      reported.push("list");
       each([{ metadata: { name: "a", resourceVersion: "1" } }], String(lists * 100));
     },
     async stream(
       _: string,
       asked: Record<string, string>,
       __: AbortSignal,
-      heard: (line: string) => void,
+      received: (line: string) => void,
     ) {
       const { synced, items } = informer.view;
-      told.push(`watch from ${asked["resourceVersion"]}, ${synced}, ${items.get("a")}`);
+      reported.push(`watch from ${asked["resourceVersion"]}, ${synced}, ${items.get("a")}`);
       watches += 1;
       if (watches > 1) return stop.abort();
-      for (const one of ending.lines ?? []) heard(one);
+      for (const one of ending.lines ?? []) received(one);
       now += (ending.seconds ?? 0) * 1000;
       if (ending.error !== undefined) throw ending.error;
     },
@@ -138,10 +138,10 @@ async function followed(t: TestContext, ending: Ending): Promise<string[]> {
     query,
     informer,
     hint: () => {},
-    failed: ({ message }) => void told.push(`${message}, ${informer.view.synced}`),
+    failed: ({ message }) => void reported.push(`${message}, ${informer.view.synced}`),
     signal: stop.signal,
   });
-  return told;
+  return reported;
 }
 
 const begun = ["list", "watch from 100, true, 1"];

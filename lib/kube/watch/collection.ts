@@ -32,7 +32,7 @@ export async function watchCollection(options: Options): Promise<void> {
       hint();
       return page.metadata.resourceVersion;
     },
-    heard: hint,
+    received: hint,
   });
 }
 
@@ -67,8 +67,8 @@ export async function followCollection<T>(
       hint();
       return version;
     },
-    heard({ object, version, deleted }) {
-      informer.heard(object, version, deleted);
+    received({ object, version, deleted }) {
+      informer.received(object, version, deleted);
       hint();
     },
     lost: () => informer.lost(),

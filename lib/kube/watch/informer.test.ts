@@ -50,7 +50,7 @@ class FakeObject {
 
   deliver(): void {
     const next = this.watched ? this.#undelivered.shift() : undefined;
-    if (next !== undefined) this.informer.heard(next.object, String(next.version));
+    if (next !== undefined) this.informer.received(next.object, String(next.version));
   }
 
   break(): void {
@@ -189,7 +189,7 @@ test("compares versions as numbers, not as text: 100 is later than 99", () => {
   const informer = new Informer();
   informer.listed(at("99"), "99");
   informer.wrote(at("100"));
-  informer.heard(at("99"), "99");
+  informer.received(at("99"), "99");
   assert.deepEqual(shownBy(informer), { object: at("100") });
 });
 

@@ -34,7 +34,7 @@ class Versioned<T> {
   }
 
   /** Takes an event's version of one object; `undefined`: it was deleted, or is not kept. */
-  heard(name: string, value: T | undefined, version: bigint): void {
+  received(name: string, value: T | undefined, version: bigint): void {
     if (this.#version === undefined) return;
     this.put(name, value, version);
     if (version > this.#version) this.#version = version;
@@ -105,8 +105,8 @@ export class Informer {
    * Takes an event of the watch that began at the last list. `object` is undefined when it was
    * deleted in that version.
    */
-  heard(object: KubernetesObject | undefined, version: string): void {
-    this.#one.heard(only, object, numberOf(version));
+  received(object: KubernetesObject | undefined, version: string): void {
+    this.#one.received(only, object, numberOf(version));
   }
 
   /** Takes the end of the watch, however it ended. */
@@ -119,7 +119,7 @@ export class Informer {
     const version = object.metadata?.resourceVersion;
     // A list that is under way may be older than this reply.
     if (this.#one.version === undefined || version === undefined) this.doubt();
-    else this.heard(object, version);
+    else this.received(object, version);
   }
 
   /**
@@ -136,7 +136,7 @@ export class Informer {
    */
   relisted(object: KubernetesObject | undefined, version: string, asked: number): void {
     if (this.#one.version === undefined) return;
-    this.heard(object, version);
+    this.received(object, version);
     this.#answered = Math.max(this.#answered, asked);
   }
 }
@@ -198,9 +198,9 @@ export class CollectionInformer<T> {
   }
 
   /** Takes an event of the watch. */
-  heard(object: KubernetesObject, version: string, deleted: boolean): void {
+  received(object: KubernetesObject, version: string, deleted: boolean): void {
     const value = deleted ? undefined : this.#keep(object);
-    this.#all.heard(object.metadata?.name ?? "", value, numberOf(version));
+    this.#all.received(object.metadata?.name ?? "", value, numberOf(version));
   }
 
   /** Takes the API server's reply to a write of ours. */

@@ -16,7 +16,7 @@ test("requests bookmarks, which show the progress of a quiet watch", async () =>
     path: "/api/v1/nodes",
     query: { labelSelector: "a=b" },
     list: async () => "7",
-    heard: () => {},
+    received: () => {},
     failed: (error) => assert.fail(error),
     signal: stop.signal,
   });

@@ -35,7 +35,7 @@ export type ListWatch = Readonly<{
    */
   arrives?: (line: string) => void;
   /** Called with each change. */
-  heard: (event: WatchEvent) => void;
+  received: (event: WatchEvent) => void;
   /** Called when the watch has ended and a list must follow. */
   lost?: () => void;
   /**
@@ -65,7 +65,7 @@ export class Ended extends Error {
 
 /** Lists and watches until `signal` aborts. Never rejects. */
 export async function listAndWatch(options: ListWatch): Promise<void> {
-  const { cluster, path, query, list, heard, lost = () => {}, failed, signal } = options;
+  const { cluster, path, query, list, received, lost = () => {}, failed, signal } = options;
   const { arrives, resumes = false, longestPause = Number.POSITIVE_INFINITY } = options;
   let version: string | undefined;
   let failures = 0;
@@ -93,7 +93,7 @@ export async function listAndWatch(options: ListWatch): Promise<void> {
         arrives?.(line);
         const event = readEvent(line);
         // Bookmarks only show that the watch is alive, and its progress.
-        if (!event.bookmark) heard(event);
+        if (!event.bookmark) received(event);
         version = event.version;
       });
       lasted = performance.now() - began >= (seconds - earlySeconds) * 1000;

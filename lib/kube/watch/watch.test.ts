@@ -43,7 +43,7 @@ async function followedAt(
   how: Readonly<{ bounds?: Bounds; longestPause?: number }>,
   ...endings: readonly Ending[]
 ): Promise<string[]> {
-  const told: string[] = [];
+  const reported: string[] = [];
   const stop = new AbortController();
   const informer = new Informer();
   const seen = () => {
@@ -54,7 +54,7 @@ async function followedAt(
   let watches = 0;
   const cluster = {
     async get() {
-      told.push(`list, ${seen()}`);
+      reported.push(`list, ${seen()}`);
       const resourceVersion = String(++lists * 100);
       const items = [{ metadata: { resourceVersion } }];
       return { kind: "SecretList", apiVersion: "v1", metadata: { resourceVersion }, items };
@@ -65,26 +65,26 @@ async function followedAt(
       _signal: AbortSignal,
       line: (line: string) => void,
     ) {
-      told.push(`watch from ${query["resourceVersion"]}`);
+      reported.push(`watch from ${query["resourceVersion"]}`);
       const { lines = [], error } = endings[watches++] ?? {};
       if (watches > endings.length) return stop.abort();
       for (const one of lines) line(one);
       if (error !== undefined) throw error;
     },
   } as unknown as Cluster;
-  const hint = () => void told.push(`hint, ${seen()}`);
+  const hint = () => void reported.push(`hint, ${seen()}`);
   await follow({
     cluster,
     target,
     informer,
     hint,
-    failed: ({ message }) => void told.push(message),
-    exceeded: () => void told.push("exceeded"),
+    failed: ({ message }) => void reported.push(message),
+    exceeded: () => void reported.push("exceeded"),
     signal: stop.signal,
     ...how,
   });
   assert.equal(informer.shown, "read", "an informer answers without a watch");
-  return told;
+  return reported;
 }
 
 const whole = (version: string) => JSON.stringify(object(version));
@@ -116,9 +116,9 @@ const endings: readonly (readonly [sentence: string, ending: Ending, message?: s
 ];
 for (const [sentence, ending, message] of endings) {
   test(`answers nothing after ${sentence} until a list has shown what exists`, async () => {
-    const told = (await followed(ending)).filter((line) => !line.startsWith("hint"));
+    const reported = (await followed(ending)).filter((line) => !line.startsWith("hint"));
     const failed = message === undefined ? [] : [message];
-    assert.deepEqual(told, [
+    assert.deepEqual(reported, [
       "list, unknown",
       "watch from 100",
       ...failed,
@@ -128,8 +128,9 @@ for (const [sentence, ending, message] of endings) {
   });
 }
 
-const lists = (told: readonly string[]) => told.filter((line) => !line.startsWith("hint"));
-const hints = (told: readonly string[]) => told.filter((line) => line.startsWith("hint")).length;
+const lists = (reported: readonly string[]) => reported.filter((line) => !line.startsWith("hint"));
+const hints = (reported: readonly string[]) =>
+  reported.filter((line) => line.startsWith("hint")).length;
 
 test("ends a watch that sends too many events a second, then lists, and starts the next watch without saved allowance", async () => {
   // Twenty at once are not a flood, bookmarks included.
@@ -137,11 +138,11 @@ test("ends a watch that sends too many events a second, then lists, and starts t
     event(n % 2 === 0 ? "MODIFIED" : "BOOKMARK", String(101 + n)),
   );
   const bounds = { events: { perSecond: 0.001, atOnce: 20 }, bytes: plenty };
-  const told = await followedAt({ bounds, longestPause: 1 }, { lines }, { lines });
+  const reported = await followedAt({ bounds, longestPause: 1 }, { lines }, { lines });
   // One for each of three lists, ten of the first watch, and none of the second.
-  assert.equal(hints(told), 3 + 10, told.join("\n"));
+  assert.equal(hints(reported), 3 + 10, reported.join("\n"));
   assert.deepEqual(
-    lists(told),
+    lists(reported),
     ["list, unknown", "watch from 100", "exceeded"].concat(
       ["list, unknown", "watch from 200", "exceeded"],
       ["list, unknown", "watch from 300"],
@@ -156,9 +157,9 @@ test("ends a watch that sends too many bytes a second, without reading the rest"
   assert.ok(one > 1000, "its letters count as one byte each");
   const lines = [event("101"), event("102"), event("103"), "no JSON"];
   const bounds = { events: plenty, bytes: { perSecond: 0.001, atOnce: 3 * one } };
-  const told = await followedAt({ bounds, longestPause: 1 }, { lines });
-  assert.equal(hints(told), 2 + 3, told.join("\n"));
-  assert.deepEqual(lists(told), [
+  const reported = await followedAt({ bounds, longestPause: 1 }, { lines });
+  assert.equal(hints(reported), 2 + 3, reported.join("\n"));
+  assert.deepEqual(lists(reported), [
     "list, unknown",
     "watch from 100",
     "exceeded",
@@ -171,36 +172,36 @@ test("ends a watch that continues beyond its time, without an error, and lists",
   t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   t.mock.method(performance, "now", () => Date.now());
   const stop = new AbortController();
-  const told: string[] = [];
+  const reported: string[] = [];
   const metadata = { resourceVersion: "100" };
   const cluster = {
     async get() {
-      told.push("list");
+      reported.push("list");
       return { kind: "SecretList", apiVersion: "v1", metadata, items: [] };
     },
     async stream(_path: string, query: Record<string, string>, signal: AbortSignal) {
-      told.push("watch");
+      reported.push("watch");
       const ended = new Promise((_, reject) => {
         signal.addEventListener("abort", () => reject(refused(0)));
       });
       // The server was asked to end it by then.
       t.mock.timers.tick(Number(query["timeoutSeconds"]) * 1000);
       assert.equal(signal.aborted, false);
-      if (told.length > 2) stop.abort();
+      if (reported.length > 2) stop.abort();
       else t.mock.timers.tick(30_000);
       assert.equal(signal.aborted, true);
       return await ended;
     },
   } as unknown as Cluster;
-  const failed = (error: Error) => void told.push(error.message);
+  const failed = (error: Error) => void reported.push(error.message);
   const { signal } = stop;
   await follow({ cluster, target, informer: new Informer(), hint: () => {}, failed, signal });
-  assert.deepEqual(told, ["list", "watch", "list", "watch"]);
+  assert.deepEqual(reported, ["list", "watch", "list", "watch"]);
 });
 
 test("ignores a version that is not a number, however long it is", async () => {
-  const told = await followed({ lines: [event("MODIFIED", "9".repeat(100_000))] });
-  assert.ok(told.includes("a resourceVersion is not a number"), told.join("\n"));
+  const reported = await followed({ lines: [event("MODIFIED", "9".repeat(100_000))] });
+  assert.ok(reported.includes("a resourceVersion is not a number"), reported.join("\n"));
 });
 
 test("grows the pauses between watches that end at once", async () => {

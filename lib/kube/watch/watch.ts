@@ -66,8 +66,8 @@ export async function follow(options: Options): Promise<void> {
       exceeded();
       throw new Ended("the watch sent more than one object can need", true);
     },
-    heard({ object, version, deleted }) {
-      informer.heard(deleted ? undefined : keep(object), version);
+    received({ object, version, deleted }) {
+      informer.received(deleted ? undefined : keep(object), version);
       hint();
     },
     lost: () => informer.lost(),

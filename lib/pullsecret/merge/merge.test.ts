@@ -68,7 +68,11 @@ test("reports no conflict for the same credential in both, and attributes it to 
 });
 
 /** Sources, the highest first, each `id: registry=credential …`; the result and its shadows. */
-const rankings: readonly (readonly [sources: readonly string[], result: string, told: number])[] = [
+const rankings: readonly (readonly [
+  sources: readonly string[],
+  result: string,
+  reported: number,
+])[] = [
   [["additional: a.io=1", "team: a.io=2", "original: a.io=3"], "1 additional > team original", 2],
   [["team: a.io=2", "original: a.io=3"], "2 team > original", 1],
   [["additional: a.io=1", "team: a.io=1", "original: a.io=3"], "1 team > original", 1],
@@ -76,14 +80,14 @@ const rankings: readonly (readonly [sources: readonly string[], result: string, 
   [["additional: a.io=1", "team: a.io=2", "original: a.io=1"], "1 additional > team", 1],
   [["additional: b.io=1", "team: a.io=2", "crew: a.io=2"], "2 crew >", 0],
 ];
-for (const [sources, result, told] of rankings) {
+for (const [sources, result, reported] of rankings) {
   test(`${sources.join("; ")}: a.io is ${result}`, () => {
     const merged = merge(sources.map(short), { conflicts: "additional", protect: [] });
     assert.ok(merged.ok);
     const entry = merged.entries.find(({ registry }) => registry === "a.io");
     const { credential, from, shadows } = entry ?? assert.fail();
     assert.equal([credential.password, from, ">", ...shadows].join(" "), result);
-    assert.equal(merged.warnings.filter(({ code }) => code === "GPS164").length, told);
+    assert.equal(merged.warnings.filter(({ code }) => code === "GPS164").length, reported);
   });
 }
 
@@ -199,15 +203,15 @@ test("reports an additional that takes over images from the original", () => {
     const merged = mergeKeys({ [original]: "u:p" }, { [additional]: "x:y" });
     assert.ok(merged.ok);
     assert.equal(merged.entries.length, 2);
-    const told = lines(merged);
+    const reported = lines(merged);
     assert.equal(
-      told.length,
+      reported.length,
       warning === undefined ? 0 : 1,
-      `${additional} over ${original}: ${told}`,
+      `${additional} over ${original}: ${reported}`,
     );
     assert.ok(
-      (told[0] ?? "").startsWith(warning === undefined ? "" : `additional: ${warning}`),
-      told[0],
+      (reported[0] ?? "").startsWith(warning === undefined ? "" : `additional: ${warning}`),
+      reported[0],
     );
   }
 });
@@ -377,23 +381,23 @@ for (const [why, original, additional, ...expected] of hubs)
     });
 
 test("reports a takeover under Docker Hub's other name once", () => {
-  const told = (original: string, additional: string) =>
+  const reported = (original: string, additional: string) =>
     lines(mergeKeys({ [original]: "u:p" }, { [additional]: "x:y" })).map((line) =>
       line.replace(/;.*/, ""),
     );
-  assert.deepEqual(told(hubKey, "docker.io"), [
+  assert.deepEqual(reported(hubKey, "docker.io"), [
     'additional: auths["docker.io"]: differs from the credential in the original',
   ]);
-  assert.deepEqual(told("docker.io", hubKey), [
+  assert.deepEqual(reported("docker.io", hubKey), [
     `additional: auths["${hubKey}"]: differs from the credential in the original`,
   ]);
-  assert.deepEqual(told("docker.*", hubKey), [
+  assert.deepEqual(reported("docker.*", hubKey), [
     `additional: auths["${hubKey}"]: is also written as docker.io, before "docker.*" of the original`,
   ]);
 });
 
 /** original, additional; the codes reported for each, the original preferred. */
-const told: readonly (readonly [original: Keys, additional: Keys, codes: string])[] = [
+const reported: readonly (readonly [original: Keys, additional: Keys, codes: string])[] = [
   [{ [hubKey]: "o:o" }, { "docker.*": "a:a" }, "original GPS172"],
   [{ [hubKey]: "o:o" }, { "*.io": "a:a" }, "original GPS172"],
   [
@@ -410,7 +414,7 @@ const told: readonly (readonly [original: Keys, additional: Keys, codes: string]
     "additional GPS164, original GPS172",
   ],
 ];
-for (const [original, additional, codes] of told)
+for (const [original, additional, codes] of reported)
   test(`no warning contradicts another, the original preferred: ${Object.keys(original).join()} and ${Object.keys(additional).join()}`, () => {
     const merged = mergeKeys(original, additional, { conflicts: "original" });
     assert.ok(merged.ok);
@@ -448,10 +452,10 @@ test("does not report a key as never tried when its credential is tried", () => 
 });
 
 test("does not warn about a credential that is not written", () => {
-  const told = lines(
+  const reported = lines(
     mergeKeys({ "quay.io": "o:o" }, { "quay.io": "a:a", "quay.io/team": "t:t" }),
   ).map((line) => line.replace(/;.*/, ""));
-  assert.deepEqual(told, [
+  assert.deepEqual(reported, [
     'additional: auths["quay.io"]: differs from the credential in the original',
   ]);
 });

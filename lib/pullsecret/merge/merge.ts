@@ -98,13 +98,13 @@ export function merge(
   if (promoted !== undefined) warnings.push(promoted.warning);
   const isHubLost = !conflicting.every(isUsed);
   warnings.push(...findShadows(sources, entries, isHubLost));
-  const told = warnings.filter((one) => holds(one, offers, entries));
+  const applicable = warnings.filter((one) => holds(one, offers, entries));
   if (entries.length > maxEntries) problems.push(problem("tooMany", "merged", "auths"));
   if (secretSize(entries, rest) > documentLimits.bytes)
     problems.push(problem("mergedTooBig", "merged", "document"));
   return problems.length > 0
     ? { ok: false, problems }
-    : { ok: true, entries, rest, warnings: told };
+    : { ok: true, entries, rest, warnings: applicable };
 }
 
 /** Whether the kubelet tries one of the credentials for Docker Hub's images. */

@@ -4,7 +4,7 @@
 import { toggle } from "#contract/values.ts";
 import { clusterFlags, dryRunFlag } from "#plugin/cluster/flags.ts";
 import { applyTo, isGood, type Outcome } from "#plugin/clusters/apply.ts";
-import { waysTo, type Route } from "#plugin/clusters/contexts.ts";
+import { routesTo, type Route } from "#plugin/clusters/contexts.ts";
 import { readManifests, type Manifest } from "#plugin/clusters/manifests.ts";
 import { whyNot } from "#plugin/clusters/place.ts";
 import { columns } from "#plugin/terminal/columns.ts";
@@ -40,8 +40,10 @@ export const apply = command(
   },
   async ({ file, clusters = [], check, "force-conflicts": force, output, ...how }, io) => {
     const manifests = await readManifests(file, io);
-    const ways = await waysTo(await io.reach(how), clusters, how, io);
-    const all = await Promise.all(ways.map((way) => rowsOf(way, manifests, { force, check })));
+    const routes = await routesTo(await io.reach(how), clusters, how, io);
+    const all = await Promise.all(
+      routes.map((route) => rowsOf(route, manifests, { force, check })),
+    );
     const rows = all.flat();
     await print(output, rows, linesOf, io);
     return rows.every(isGood) ? 0 : 1;

@@ -1,6 +1,6 @@
 /** `clusters delete`: deletes applied manifests from joined clusters. */
 import { clusterFlags, dryRunFlag, dryRunNote } from "#plugin/cluster/flags.ts";
-import { waysTo, type Route } from "#plugin/clusters/contexts.ts";
+import { routesTo, type Route } from "#plugin/clusters/contexts.ts";
 import { deleteFrom, isDone, type Deletion } from "#plugin/clusters/delete.ts";
 import { readManifests, type Manifest } from "#plugin/clusters/manifests.ts";
 import { whyNot } from "#plugin/clusters/place.ts";
@@ -33,16 +33,16 @@ export const deleteManifests = command(
   },
   async ({ file, clusters = [], yes, output, ...how }, io) => {
     const manifests = await readManifests(file, io);
-    const ways = await waysTo(await io.reach(how), clusters, how, io);
-    const names = ways.map(({ name }) => name).join(", ");
+    const routes = await routesTo(await io.reach(how), clusters, how, io);
+    const names = routes.map(({ name }) => name).join(", ");
     const isDry = dryRunNote(how) !== "";
-    if (ways.length > 0)
+    if (routes.length > 0)
       await agree(
         yes || isDry,
         `Delete the ${manifests.length} objects of ${file} in ${names}?`,
         io,
       );
-    const all = await Promise.all(ways.map((way) => rowsOf(way, manifests)));
+    const all = await Promise.all(routes.map((route) => rowsOf(route, manifests)));
     await print(output, all.flat(), linesOf, io);
     return all.flat().every(isDone) ? 0 : 1;
   },

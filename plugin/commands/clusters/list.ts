@@ -45,10 +45,10 @@ function rowOf({ metadata, status }: ClusterProfile): Row {
   const [joined = "", healthy = "", guarded = ""] = all.map((one) => one?.status ?? "Unknown");
   const version = status?.version?.kubernetes ?? "";
   const row = { name: metadata.name ?? "", joined, healthy, guarded, version };
-  const said = Object.hasOwn(metadata.labels ?? {}, leavingLabel)
+  const note = Object.hasOwn(metadata.labels ?? {}, leavingLabel)
     ? `is being removed; to finish: kubectl pull-secret clusters remove ${row.name}`
     : all.find((one) => one !== undefined && one.status !== "True")?.message;
-  return said === undefined ? row : { ...row, message: said };
+  return note === undefined ? row : { ...row, message: note };
 }
 
 function lines(rows: readonly Row[], paint: Paint): string[] {

@@ -41,7 +41,7 @@ test("keeps a cluster joined that a host with another id has joined, as before a
   assert.ok(!cluster.objects.has(profilePath("east")));
 });
 
-for (const [what, joinedBy, says] of [
+for (const [what, joinedBy, expected] of [
   [
     "that this host has joined",
     "id/east",
@@ -52,7 +52,7 @@ for (const [what, joinedBy, says] of [
   test(`a cluster ${what} is removed`, async () => {
     const cluster = clusterOf(joinedBy);
     const { code, out } = await call(words, { cluster });
-    assert.deepEqual([code, out], [0, says]);
+    assert.deepEqual([code, out], [0, expected]);
     assert.deepEqual([...cluster.objects.keys()], ["/api/v1/namespaces/kube-system"]);
   });
 

@@ -4,7 +4,7 @@ import { clusterManager } from "#contract/joined.ts";
 import { toggle } from "#contract/values.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 import { dryRunFlag, dryRunNote } from "#plugin/cluster/flags.ts";
-import { refuseOther, waysTo } from "#plugin/clusters/contexts.ts";
+import { refuseOther, routesTo } from "#plugin/clusters/contexts.ts";
 import { clusterId } from "#plugin/clusters/profile.ts";
 import { leave } from "#plugin/joining/departure.ts";
 import { allThatIsMade, refuseForeign } from "#plugin/joining/foreign.ts";
@@ -68,7 +68,7 @@ export const remove = command(
     if (!forget) {
       const there =
         how.context === undefined
-          ? await (await waysTo(host, [name], how, io))[0]?.reach()
+          ? await (await routesTo(host, [name], how, io))[0]?.reach()
           : await io.reach(how);
       if (there === undefined) throw new Refused(`${name}: not joined`);
       await refuseOther(there, profile, how.context ?? name);

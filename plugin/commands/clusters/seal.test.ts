@@ -58,10 +58,10 @@ for (const scope of ["namespace-wide", "cluster-wide"])
     assert.equal((await seal(`--cert east=east.pem --scope ${scope}`)).code, 0);
     const text = readFileSync(join(sealed, "east.yaml"), "utf8");
     const annotations = text.match(/^ *sealedsecrets\.bitnami\.com.*$/gm);
-    const told = `sealedsecrets.bitnami.com/${scope}: "true"`;
+    const reported = `sealedsecrets.bitnami.com/${scope}: "true"`;
     assert.deepEqual(
       annotations?.map((one) => one.trim()),
-      [told, told],
+      [reported, reported],
     );
   });
 
@@ -281,7 +281,7 @@ test("M8: judges a pull secret's manifest by the rules for its document", async 
   assert.match(err, /auths\["a\.io"\]\.auth: not base64/);
 });
 
-const unsealable: readonly (readonly [what: string, manifest: object, says: RegExp])[] = [
+const unsealable: readonly (readonly [what: string, manifest: object, wanted: RegExp])[] = [
   ["of no namespace", { metadata: { name: "a" } }, /^metadata: name and namespace are needed/],
   ["that is another kind", { kind: "ConfigMap" }, /^the manifest is not a Secret/],
   ["with a value that is not base64", { data: { a: password } }, /^data\["a"\]: is not base64/],
@@ -289,7 +289,7 @@ const unsealable: readonly (readonly [what: string, manifest: object, says: RegE
   ["with a key that no Secret has", { stringData: { "a/b": "1" } }, /^"a\/b": is not a valid key/],
   ["of nothing", { data: {} }, /^data: is empty/],
 ];
-for (const [what, more, says] of unsealable)
+for (const [what, more, wanted] of unsealable)
   test(`refuses a manifest ${what}, without a value`, async () => {
     const manifest = {
       apiVersion: "v1",
@@ -300,5 +300,5 @@ for (const [what, more, says] of unsealable)
     const path = file(`${what.replaceAll(" ", "-")}.json`, JSON.stringify(manifest));
     const { code, err } = await call(`seal -f ${path} -o sealed ${both}`);
     assert.equal(code, 1);
-    assert.match(err, says);
+    assert.match(err, wanted);
   });

@@ -9,7 +9,7 @@ import { additionalSecretName, namespace } from "#contract/names.ts";
 import { oneOf, Wrong } from "#contract/values.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 import { clusterFlags } from "#plugin/cluster/flags.ts";
-import { waysTo } from "#plugin/clusters/contexts.ts";
+import { routesTo } from "#plugin/clusters/contexts.ts";
 import { cluster, clusterName } from "#plugin/clusters/names.ts";
 import { whyNot } from "#plugin/clusters/place.ts";
 import { path } from "#plugin/document/path.ts";
@@ -178,11 +178,11 @@ type How = Omit<Reach, "cluster"> &
  */
 async function fetchAll(how: How, io: Io): Promise<readonly Fetched[]> {
   const host = { ...how, cluster: undefined };
-  const ways = await waysTo(await io.reach(host), how.cluster, host, io);
+  const routes = await routesTo(await io.reach(host), how.cluster, host, io);
   const controller = { namespace: how["controller-namespace"], name: how["controller-name"] };
   const now = new Date();
   return await Promise.all(
-    ways.map(async ({ name, reach }) => {
+    routes.map(async ({ name, reach }) => {
       try {
         const pem = await fetchCertificate(await reach(), controller);
         const certificate = readCertificate(pem, `--cluster ${name}`, now);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { additionalPath, call, FakeCluster, pullSecret } from "#plugin/fake.fixture.ts";
-import { say, serve } from "#plugin/login/server.fixture.ts";
+import { respond, serve } from "#plugin/login/server.fixture.ts";
 import { object } from "#plugin/object.fixture.ts";
 
 const password = "pl4nted-s3cret";
@@ -61,10 +61,10 @@ test("reports a missing Secret, with what to do", async () => {
 
 test("prints a line for each registry with --login, and exits with 1 if one refuses", async () => {
   await using takes = await serve(({ authorization }, response) =>
-    say(response, authorization === "" ? 401 : 200, { "www-authenticate": "Basic" }),
+    respond(response, authorization === "" ? 401 : 200, { "www-authenticate": "Basic" }),
   );
   await using refuses = await serve((_, response) =>
-    say(response, 401, { "www-authenticate": `Basic realm="${password}"` }),
+    respond(response, 401, { "www-authenticate": `Basic realm="${password}"` }),
   );
   const pair = `robot:${password}`;
   const good = await call(["check", "--login"], { cluster: cluster({ [takes.host]: pair }) });

@@ -114,9 +114,9 @@ export const check = command(
     const accepted = problems.length === 0;
     if (output === "github") io.out(annotations(file, problems, warnings));
     else {
-      const told = output === "text" ? [...problems, ...warnings] : [];
-      for (const one of told) io.err(codedLine(one));
-      if (told.length > 0) io.err(explainedIn(told));
+      const listed = output === "text" ? [...problems, ...warnings] : [];
+      for (const one of listed) io.err(codedLine(one));
+      if (listed.length > 0) io.err(explainedIn(listed));
       const found = { problems: problems.map(findingOf), warnings: warnings.map(findingOf) };
       if (accepted || output !== "text")
         await print(output, { accepted, ...found, registries }, (one) => lines(one, io), io);

@@ -5,7 +5,7 @@ import type { FleetSecret } from "#api/fleet-secret.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
 
 /** With a Ready condition, and one cluster that is as it is since that second. */
-function told(ready: boolean, second = 0): FleetSecret {
+function reported(ready: boolean, second = 0): FleetSecret {
   const since = `2026-11-23T09:00:0${second}Z`;
   const condition = { lastTransitionTime: since, reason: "Why", message: "so many have it" };
   return {
@@ -26,16 +26,16 @@ test("`fleet --watch` prints in a pipe a line for each change except of times, u
   const cluster = new FakeCluster();
   const enough = new AbortController();
   const after = [
-    () => cluster.change(told(false)),
+    () => cluster.change(reported(false)),
     () => {
-      cluster.change(told(false, 6));
+      cluster.change(reported(false, 6));
       // By then what follows from that change has been shown, if anything.
-      setImmediate(() => cluster.change(told(true)));
+      setImmediate(() => cluster.change(reported(true)));
     },
   ];
-  const heard = () => (after.shift() ?? (() => enough.abort()))();
+  const received = () => (after.shift() ?? (() => enough.abort()))();
   const signal = AbortSignal.any([enough.signal, AbortSignal.timeout(5000)]);
-  const { code, out, err } = await call(["fleet", "-w"], { cluster, heard, signal });
+  const { code, out, err } = await call(["fleet", "-w"], { cluster, received, signal });
   assert.deepEqual(
     [code, out, err],
     [
@@ -50,15 +50,15 @@ test("`fleet --watch` prints in a pipe a line for each change except of times, u
 
 test("`fleet --watch` redraws on a terminal, also when only a time changes", async () => {
   const cluster = new FakeCluster();
-  cluster.change(told(true));
+  cluster.change(reported(true));
   const enough = new AbortController();
-  const heard = (text: string) => {
-    if (text.includes("09:00:00Z")) cluster.change(told(true, 6));
+  const received = (text: string) => {
+    if (text.includes("09:00:00Z")) cluster.change(reported(true, 6));
     if (text.includes("09:00:06Z")) enough.abort();
   };
   const terminal = { columns: 80, colour: true };
   const signal = AbortSignal.any([enough.signal, AbortSignal.timeout(5000)]);
-  const { out } = await call(["fleet", "-w"], { cluster, terminal, heard, signal });
+  const { out } = await call(["fleet", "-w"], { cluster, terminal, received, signal });
   const [before, first = "", second = "", ...more] = out.split("\u001b[H\u001b[J");
   assert.deepEqual([before, more], ["", []]);
   const ready = "\u001b[32mkube-system/pull-secret  Ready: so many have it\u001b[0m\n";

@@ -47,10 +47,11 @@ export const fleet = command(
   async ({ namespace, watch, output, ...how }, io) => {
     const cluster = await io.reach(how);
     const paint = paintFor(io.terminal);
-    const said = (all: readonly FleetSecret[], lines: (one: FleetSecret) => string[]) =>
+    const render = (all: readonly FleetSecret[], lines: (one: FleetSecret) => string[]) =>
       all.length === 0 ? ["there is no FleetSecret"] : all.flatMap((one) => lines(one));
-    const whole = (all: readonly FleetSecret[]) => said(all, (one) => fleetLines(one, paint));
-    const short = (all: readonly FleetSecret[]) => said(all, (one) => [fleetHeadline(one, paint)]);
+    const whole = (all: readonly FleetSecret[]) => render(all, (one) => fleetLines(one, paint));
+    const short = (all: readonly FleetSecret[]) =>
+      render(all, (one) => [fleetHeadline(one, paint)]);
     const first = await read(cluster, namespace);
     if (!watch) {
       await print(output, first, whole, io);

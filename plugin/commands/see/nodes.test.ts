@@ -187,10 +187,10 @@ async function watched(argv: readonly string[], terminal?: Terminal): Promise<st
   const fake = cluster();
   const enough = new AbortController();
   const events = fake.pages.bind(fake);
-  let looks = 0;
+  let rounds = 0;
   fake.pages = async (path, ...rest) => {
     await events(path, ...rest);
-    looks += Number(path === collections.events);
+    rounds += Number(path === collections.events);
   };
   fake.stream = async (_, __, signal, line) => {
     pod(fake, "n3", { ready: true });
@@ -199,8 +199,8 @@ async function watched(argv: readonly string[], terminal?: Terminal): Promise<st
     line(JSON.stringify({ type: "MODIFIED", object }));
     await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
   };
-  const heard = () => void (looks > 1 && enough.abort());
-  const setting = { cluster: fake, signal: enough.signal, heard, ...(terminal && { terminal }) };
+  const received = () => void (rounds > 1 && enough.abort());
+  const setting = { cluster: fake, signal: enough.signal, received, ...(terminal && { terminal }) };
   const { code, out } = await call(["nodes", "--watch", ...argv], setting);
   assert.equal(code, 0);
   return out;

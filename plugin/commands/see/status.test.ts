@@ -41,10 +41,10 @@ test("`status --watch` prints in a pipe a line for each change, until it is inte
   fake.change(object({ status: { conditions: rolling } }));
   fake.later.push(object({ status: { conditions: inForce } }));
   const enough = new AbortController();
-  const heard = (line: string) => line.includes("Ready:") && enough.abort();
+  const received = (line: string) => line.includes("Ready:") && enough.abort();
   const { code, out } = await call(["status", "-w"], {
     cluster: fake,
-    heard,
+    received,
     signal: enough.signal,
   });
   assert.equal(code, 0);
@@ -58,12 +58,12 @@ test("`status --watch` prints in a pipe a line for each change, until it is inte
 test("`status --watch` redraws on a terminal", async () => {
   const fake = cluster();
   const enough = new AbortController();
-  const heard = (line: string) => line.includes("Revision") && enough.abort();
+  const received = (line: string) => line.includes("Revision") && enough.abort();
   const terminal = { columns: 80, colour: true };
   const { out } = await call(["status", "-w"], {
     cluster: fake,
     terminal,
-    heard,
+    received,
     signal: enough.signal,
   });
   assert.ok(

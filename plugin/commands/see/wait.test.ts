@@ -2,20 +2,20 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { additionalPath, call, FakeCluster, pullSecret } from "#plugin/fake.fixture.ts";
-import { halted, inForce, object, rolling, source, standing } from "#plugin/object.fixture.ts";
+import { halted, inForce, object, rolling, source, conditionsOf } from "#plugin/object.fixture.ts";
 
 const served = object({ status: { sources: [source("812")], conditions: inForce } });
 const before = object({ status: { sources: [source("790")], conditions: inForce } });
 const onItsWay = object({ status: { sources: [source("812", "790")], conditions: rolling } });
 const failed = object({ status: { sources: [source("812", "790")], conditions: halted } });
 
-const noSource = standing("nobody", "NoSource", "no source has credentials to apply");
+const noSource = conditionsOf("nobody", "NoSource", "no source has credentials to apply");
 const teamA = { sources: [{ name: "team-a", secretRef: { name: "team-a-pull" } }] };
 
-function cluster(told: GlobalPullSecret): FakeCluster {
+function cluster(reported: GlobalPullSecret): FakeCluster {
   const fake = new FakeCluster();
   fake.objects.set(additionalPath, pullSecret({ "quay.io": "u:p" }));
-  fake.change(told);
+  fake.change(reported);
   return fake;
 }
 
@@ -64,10 +64,12 @@ test("escapes control characters of the status on both streams", async () => {
   const forged = "\u001b[2Kof n7\nrevision 7 is on every node";
   const shown = "\\u{1b}[2Kof n7\\u{a}revision 7 is on every node";
   const sources = [source("812", "790")];
-  const ill = object({ status: { sources, conditions: standing("person", "Halted", forged) } });
-  const { err } = await call(["wait", "--timeout", "2s"], { cluster: cluster(ill) });
+  const failing = object({
+    status: { sources, conditions: conditionsOf("person", "Halted", forged) },
+  });
+  const { err } = await call(["wait", "--timeout", "2s"], { cluster: cluster(failing) });
   assert.equal(err, `Halted: ${shown}\n`);
-  const conditions = standing("nobody", "InForce", forged);
+  const conditions = conditionsOf("nobody", "InForce", forged);
   const well = object({ status: { sources: [source("812")], conditions } });
   const { out } = await call(["wait", "--timeout", "2s"], { cluster: cluster(well) });
   assert.equal(out, `${shown}\n`);
@@ -84,8 +86,8 @@ test("exits with 3 and the last state when the time is over", async () => {
 
 test("exits with 3 when interrupted", async () => {
   const enough = new AbortController();
-  const heard = () => enough.abort();
-  const setting = { cluster: cluster(onItsWay), heard, signal: enough.signal };
+  const received = () => enough.abort();
+  const setting = { cluster: cluster(onItsWay), received, signal: enough.signal };
   assert.equal((await call(["wait"], setting)).code, 3);
 });
 
@@ -98,7 +100,7 @@ test("waits for the object alone without the right to get the Secret, and report
 });
 
 /** The object, and the exit code of each wait, while no Secret exists. */
-const absent: readonly (readonly [told: GlobalPullSecret, argv: string, code: number])[] = [
+const absent: readonly (readonly [reported: GlobalPullSecret, argv: string, code: number])[] = [
   [object({ status: { conditions: noSource } }), "", 3],
   [object({ status: { conditions: noSource } }), "--source additional-pull-secret", 3],
   [object({ status: { conditions: noSource } }), "--deleted", 0],
@@ -111,9 +113,9 @@ const absent: readonly (readonly [told: GlobalPullSecret, argv: string, code: nu
 ];
 
 test("succeeds without a Secret only if another source is in force, or a deletion is awaited", async () => {
-  for (const [told, argv, wanted] of absent) {
+  for (const [reported, argv, wanted] of absent) {
     const fake = new FakeCluster();
-    fake.change(told);
+    fake.change(reported);
     const words = `wait --timeout 1s ${argv}`.trim().split(" ");
     const { code, err } = await call(words, { cluster: fake });
     assert.equal(code, wanted, `${argv}: ${err}`);

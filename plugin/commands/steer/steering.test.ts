@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { globalPullSecretPath, leaseIn } from "#kube/client/paths.ts";
 import { call, FakeCluster, refusal } from "#plugin/fake.fixture.ts";
-import { object, standing } from "#plugin/object.fixture.ts";
+import { object, conditionsOf } from "#plugin/object.fixture.ts";
 
 type Body = Readonly<{
   metadata: Readonly<{ annotations: Record<string, string>; resourceVersion?: string }>;
@@ -19,9 +19,9 @@ function declared({ writes }: FakeCluster): Body {
   return JSON.parse(JSON.stringify(body)) as Body;
 }
 
-function clusterWith(told: GlobalPullSecret): FakeCluster {
+function clusterWith(reported: GlobalPullSecret): FakeCluster {
   const cluster = new FakeCluster();
-  cluster.objects.set(globalPullSecretPath, told);
+  cluster.objects.set(globalPullSecretPath, reported);
   return cluster;
 }
 
@@ -217,8 +217,8 @@ for (const [what, holderIdentity, code, writes, said] of [
 
 test("`withdraw --wait` ends when the nodes have removed our entries, and exits with 3 if they have not in time", async () => {
   for (const [conditions, code] of [
-    [standing("nobody", "Withdrawn", "nothing is left"), 0],
-    [standing("person", "Halted", "no"), 1],
+    [conditionsOf("nobody", "Withdrawn", "nothing is left"), 0],
+    [conditionsOf("person", "Halted", "no"), 1],
   ] as const) {
     const spec = { managementState: "Withdrawn" } as const;
     const cluster = clusterWith(object({ spec, status: { conditions } }));

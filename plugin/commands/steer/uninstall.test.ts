@@ -3,13 +3,16 @@ import { test } from "node:test";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
-import { halted, object, rolling, standing } from "#plugin/object.fixture.ts";
+import { halted, object, rolling, conditionsOf } from "#plugin/object.fixture.ts";
 import { definition, deployment, installation } from "#plugin/removal/objects.ts";
 
 const spec = { managementState: "Withdrawn", sources: [] } as const;
-const told = (conditions: ReturnType<typeof standing>) => object({ spec, status: { conditions } });
-const withdrawn = told(standing("nobody", "Withdrawn", "withdrawn: nothing of ours is left"));
-const awaited = told(standing("nobody", "NodesAwaited", "others are waited for"));
+const objectWith = (conditions: ReturnType<typeof conditionsOf>) =>
+  object({ spec, status: { conditions } });
+const withdrawn = objectWith(
+  conditionsOf("nobody", "Withdrawn", "withdrawn: nothing of ours is left"),
+);
+const awaited = objectWith(conditionsOf("nobody", "NodesAwaited", "others are waited for"));
 
 function installed(first: GlobalPullSecret): FakeCluster {
   const fake = new FakeCluster();
@@ -24,7 +27,7 @@ const deletions = ({ writes }: FakeCluster) =>
 
 test("deletes the controller and its rights after the nodes, and the CRD last", async () => {
   const fake = installed(object({}));
-  fake.later.push(told(rolling), withdrawn);
+  fake.later.push(objectWith(rolling), withdrawn);
   fake.before = ({ verb }) =>
     assert.equal(verb === "remove", fake.later.length === 0 && fake.writes.length > 0);
   const { code, out, err } = await call(["uninstall", "--yes"], { cluster: fake });
@@ -56,7 +59,7 @@ test("writes nothing when the object is withdrawn already, even by Git", async (
 });
 
 test("shows one live line on a terminal, and prints each deleted object below", async () => {
-  const fake = installed(told(rolling));
+  const fake = installed(objectWith(rolling));
   fake.later.push(withdrawn);
   const drawn: string[] = [];
   const live = { columns: 100, write: (text: string) => void drawn.push(text) };
@@ -85,8 +88,13 @@ const refusals: readonly (readonly [
   why: RegExp,
 ])[] = [
   ["a node that is away is waited for", awaited, 3, /nothing is deleted: others are waited for/],
-  ["a rollout that does not end is left", told(rolling), 3, /nothing is deleted: RollingOut: 60/],
-  ["what only a person can end is told", told(halted), 1, /Halted: revision 8 failed on n7/],
+  [
+    "a rollout that does not end is left",
+    objectWith(rolling),
+    3,
+    /nothing is deleted: RollingOut: 60/,
+  ],
+  ["what only a person can end is told", objectWith(halted), 1, /Halted: revision 8 failed on n7/],
   [
     "what Git declares is not withdrawn",
     object({

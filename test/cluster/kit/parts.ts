@@ -99,13 +99,13 @@ async function fill(directory: string, goMod: string, flags: readonly string[]):
   const packages = (await run(["go", "list", "-deps", ...missing], go)).trim().split("\n").length;
   progress(`compiling Kubernetes, etcd, containerd and a registry: ${packages} packages, once`);
   let compiled = 0;
-  let told = 0;
+  let reported = 0;
   // With -v Go prints the path of each package that it has to compile.
   const stderr = (text: string): void => {
     compiled += text.split("\n").length - 1;
     const tenth = Math.floor((compiled * 10) / packages);
-    if (tenth > told) progress(`compiled ${tenth * 10} % of the packages`);
-    told = Math.max(told, tenth);
+    if (tenth > reported) progress(`compiled ${tenth * 10} % of the packages`);
+    reported = Math.max(reported, tenth);
   };
   await run(["go", "build", "-v", ...flags, "-o", `${directory}/`, ...missing], { ...go, stderr });
   for (const importPath of missing) {

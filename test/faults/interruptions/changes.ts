@@ -160,7 +160,7 @@ const theirsIn = (row: Change) => (hasProvider(row) ? elsewhere : theirs);
 function script(place: AgentPlace, row: Change, breaks = row.breaks): void {
   const { systemd } = place;
   systemd.startLimitMicros = 100_000n;
-  systemd.fate = () => ({ ...(breaks?.(place) === true ? crashes : comesBack), takes: 500 });
+  systemd.outcome = () => ({ ...(breaks?.(place) === true ? crashes : comesBack), takes: 500 });
   systemd.started();
 }
 

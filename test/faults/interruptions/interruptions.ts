@@ -61,7 +61,7 @@ async function runNextAgent(place: AgentPlace, change: Change): Promise<void> {
       // If an agent is killed between its termination message and this mark, the next one ends with
       // the same message.
       if (code === "GPS224")
-        assert.doesNotMatch(readFileSync(join(place.node.pod, "word"), "latin1"), /^said /m);
+        assert.doesNotMatch(readFileSync(join(place.node.pod, "report"), "latin1"), /^reported /m);
       return;
     }
     assert.equal(await next.ended(), exit, `it ended before it showed ${code}\n${next.output}`);
@@ -165,13 +165,13 @@ async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"):
   await using place = await placeOf(change);
   const { node, systemd } = place;
   const broken: unknown[] = [];
-  let heard = 0;
+  let received = 0;
   let made = 0;
   {
     await using agent = await begin(place, change, signalAt(node, point, signal));
     systemd.onCall = (name) => {
-      heard += Number(point.heard && name === point.call);
-      if (name === point.call && heard === point.nth) agent.child.kill(`SIG${signal}`);
+      received += Number(point.received && name === point.call);
+      if (name === point.call && received === point.nth) agent.child.kill(`SIG${signal}`);
       try {
         isWhole(place, systemd.restartCalls);
       } catch (error) {
@@ -182,7 +182,7 @@ async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"):
     // The last points are reached while it ends.
     const ended = await agent.end("SIGTERM");
     if (ended === "SIGKILL") made = point.nth;
-    else made = point.heard ? heard : await madeBy(agent, node, point);
+    else made = point.received ? received : await madeBy(agent, node, point);
     if (signal === "TERM")
       assert.ok([0, endings[change.code]?.[0]].includes(Number(ended)), `${ended}`);
   }

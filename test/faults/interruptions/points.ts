@@ -11,7 +11,7 @@ import { questioned } from "#test/harness/agent/scripted-systemd.ts";
 import { type Call, nameOf } from "../trace.ts";
 
 /** The nth `call`: a system call (of `file` only, if given) or a request. */
-type Place = Readonly<{ call: string; file?: string | undefined; nth: number; heard?: boolean }>;
+type Place = Readonly<{ call: string; file?: string | undefined; nth: number; received?: boolean }>;
 
 /** `name` includes the point before it. `at`: seconds since 1970. */
 export type Point = Place & Readonly<{ name: string; at: number }>;
@@ -42,8 +42,8 @@ const seen = ({ root }: NodeDirectory) => join(root, "seen");
  * calls of each thread.
  */
 export function signalAt(node: NodeDirectory, place: Place, signal: "KILL" | "TERM"): string[] {
-  const { call, file, nth, heard } = place;
-  if (heard) return [];
+  const { call, file, nth, received } = place;
+  if (received) return [];
   // Only for this file, because the other threads open modules.
   const path = file === undefined ? undefined : decisiveFiles[file]?.(node);
   const tracing = ["-e", `trace=${call}`, ...(path === undefined ? [] : ["-P", path])];
@@ -89,10 +89,10 @@ export function pointsOf(
       `${file} is never opened`,
     );
   // One of the dozen questions that are sent at once.
-  const heard = requests.filter(({ name }) => !name.startsWith("Get ") || name === questioned);
+  const received = requests.filter(({ name }) => !name.startsWith("Get ") || name === questioned);
   const counts = new Map<string, number>();
   let previous = "at first";
-  return [...made, ...heard]
+  return [...made, ...received]
     .toSorted((a, b) => a.at - b.at)
     .map((one) => {
       const file = openedBy(one);
@@ -101,7 +101,7 @@ export function pointsOf(
       counts.set(key, nth);
       const name = `${one.name} ${nth} ${previous}`;
       previous = `after ${nameOf(one)}`;
-      return { call: one.name, file, nth, heard: one.line === undefined, name, at: one.at };
+      return { call: one.name, file, nth, received: one.line === undefined, name, at: one.at };
     });
 }
 

@@ -107,10 +107,10 @@ export class NodeDirectory implements Disposable {
     const digest = this.digest(revision);
     const grant = { revision, digest, since: "2026-11-26T18:25:07Z", word: false, ...given };
     this.#grant = grantFilesFor(grant);
-    const word = join(this.pod, "word");
+    const word = join(this.pod, "report");
     const said = existsSync(word) ? readFileSync(word, "utf8") : "";
     if (!this.#isNew && existsSync(this.pod) && !said.includes(keyOf(grant)))
-      writeFileSync(word, `said released ${keyOf(grant)}\n`);
+      writeFileSync(word, `reported released ${keyOf(grant)}\n`);
     this.#swap();
   }
 
@@ -163,7 +163,7 @@ export class NodeDirectory implements Disposable {
   /** From now on the pod is a new one that has reported nothing. */
   newPod(): void {
     this.#isNew = true;
-    rmSync(join(this.pod, "word"), { force: true });
+    rmSync(join(this.pod, "report"), { force: true });
   }
 
   /** The content of our folder, except the lock. */
@@ -177,7 +177,7 @@ export class NodeDirectory implements Disposable {
   }
 
   /** Waits for this termination message, which is written after readiness has changed. */
-  async says(words: RegExp): Promise<void> {
+  async reports(words: RegExp): Promise<void> {
     if (!(await inTime(() => words.test(this.message))))
       throw new Error(`the termination message is ${this.message || "empty"}`);
   }

@@ -80,7 +80,7 @@ export class ScriptedSystemd implements AsyncDisposable {
   job = 0;
   healthy = true;
   /** Number of requests to healthz: one for each check by the agent. */
-  looks = 0;
+  rounds = 0;
   startLimitMicros = 0n;
   canStop = true;
   /**
@@ -92,7 +92,7 @@ export class ScriptedSystemd implements AsyncDisposable {
   /** The results of the next restarts; the last one is repeated. */
   script: ScriptedRestart[] = [comesBack];
   /** Decides a restart at the moment of the request, instead of the script. */
-  fate: (() => ScriptedRestart) | undefined;
+  outcome: (() => ScriptedRestart) | undefined;
   /** Methods that are never answered. */
   readonly silent = new Set<string>();
   /** Called for each of `calls`, before it is answered. */
@@ -108,7 +108,7 @@ export class ScriptedSystemd implements AsyncDisposable {
   /** At its own socket in `directory`. */
   static async start(directory: string): Promise<ScriptedSystemd> {
     const healthz = createServer((_request, response) => {
-      fake.looks += 1;
+      fake.rounds += 1;
       const up = fake.active === "active" && fake.healthy;
       // A kubelet that is down has no port; the nearest that a fake can do is to close the
       // connection.
@@ -197,7 +197,7 @@ export class ScriptedSystemd implements AsyncDisposable {
     this.restarted.push(String(message.body[0]));
     const [next, ...then] = this.script;
     if (then.length > 0) this.script = then;
-    const now = this.fate?.() ?? next;
+    const now = this.outcome?.() ?? next;
     if (now === undefined) throw new Error("no script");
     if (now.error !== undefined) {
       this.#wire?.send(Message.newError(message as never, now.error, "scripted"));

@@ -97,9 +97,13 @@ describe("fake API server: writes", () => {
     });
     const made = await cluster.create<Stored>(collections.daemonSets, daemonSet(1));
     assert.deepEqual([made.metadata.generation, made.status], [1, undefined]);
-    const told = await cluster.replace<Stored>(`${path}/status`, daemonSet(2));
-    assert.deepEqual([told.metadata.generation, told.spec], [1, { minReadySeconds: 1 }]);
-    const edited = await cluster.replace<Stored>(path, { ...told, ...daemonSet(3), status: {} });
+    const reported = await cluster.replace<Stored>(`${path}/status`, daemonSet(2));
+    assert.deepEqual([reported.metadata.generation, reported.spec], [1, { minReadySeconds: 1 }]);
+    const edited = await cluster.replace<Stored>(path, {
+      ...reported,
+      ...daemonSet(3),
+      status: {},
+    });
     assert.deepEqual([edited.metadata.generation, edited.status], [2, { numberReady: 7 }]);
   });
 

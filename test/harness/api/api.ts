@@ -190,22 +190,22 @@ export class FakeApi {
   #watch(address: Address, query: URLSearchParams): (line: (text: string) => void) => () => void {
     const picks = picksOf(query);
     return (line) => {
-      const tell = (type: string, object: object) => line(`${JSON.stringify({ type, object })}\n`);
+      const send = (type: string, object: object) => line(`${JSON.stringify({ type, object })}\n`);
       const each = (change: Change) => {
         const event = eventOf(change, address, picks);
-        if (event !== undefined) tell(event.type, event.object);
+        if (event !== undefined) send(event.type, event.object);
       };
       try {
         let from = Number(query.get("resourceVersion"));
         if (from === 0) {
           const { items, version } = this.store.list(address, picks);
-          for (const object of items) tell("ADDED", object);
+          for (const object of items) send("ADDED", object);
           from = Number(version);
         }
         return this.store.watch(from, each);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
-        tell("ERROR", error.body);
+        send("ERROR", error.body);
         return () => {};
       }
     };

@@ -306,7 +306,7 @@ export class Store {
       return this.#drop(address, after);
     after.metadata.resourceVersion = this.#next();
     this.#objects.set(keyOf(address), after);
-    this.#tell({
+    this.#notify({
       type: before === undefined ? "ADDED" : "MODIFIED",
       address,
       object: after,
@@ -319,7 +319,7 @@ export class Store {
     this.#objects.delete(keyOf(address));
     const metadata = { ...live.metadata, resourceVersion: this.#next() };
     const object = { ...live, metadata };
-    this.#tell({ type: "DELETED", address, object, before: live });
+    this.#notify({ type: "DELETED", address, object, before: live });
     return object;
   }
 
@@ -328,7 +328,7 @@ export class Store {
     return String(this.#version);
   }
 
-  #tell(change: Change): void {
+  #notify(change: Change): void {
     this.#history.push(change);
     const oldest = this.#history.length > historyLength ? this.#history.shift() : undefined;
     if (oldest !== undefined) this.#compacted = Number(oldest.object.metadata.resourceVersion);

@@ -6,14 +6,14 @@
 import { catalogue } from "#contract/agent-codes.ts";
 import { grantOf, keyOf, type Grant } from "#contract/grant.ts";
 import { exitCodes, type Intent, secretKeys, servedKeys } from "#contract/names.ts";
-import { messageOf, type WordKind } from "#contract/word.ts";
+import { messageOf, type MessageKind } from "#contract/termination-message.ts";
 import { digestOf } from "#pullsecret/merge/digest.ts";
 import type { Agent, Answer, Content, Journal, ModelNode, ModelPod, Texts } from "./nodes.ts";
 
 /** The document of a withdrawal. */
 const emptyDocument = '{"auths":{}}';
 
-const lines: Readonly<Record<Exclude<WordKind, "failed">, string>> = {
+const lines: Readonly<Record<Exclude<MessageKind, "failed">, string>> = {
   proved: `${catalogue.inForce[0]} the revision is in force`,
   unfit: "GPS206 config.json is a symbolic link",
   behind: "the node has a higher revision",
@@ -33,7 +33,7 @@ export function isAtWork({ journal }: ModelNode, { ending, mounted }: ModelPod):
 export const agent: Agent = (node, pod, { behaviour, mounted, now, began }) => {
   const grant = grantOf(mounted.annotations);
   const key = grant === undefined ? "" : keyOf(grant);
-  const ends = (kind: WordKind, exitCode: number, line: string, about = key): Answer => {
+  const ends = (kind: MessageKind, exitCode: number, line: string, about = key): Answer => {
     const message = messageOf(line, { kind, key: about, journal: node.journal?.revision ?? 0 });
     return pod.state.container.last?.message === message
       ? answerAfter(kind)
@@ -85,7 +85,7 @@ export const agent: Agent = (node, pod, { behaviour, mounted, now, began }) => {
  * An agent that has written its termination message continues, unless the message reports that it
  * cannot.
  */
-const answerAfter = (kind: WordKind): Answer =>
+const answerAfter = (kind: MessageKind): Answer =>
   kind === "proved" || kind === "released" ? "ready" : "busy";
 
 /** True after a probe was answered NotReady under this grant, and in a later second. */

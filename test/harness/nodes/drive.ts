@@ -44,7 +44,12 @@ type Options = Readonly<{
 export type PodStart = Readonly<{ node: string; revision: number; at: number }>;
 
 /** The API's view of a pod. */
-type Known = { pod: ModelPod; node: ModelNode; metadata: V1ObjectMeta; told: PodState | undefined };
+type Known = {
+  pod: ModelPod;
+  node: ModelNode;
+  metadata: V1ObjectMeta;
+  reported: PodState | undefined;
+};
 
 const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 const pods = [collections.pods, { labelSelector: `name=${agentLabels.name}` }] as const;
@@ -64,7 +69,7 @@ export class NodesDriver implements AsyncDisposable {
   readonly #cluster: Cluster;
   readonly #options: Required<Omit<Options, "model">>;
   readonly #nodes = new Map<string, ModelNode>();
-  readonly #told = new Map<ModelNode, Condition>();
+  readonly #reported = new Map<ModelNode, Condition>();
   readonly #pods = new Map<string, Known>();
   readonly #renewals = new Map<string, number>();
   readonly #due = new Set<ModelNode>();
@@ -136,7 +141,7 @@ export class NodesDriver implements AsyncDisposable {
     this.#setClock();
     const node = this.model.join(name);
     // Before the Node exists: its pod may be seen before the answer to its creation.
-    this.#told.set(node, node.ready);
+    this.#reported.set(node, node.ready);
     this.#nodes.set(name, node);
     await this.#cluster.create(collections.nodes, object ?? nodeObject(name, node.ready));
     return node;
@@ -261,7 +266,7 @@ export class NodesDriver implements AsyncDisposable {
     const hash = labels?.[hashLabel] ?? "";
     const created = Date.parse(String(creationTimestamp)) / 1000;
     const pod = this.model.place(node, { uid, hash, annotations, created });
-    const known = { pod, node, metadata, told: undefined };
+    const known = { pod, node, metadata, reported: undefined };
     this.#pods.set(uid, known);
     return known;
   }
@@ -297,11 +302,11 @@ export class NodesDriver implements AsyncDisposable {
 
   /** Writes what the API does not have yet. */
   async #report(nodes: readonly ModelNode[]): Promise<void> {
-    const changed = nodes.filter((node) => this.#told.get(node) !== node.ready);
+    const changed = nodes.filter((node) => this.#reported.get(node) !== node.ready);
     await inParallel(changed, (node) => this.#reportNode(node));
     const pods = nodes.flatMap((node) => node.pods.map(({ uid }) => this.#pods.get(uid)));
-    const untold = pods.filter((one) => one !== undefined && one.told !== one.pod.state);
-    await inParallel(untold as Known[], (known) => this.#reportPod(known));
+    const unreported = pods.filter((one) => one !== undefined && one.reported !== one.pod.state);
+    await inParallel(unreported as Known[], (known) => this.#reportPod(known));
   }
 
   async #reportNode(node: ModelNode): Promise<void> {
@@ -311,7 +316,8 @@ export class NodesDriver implements AsyncDisposable {
     if (found === undefined) return;
     const conditions = [nodeCondition(ready)];
     const body = { ...found, status: { ...found.status, conditions } };
-    if (await lenient(this.#cluster.replace(`${path}/status`, body))) this.#told.set(node, ready);
+    if (await lenient(this.#cluster.replace(`${path}/status`, body)))
+      this.#reported.set(node, ready);
   }
 
   async #reportPod(known: Known): Promise<void> {
@@ -321,7 +327,7 @@ export class NodesDriver implements AsyncDisposable {
     const body = { apiVersion: "v1", kind: "Pod", metadata, status: podStatus(pod) };
     const written = await lenient(this.#cluster.replace<V1Pod>(path, body));
     if (!written) return;
-    known.told = state;
+    known.reported = state;
     const { resourceVersion } = written.metadata ?? {};
     if (resourceVersion !== undefined) known.metadata = { ...known.metadata, resourceVersion };
   }

@@ -11,7 +11,7 @@ import {
   wordAnnotation,
   type Intent,
 } from "#contract/names.ts";
-import { parseWord } from "#contract/word.ts";
+import { parseMessage } from "#contract/termination-message.ts";
 import { digestOf } from "#pullsecret/merge/digest.ts";
 import { agent } from "./agent.ts";
 import { syncDaemonSet } from "./daemonset-controller.ts";
@@ -67,7 +67,7 @@ function played(behaviour: Behaviour = "ready", { granted = true, served = 0, by
     pod.annotations = grantOf(revision, document, since, more);
     return since;
   };
-  const word = () => parseWord(pod.state.container.last?.message);
+  const word = () => parseMessage(pod.state.container.last?.message);
   return { model, node, pod, step, grant, word };
 }
 

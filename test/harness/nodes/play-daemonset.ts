@@ -14,7 +14,7 @@ export class DaemonSetPlayer {
   readonly #cluster: Cluster;
   readonly #model: NodesModel;
   #made = 0;
-  #told = "";
+  #reported = "";
 
   constructor(cluster: Cluster, model: NodesModel) {
     this.#cluster = cluster;
@@ -36,11 +36,11 @@ export class DaemonSetPlayer {
     const { create, counts } = syncDaemonSet(rules, nodes, now);
     for (const { name } of create)
       await this.#cluster.create(collections.pods, podFor(found, name, String(++this.#made)));
-    await this.#tell(found, counts);
+    await this.#report(found, counts);
     return create.length > 0;
   }
 
-  async #tell(found: V1DaemonSet, { desired, updated, ...counts }: DaemonCounts): Promise<void> {
+  async #report(found: V1DaemonSet, { desired, updated, ...counts }: DaemonCounts): Promise<void> {
     const status = {
       observedGeneration: found.metadata?.generation,
       currentNumberScheduled: desired,
@@ -51,10 +51,10 @@ export class DaemonSetPlayer {
       numberAvailable: counts.available,
       numberUnavailable: desired - counts.available,
     };
-    const told = JSON.stringify([found.metadata?.uid, status]);
-    if (told === this.#told) return;
+    const reported = JSON.stringify([found.metadata?.uid, status]);
+    if (reported === this.#reported) return;
     const body = { ...found, apiVersion: "apps/v1", kind: "DaemonSet", status };
     await lenient(this.#cluster.replace(`${owned.daemonSet}/status`, body));
-    this.#told = told;
+    this.#reported = reported;
   }
 }

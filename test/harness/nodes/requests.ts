@@ -85,14 +85,14 @@ export async function watch<T>(
   signal: AbortSignal,
   take: (object: T, gone: boolean) => void,
 ): Promise<void> {
-  const hear = (line: string) => {
+  const receive = (line: string) => {
     const { type, object } = JSON.parse(line) as { type: string; object: T };
     if (type === "ERROR") throw new Error("the watch is too old");
     if (type !== "BOOKMARK") take(object, type === "DELETED");
   };
   // Without a resourceVersion it begins with the existing objects.
   const asked = { ...query, allowWatchBookmarks: "true" };
-  await cluster.stream(path, asked, signal, hear).catch((error: unknown) => {
+  await cluster.stream(path, asked, signal, receive).catch((error: unknown) => {
     if (!signal.aborted) throw error;
   });
 }

@@ -13,11 +13,11 @@ import { revisionOf, type GrantKey } from "./grant.ts";
  * behind: the node has a higher revision than the grant · released: nothing of ours is left on the
  * node.
  */
-export const wordKinds = ["proved", "failed", "unfit", "behind", "released"] as const;
-export type WordKind = (typeof wordKinds)[number];
+export const messageKinds = ["proved", "failed", "unfit", "behind", "released"] as const;
+export type MessageKind = (typeof messageKinds)[number];
 
-export type Word = Readonly<{
-  kind: WordKind;
+export type TerminationMessage = Readonly<{
+  kind: MessageKind;
   grant: GrantKey;
   /** The revision in force on the node; 0: none. */
   journal: number;
@@ -26,7 +26,7 @@ export type Word = Readonly<{
 /** The kubelet keeps 4 KiB of a message; ours have less than 1 KiB. */
 const longest = 4096;
 const form = new RegExp(
-  ` \\[(${wordKinds.join("|")}) (\\d{1,13})/([\\w-]{0,64})/([\\w.:+-]{1,40}) (\\d{1,13})\\]$`,
+  ` \\[(${messageKinds.join("|")}) (\\d{1,13})/([\\w-]{0,64})/([\\w.:+-]{1,40}) (\\d{1,13})\\]$`,
 );
 
 /**
@@ -35,19 +35,19 @@ const form = new RegExp(
  */
 export function messageOf(
   line: string,
-  { kind, key, journal }: Readonly<{ kind: WordKind; key: string; journal: number }>,
+  { kind, key, journal }: Readonly<{ kind: MessageKind; key: string; journal: number }>,
 ): string {
   return `${line.slice(0, 800)} [${kind} ${key} ${journal}]`;
 }
 
 /** Parses a termination message. Undefined for any other text. Never throws. */
-export function parseWord(message: string | undefined): Word | undefined {
+export function parseMessage(message: string | undefined): TerminationMessage | undefined {
   if (message === undefined || message.length > longest) return undefined;
   const [, kind, granted = "", digest = "", since = "", proved = ""] =
     form.exec(message.trimEnd()) ?? [];
   const [revision, journal] = [revisionOf(granted), revisionOf(proved)];
   if (revision === undefined || journal === undefined) return undefined;
-  return { kind: kind as WordKind, grant: { revision, digest, since }, journal };
+  return { kind: kind as MessageKind, grant: { revision, digest, since }, journal };
 }
 
 /** The message for people. */

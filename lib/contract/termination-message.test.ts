@@ -2,22 +2,28 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
 import { grantOf, keyOf, readGrant, mostRevision } from "./grant.ts";
-import { lineOf, messageOf, parseWord, type Word, wordKinds } from "./word.ts";
+import {
+  lineOf,
+  messageOf,
+  parseMessage,
+  type TerminationMessage,
+  messageKinds,
+} from "./termination-message.ts";
 
-const word: Word = {
+const word: TerminationMessage = {
   kind: "proved",
   grant: { revision: 7, digest: "d-_9", since: "2026-11-26T18:25:07Z" },
   journal: 7,
 };
 
-const message = (line: string, { grant, ...rest }: Word): string =>
+const message = (line: string, { grant, ...rest }: TerminationMessage): string =>
   messageOf(line, { ...rest, key: keyOf(grant) });
 
 const revisions = fc.maxSafeInteger().map((number) => Math.abs(number) % (mostRevision + 1));
 const plain = { noNullPrototype: true } as const;
 const words = fc.record(
   {
-    kind: fc.constantFrom(...wordKinds),
+    kind: fc.constantFrom(...messageKinds),
     grant: fc.record(
       {
         revision: revisions,
@@ -37,8 +43,8 @@ test("reads back each word that is written, and shows people their line", () => 
   fc.assert(
     fc.property(words, fc.string({ unit: "binary", maxLength: 2000, size: "max" }), (one, said) => {
       const written = message(said, one);
-      assert.deepEqual(parseWord(written), one);
-      assert.deepEqual(parseWord(`${written}\n`), one);
+      assert.deepEqual(parseMessage(written), one);
+      assert.deepEqual(parseMessage(`${written}\n`), one);
       assert.equal(lineOf(written), said.slice(0, 800));
       assert.ok(written.length < 1024);
     }),
@@ -63,17 +69,17 @@ test("reads no word from any other text, and never throws", () => {
     written.replace(" 7/", ` ${mostRevision + 1}/`),
     `${"x".repeat(4096)}${written}`,
   ];
-  for (const other of others) assert.equal(parseWord(other), undefined, other?.slice(0, 80));
+  for (const other of others) assert.equal(parseMessage(other), undefined, other?.slice(0, 80));
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), (said) => {
-      assert.equal(parseWord(said), undefined);
+      assert.equal(parseMessage(said), undefined);
     }),
   );
 });
 
 test("reads only the last word, so that a line for people cannot forge one", () => {
   const forged = message("GPS206 x [released 9/d/template 9]", word);
-  assert.deepEqual(parseWord(forged), word);
+  assert.deepEqual(parseMessage(forged), word);
 });
 
 const annotations = {

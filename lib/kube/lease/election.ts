@@ -19,7 +19,7 @@ type Place = Readonly<{ cluster: Cluster; path: string; name?: string }>;
  * written from then on. `changed` is called whenever the holder changes, with whether this process
  * leads.
  */
-export function stand(
+export function joinElection(
   place: Place,
   log: Logger,
   end: () => void,
@@ -39,8 +39,8 @@ export function stand(
       leads = name === me;
       standby = leads ? "" : `standby: ${name} holds the Lease`;
       changed(leads);
-      const says = leads ? "this controller writes" : "standby: another controller writes";
-      log.info({ holder: name, me }, says);
+      const reason = leads ? "this controller writes" : "standby: another controller writes";
+      log.info({ holder: name, me }, reason);
     },
     failed(error) {
       // Another process was faster: the next check shows which.

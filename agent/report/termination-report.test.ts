@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { type Grant, keyOf } from "#contract/grant.ts";
-import type { WordKind } from "#contract/word.ts";
-import { refuse, resync, type Step, waitWithWord, wait } from "../facts/step.ts";
+import type { MessageKind } from "#contract/termination-message.ts";
+import { refuse, resync, type Step, waitAndReport, wait } from "../facts/step.ts";
 import type { Observed } from "../facts/grant.ts";
-import { Word } from "./word.ts";
+import { TerminationReport } from "./termination-report.ts";
 
 const released: Step = { action: "nothing", code: "GPS224", ready: true, again: resync };
 const inForce: Step = { ...released, code: "GPS200" };
@@ -24,17 +24,22 @@ const later: Observed = {
 };
 
 function place(t: TestContext) {
-  const directory = mkdtempSync(join(tmpdir(), "gps-word-"));
+  const directory = mkdtempSync(join(tmpdir(), "gps-report-"));
   t.after(() => rmSync(directory, { recursive: true }));
   const clock = { now: 0 };
-  const start = () => new Word(directory, () => clock.now);
-  return { directory, clock, start, marks: () => readFileSync(join(directory, "word"), "latin1") };
+  const start = () => new TerminationReport(directory, () => clock.now);
+  return {
+    directory,
+    clock,
+    start,
+    marks: () => readFileSync(join(directory, "report"), "latin1"),
+  };
 }
 
 /** `exit 3 GPS206 unfit`, or the step itself. */
 function shown(step: Step): string {
   return step.action === "end"
-    ? `exit ${step.exit} ${step.code} ${step.word}`
+    ? `exit ${step.exit} ${step.code} ${step.report}`
     : `${step.action} ${step.code}`;
 }
 
@@ -52,8 +57,8 @@ const due: readonly (readonly [when: string, Step, Observed, shown: string])[] =
   ["a release that is not ready", { ...released, ready: false }, given, "nothing GPS224"],
   ["nothing was granted", released, { ...given, grant: "none" }, "nothing GPS224"],
   ["a revoked grant", released, { ...asked, grant: { ...grant, revision: 0 } }, "nothing GPS224"],
-  ["a grant below the journal", waitWithWord("behind", "GPS256"), given, "exit 3 GPS256 behind"],
-  ["a grant that failed", waitWithWord("failed", "GPS219"), given, "exit 1 GPS219 failed"],
+  ["a grant below the journal", waitAndReport("behind", "GPS256"), given, "exit 3 GPS256 behind"],
+  ["a grant that failed", waitAndReport("failed", "GPS219"), given, "exit 1 GPS219 failed"],
   ["a grant of the pod before it that failed", inForce, successor, "exit 1 GPS218 failed"],
   ["that one, not at rest", wait("GPS215", 100), successor, "wait GPS215"],
   [
@@ -68,17 +73,17 @@ const due: readonly (readonly [when: string, Step, Observed, shown: string])[] =
     { ...successor, grant: "unread" },
     "nothing GPS200",
   ],
-  ["a grant that was refused", waitWithWord("unfit", "GPS257"), given, "exit 3 GPS257 unfit"],
+  ["a grant that was refused", waitAndReport("unfit", "GPS257"), given, "exit 3 GPS257 unfit"],
 ];
 for (const [when, step, seen, expected] of due)
   test(`reports once in a row: ${when}`, (t) => {
     const { start } = place(t);
-    const word = start();
-    const first = word.orEnd(step, seen);
+    const termination = start();
+    const first = termination.orEnd(step, seen);
     assert.equal(shown(first), expected);
-    if (first.action !== "end" || first.word === undefined) return;
+    if (first.action !== "end" || first.report === undefined) return;
     assert.equal(shown(start().orEnd(step, seen)), expected, "killed before the mark");
-    word.mark(first.word, seen);
+    termination.mark(first.report, seen);
     assert.deepEqual(start().orEnd(step, seen), step, "after its own word");
   });
 
@@ -93,7 +98,7 @@ test("reports a word again after any container end except the word's own, and fo
 
 test("refuses once after ten seconds, and not if the reason disappears before", (t) => {
   const { clock, start } = place(t);
-  const word = start();
+  const termination = start();
   const seconds: readonly (readonly [second: number, step: Step, shown: string])[] = [
     [0, refusal, "wait GPS206"],
     [9, refusal, "wait GPS206"],
@@ -105,9 +110,9 @@ test("refuses once after ten seconds, and not if the reason disappears before", 
   ];
   for (const [second, step, expected] of seconds) {
     clock.now = second * 1000;
-    assert.equal(shown(word.orEnd(step, given)), expected, `after ${second} s`);
+    assert.equal(shown(termination.orEnd(step, given)), expected, `after ${second} s`);
   }
-  word.mark("unfit", given);
+  termination.mark("unfit", given);
   clock.now += 60_000;
   const next = start();
   assert.deepEqual(next.orEnd(refusal, given), refusal);
@@ -118,16 +123,17 @@ test("refuses once after ten seconds, and not if the reason disappears before", 
 test("never refuses a grant that it has proved in a later container, but may refuse another grant", (t) => {
   for (const proof of [given, asked]) {
     const { clock, start } = place(t);
-    const refuse = (word: Word, seen: Observed) => {
-      word.orEnd(refusal, seen);
+    const refuse = (termination: TerminationReport, seen: Observed) => {
+      termination.orEnd(refusal, seen);
       clock.now += 10_000;
-      return shown(word.orEnd(refusal, seen));
+      return shown(termination.orEnd(refusal, seen));
     };
     assert.equal(refuse(start(), proof), "exit 3 GPS206 unfit", "in force, and not proved");
-    const word = start();
-    const proved = word.orEnd(inForce, proof);
-    if (proved.action === "end" && proved.word !== undefined) word.mark(proved.word, proof);
-    assert.equal(refuse(word, proof), "wait GPS206");
+    const termination = start();
+    const proved = termination.orEnd(inForce, proof);
+    if (proved.action === "end" && proved.report !== undefined)
+      termination.mark(proved.report, proof);
+    assert.equal(refuse(termination, proof), "wait GPS206");
     for (let crashes = 0; crashes < 2; crashes += 1)
       assert.notEqual(refuse(start(), given), "exit 3 GPS206 unfit", "a later container");
     assert.equal(refuse(start(), later), "exit 3 GPS206 unfit", "another grant");
@@ -136,14 +142,14 @@ test("never refuses a grant that it has proved in a later container, but may ref
 
 test("counts the ten seconds of a refusal for each grant", (t) => {
   const { clock, start } = place(t);
-  const word = start();
-  word.orEnd(refusal, given);
+  const termination = start();
+  termination.orEnd(refusal, given);
   clock.now = 9000;
-  word.orEnd(refusal, later);
+  termination.orEnd(refusal, later);
   clock.now = 18_000;
-  assert.equal(shown(word.orEnd(refusal, later)), "wait GPS206");
+  assert.equal(shown(termination.orEnd(refusal, later)), "wait GPS206");
   clock.now = 19_000;
-  assert.equal(shown(word.orEnd(refusal, later)), "exit 3 GPS206 unfit");
+  assert.equal(shown(termination.orEnd(refusal, later)), "exit 3 GPS206 unfit");
 });
 
 test("remembers a refused grant through every restart of the container", (t) => {
@@ -157,12 +163,12 @@ test("remembers a refused grant through every restart of the container", (t) => 
 
 test("schedules a check for the time at which a refusal is due, if the next check would be later", (t) => {
   const { clock, start } = place(t);
-  const word = start();
-  assert.equal(word.orEnd(refusal, given).again, 10_000);
+  const termination = start();
+  assert.equal(termination.orEnd(refusal, given).again, 10_000);
   clock.now = 4000;
-  assert.equal(word.orEnd(refusal, given).again, 6000);
-  assert.equal(word.orEnd({ ...refusal, again: 1000 }, given).again, 1000);
-  assert.equal(word.orEnd({ ...refusal, again: "back off" }, given).again, "back off");
+  assert.equal(termination.orEnd(refusal, given).again, 6000);
+  assert.equal(termination.orEnd({ ...refusal, again: 1000 }, given).again, 1000);
+  assert.equal(termination.orEnd({ ...refusal, again: "back off" }, given).again, "back off");
 });
 
 test("keeps no more than a handful of marks, however many grants arrive", (t) => {
@@ -170,7 +176,7 @@ test("keeps no more than a handful of marks, however many grants arrive", (t) =>
   const lengths = [200, 1000].map((count) => {
     for (let revision = 1; revision <= count; revision += 1) {
       const seen = { ...given, grant: { ...grant, revision: 100_000 + revision } };
-      const kinds: readonly WordKind[] = ["proved", "failed", "unfit", "behind", "released"];
+      const kinds: readonly MessageKind[] = ["proved", "failed", "unfit", "behind", "released"];
       for (const kind of kinds) start().mark(kind, seen);
     }
     return marks().length;
@@ -187,26 +193,26 @@ test("may still report a release after a refusal by the same pod", (t) => {
 test("does not mark the failure of ungranted content, and reads no mark of version 0.2", (t) => {
   const { directory, start, marks } = place(t);
   start().mark("failed", { ...given, grant: "none" });
-  assert.equal(existsSync(join(directory, "word")), false);
-  writeFileSync(join(directory, "word"), "refused\nreleased\n");
+  assert.equal(existsSync(join(directory, "report")), false);
+  writeFileSync(join(directory, "report"), "refused\nreleased\n");
   assert.equal(start().refused, undefined);
   assert.equal(shown(start().orEnd(released, given)), "exit 0 GPS224 released");
   start().mark("released", given);
   assert.equal(
     marks(),
-    "proved 7/d/2026-11-26T18:25:07Z\nsaid released 7/d/2026-11-26T18:25:07Z\n",
+    "proved 7/d/2026-11-26T18:25:07Z\nreported released 7/d/2026-11-26T18:25:07Z\n",
   );
 });
 
 test("tries a refusal once if no mark can be written, but repeats a release", (t) => {
   const { clock } = place(t);
-  const word = new Word("/nonexistent", () => clock.now);
-  word.orEnd(refusal, given);
+  const termination = new TerminationReport("/nonexistent", () => clock.now);
+  termination.orEnd(refusal, given);
   clock.now = 10_000;
-  assert.equal(shown(word.orEnd(refusal, given)), "exit 3 GPS206 unfit");
-  assert.throws(() => word.mark("unfit", given), /ENOENT/);
-  assert.deepEqual(word.orEnd(refusal, given), refusal);
-  assert.equal(shown(word.orEnd(released, given)), "exit 0 GPS224 released");
-  assert.throws(() => word.mark("released", given), /ENOENT/);
-  assert.equal(shown(word.orEnd(released, given)), "exit 0 GPS224 released");
+  assert.equal(shown(termination.orEnd(refusal, given)), "exit 3 GPS206 unfit");
+  assert.throws(() => termination.mark("unfit", given), /ENOENT/);
+  assert.deepEqual(termination.orEnd(refusal, given), refusal);
+  assert.equal(shown(termination.orEnd(released, given)), "exit 0 GPS224 released");
+  assert.throws(() => termination.mark("released", given), /ENOENT/);
+  assert.equal(shown(termination.orEnd(released, given)), "exit 0 GPS224 released");
 });

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pino } from "pino";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { stand } from "./stand.ts";
+import { joinElection } from "./election.ts";
 
 test("leaves no timer behind when the leader has ended, because one process may serve several clusters", async (context) => {
   const set = context.mock.method(globalThis, "setInterval");
   const clear = context.mock.method(globalThis, "clearInterval");
   const log = pino({ level: "silent" });
-  const { leader } = stand({ cluster: {} as Cluster, path: "/lease" }, log, assert.fail);
+  const { leader } = joinElection({ cluster: {} as Cluster, path: "/lease" }, log, assert.fail);
   await leader.until(AbortSignal.abort());
   assert.deepEqual(
     clear.mock.calls.map(({ arguments: [timer] }) => timer),

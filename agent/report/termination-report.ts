@@ -15,7 +15,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { exitCodes } from "#contract/names.ts";
-import type { WordKind } from "#contract/word.ts";
+import type { MessageKind } from "#contract/termination-message.ts";
 import { hasCode } from "../files/errno.ts";
 import { granted, grantedKey, type Observed, reportedKey } from "../facts/grant.ts";
 import { codes, atOnce, type Step } from "../facts/step.ts";
@@ -29,7 +29,7 @@ const predecessor = {
   detail: "an earlier pod began the change",
 } as const;
 
-const exits: Readonly<Record<WordKind, number>> = {
+const exits: Readonly<Record<MessageKind, number>> = {
   proved: exitCodes.done,
   released: exitCodes.done,
   failed: exitCodes.gaveUp,
@@ -43,10 +43,10 @@ type Marks = {
   /** Key of the grant with which this pod was Ready. */
   proved: string | undefined;
   /** The word that the last process reported. */
-  said: string | undefined;
+  reported: string | undefined;
 };
 
-export class Word {
+export class TerminationReport {
   readonly #file: string;
   readonly #clock: () => number;
   readonly #marks: Marks;
@@ -55,12 +55,12 @@ export class Word {
 
   /** `directory`: the pod's own. `clock`: milliseconds that never jump. */
   constructor(directory: string, clock: () => number) {
-    this.#file = join(directory, "word");
+    this.#file = join(directory, "report");
     this.#clock = clock;
     this.#marks = readMarks(this.#file);
-    if (this.#marks.said === undefined) return;
+    if (this.#marks.reported === undefined) return;
     try {
-      this.#write({ ...this.#marks, said: undefined });
+      this.#write({ ...this.#marks, reported: undefined });
     } catch {
       // With this, the word is not reported again after a crash.
     }
@@ -89,9 +89,9 @@ export class Word {
     if (!refuses) this.#refusal = undefined;
     else if (!isSame) this.#refusal = { key, since: this.#clock() };
     const due = dueFor(step, observed);
-    if (due !== undefined && !this.#isSaid(due, observed))
+    if (due !== undefined && !this.#isReported(due, observed))
       return end(key === undefined ? { ...step, ...predecessor } : step, due);
-    if (this.#refusal === undefined || this.#isSaid("unfit", observed)) return step;
+    if (this.#refusal === undefined || this.#isReported("unfit", observed)) return step;
     const left = this.#refusal.since + refusalLasts - this.#clock();
     if (left <= 0) return end(step, "unfit");
     return step.again === "back off" ? step : { ...step, again: Math.min(step.again, left) };
@@ -103,28 +103,28 @@ export class Word {
    * Throws if the mark cannot be written. A refusal is then not repeated, because it is more
    * important that the node keeps reporting the reason.
    */
-  mark(kind: WordKind, observed: Observed): void {
+  mark(kind: MessageKind, observed: Observed): void {
     const key = reportedKey(observed);
     // Content that was taken without a grant fails without a word.
     if (key === undefined) return;
-    const said = `${kind} ${key}`;
-    if (kind === "unfit") Object.assign(this.#marks, { refused: key, said });
-    this.#write({ ...this.#marks, said });
-    this.#marks.said = said;
+    const reported = `${kind} ${key}`;
+    if (kind === "unfit") Object.assign(this.#marks, { refused: key, reported });
+    this.#write({ ...this.#marks, reported });
+    this.#marks.reported = reported;
   }
 
   #prove(key: string): void {
     if (this.#marks.proved === key) return;
     this.#marks.proved = key;
     try {
-      this.#write({ ...this.#marks, said: undefined });
+      this.#write({ ...this.#marks, reported: undefined });
     } catch {
       // This process remembers it.
     }
   }
 
-  #isSaid(kind: WordKind, observed: Observed): boolean {
-    return this.#marks.said === `${kind} ${reportedKey(observed)}`;
+  #isReported(kind: MessageKind, observed: Observed): boolean {
+    return this.#marks.reported === `${kind} ${reportedKey(observed)}`;
   }
 
   /** Writes the whole file, so that it does not grow with the grants. */
@@ -137,24 +137,24 @@ export class Word {
 }
 
 /** The word that is due immediately in this state. */
-function dueFor(step: Step, observed: Observed): WordKind | undefined {
+function dueFor(step: Step, observed: Observed): MessageKind | undefined {
   const { grant, fulfilled } = observed;
   const given = granted(grant);
   if (given === undefined)
     return step.action === "nothing" && reportedKey(observed) !== undefined ? "failed" : undefined;
   if (step.ready && step.code === codes.withdrawn) return "released";
-  if ("word" in step && step.action !== "end") return step.word;
+  if ("report" in step && step.action !== "end") return step.report;
   return given.word && fulfilled && step.ready ? "proved" : undefined;
 }
 
-function end({ code, detail }: Step, word: WordKind): Step {
-  return atOnce({ action: "end", code, detail, exit: exits[word], word });
+function end({ code, detail }: Step, report: MessageKind): Step {
+  return atOnce({ action: "end", code, detail, exit: exits[report], report });
 }
 
 function readMarks(file: string): Marks {
-  const marks: Marks = { refused: undefined, proved: undefined, said: undefined };
+  const marks: Marks = { refused: undefined, proved: undefined, reported: undefined };
   for (const line of linesOf(file)) {
-    const [, name, mark] = /^(refused|proved|said) (.+)$/.exec(line) ?? [];
+    const [, name, mark] = /^(refused|proved|reported) (.+)$/.exec(line) ?? [];
     if (name !== undefined && mark !== undefined) marks[name as keyof Marks] = mark;
   }
   return marks;

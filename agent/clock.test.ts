@@ -1,6 +1,6 @@
 /**
  * Tables of decisions for a wall clock that jumps by a year, in either direction, between two
- * looks.
+ * rounds.
  */
 import test from "node:test";
 import {
@@ -26,7 +26,7 @@ function jumpTo(jumped: number): void {
   check([
     ["at rest", { journal: { ...idle, calls: [now - 1000] }, now: jumped }, "nothing GPS200 ready"],
     [
-      "made, not yet known",
+      "made, but not recorded yet",
       { journal: { ...called, tried: 1 }, unit: renewed, now: jumped },
       "record GPS215 → settling",
     ],

@@ -153,7 +153,7 @@ test("restarts the kubelet of a newer agent without touching its journal", async
   assert.equal(readFileSync(join(folder, "journal.json"), "utf8"), "a newer one's");
 });
 
-test("restarts the kubelet after a refused reset, but not after one without an answer", async (t) => {
+test("restarts the kubelet if systemd refuses the reset, but not if systemd does not answer it", async (t) => {
   const { effects, asked, folder } = place(t);
   mkdirSync(folder);
   const refusing = (type: string): Systemd => ({
@@ -176,7 +176,7 @@ test("restarts the kubelet after a refused reset, but not after one without an a
   assert.deepEqual(asked, Array(4).fill("restart"));
 });
 
-test("counts a restart that systemd refuses, but not one without an answer", async (t) => {
+test("counts a restart that systemd refuses, but not a restart without an answer", async (t) => {
   const { effects, folder, history } = place(t);
   mkdirSync(folder);
   const step: Step = {
@@ -200,7 +200,7 @@ test("counts a restart that systemd refuses, but not one without an answer", asy
   assert.equal(history.restarts, 0);
 });
 
-test("closes a file that others could read, with a warning", async (t) => {
+test("removes other users' right to read the file, with a warning", async (t) => {
   const { effects, file } = place(t);
   const write = async (mode: number) => {
     writeFileSync(file, "{}");
@@ -224,7 +224,7 @@ test("closes a file that others could read, with a warning", async (t) => {
   assert.equal(await write(0o600), undefined);
 });
 
-test("delays a repeated write of another file like one of config.json, but not a removal", async (t) => {
+test("spaces repeated writes of other files as it does for config.json, but does not delay a removal", async (t) => {
   const { effects, history, file } = place(t);
   const delivery = { ...configJson, write: () => Promise.resolve() };
   const found = configJson.read(dirname(file));

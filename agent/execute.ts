@@ -78,7 +78,10 @@ async function apply(step: ToApply, effects: Effects): Promise<void> {
   }
 }
 
-/** Done in one action. If an agent ended between the two, it would leave its folder behind. */
+/**
+ * Restores the file and removes our folder in one action. Between two actions, the agent could be
+ * killed, and its folder would remain.
+ */
 async function clean({ plan, found }: ToClean, effects: Effects): Promise<void> {
   try {
     // The new file is staged there.
@@ -104,7 +107,7 @@ async function restart(
   effects: Effects,
 ): Promise<string> {
   const { unit } = step.journal;
-  if (unit === undefined) throw new Error("a restart is owed, but the unit is unknown");
+  if (unit === undefined) throw new Error("a restart is due, but the unit is unknown");
   if (step.resetFirst) await resetFailed(unit, effects.systemd);
   let unrecorded: unknown;
   const asked = await effects.systemd.restart(unit, async () => {

@@ -1,4 +1,4 @@
-/** Other programs write config.json, while the node is granted only what it has proved. */
+/** Other programs write config.json, while the node is granted only content that it has proved. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { seeded } from "#test/random.ts";

@@ -72,7 +72,7 @@ test("releases resources shared between steps before a wait, and only then", asy
   assert.deepEqual(seen, ["look", "look", "look", "idle"]);
 });
 
-test("ends the loop with 1 after a step that gives up is reported and executed, but not after a failed step", async () => {
+test("reports and executes a step that gives up, then ends the loop with 1, but continues after an action that failed", async () => {
   const loop = new Loop(new AbortController().signal, () => performance.now());
   const order: string[] = [];
   const journal = {} as never;
@@ -114,7 +114,7 @@ test("follows a hint at once, and later hints at most ten times a second", async
   await running;
   clearInterval(hints);
   const took = performance.now() - begun;
-  assert.ok(took >= 590, `eight looks in ${took} ms`);
+  assert.ok(took >= 590, `eight rounds in ${took} ms`);
 });
 
 test("never waits longer because of hints", async () => {
@@ -127,11 +127,11 @@ test("never waits longer because of hints", async () => {
   let observations = 0;
   await loop.run(round(() => ((observations += 1) === 20 && stop.abort(), wait("GPS202", 10))));
   for (const timer of [hints, others]) clearInterval(timer);
-  // If looks were spaced like hints, each would take ten such waits.
-  assert.ok(waits <= 100, `20 looks in ${waits} waits`);
+  // If rounds were spaced like hints, each would take ten such waits.
+  assert.ok(waits <= 100, `20 rounds in ${waits} waits`);
 });
 
-test("ends the loop with the code of a step that ends the container, reported and executed", async () => {
+test("reports and executes a step that ends the container, then ends the loop with its exit code", async () => {
   const order: string[] = [];
   const end: Step = {
     action: "end",

@@ -41,13 +41,13 @@ export class Loop {
   /** `clock`: milliseconds that never jump. */
   constructor(stop: AbortSignal, clock: () => number) {
     this.#stop = stop;
-    // One listener serves all pauses. If each pause created its own signal, these would stay in
-    // this signal's list for ever.
+    // One listener serves all pauses. If each pause created its own signal, all these signals would
+    // stay in the list of `stop` for ever.
     stop.addEventListener("abort", () => this.#end());
     this.#clock = clock;
   }
 
-  /** Requests another look soon. */
+  /** Requests another round soon. */
   hint(): void {
     this.#isHinted = true;
     this.#wake();

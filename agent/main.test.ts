@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import test, { type TestContext } from "node:test";
 
-/** The codes of its lines: until its first look, and of its end. */
+/** The codes that the agent logs until its first round, and when it ends. */
 async function startOf(t: TestContext, hiddenFiles: string): Promise<string[]> {
   const directory = mkdtempSync(join(tmpdir(), "gps-main-"));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
@@ -19,7 +19,7 @@ async function startOf(t: TestContext, hiddenFiles: string): Promise<string[]> {
     ...flags,
     `--hidden-files=${hiddenFiles}`,
     `--termination-log=${join(directory, "log")}`,
-    // It goes on where the port is taken.
+    // The agent continues without this port if the port is taken.
     "--probe-port=49243",
   ];
   const agent = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
@@ -27,7 +27,7 @@ async function startOf(t: TestContext, hiddenFiles: string): Promise<string[]> {
   const ended = once(agent, "exit");
   for await (const line of createInterface({ input: agent.stdout })) {
     codes.push((JSON.parse(line) as { code: string }).code);
-    // It has looked once.
+    // The agent has completed its first round.
     if (codes.at(-1) !== "GPS243") agent.kill("SIGTERM");
   }
   assert.deepEqual(await ended, [0, null]);

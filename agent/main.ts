@@ -22,7 +22,7 @@ import { systemdOver } from "./systemd/systemd.ts";
 import { watchDirectories } from "./files/watch.ts";
 import { TerminationReport } from "./report/termination-report.ts";
 
-/** Milliseconds that never jump. `performance.now()` would work, too, but takes 2 ms to load. */
+/** Milliseconds that never jump. `performance.now()` would also work, but takes 2 ms to load. */
 const clock = () => process.uptime() * 1000;
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -118,8 +118,9 @@ async function serve(config: Config): Promise<number> {
     },
     report: (step) => {
       const taken = probe.taken();
-      // This is also true if the kubelet must first see the agent NotReady, because it cannot while
-      // another process has the port.
+      // Two steps need the port: the agent is Ready, or it waits until the kubelet has seen it
+      // NotReady. While another process has the port, the kubelet sees neither, and the agent
+      // reports that the port is taken.
       const asks = step.ready || step.code === codes.unseen;
       status.report(
         asks && taken !== undefined ? wait(codes.portTaken, step.again, taken) : step,

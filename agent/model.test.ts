@@ -1,8 +1,8 @@
 /**
- * A fake node. Contents and withdrawals are granted and revoked at random, flags change, the
- * kubelet dies, hangs, falls silent or is restarted by others, the agent is killed, the disk is
- * full, another program damages config.json. In the end, a withdrawal leaves the node as it was,
- * with a running kubelet.
+ * A fake node. Contents and withdrawals are granted and revoked at random, and flags change. The
+ * kubelet dies, hangs, falls silent or is restarted by others. The agent is killed, the disk is
+ * full, and another program damages config.json. In the end, a withdrawal leaves the node as it
+ * was, with a running kubelet.
  */
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -63,7 +63,7 @@ function play(
   }
 }
 
-test("H20: restores the node's state from before us in a withdrawal, with a running kubelet, whatever happened before", () => {
+test("H20: restores in a withdrawal the node's state before our first change, with a running kubelet, whatever happened meanwhile", () => {
   fc.assert(
     fc.property(history, ends, (happened, { restart, state }) => {
       const node = new FakeNode();

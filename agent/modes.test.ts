@@ -62,7 +62,7 @@ class Node {
   auth = wanted;
   readonly ready: boolean[] = [];
 
-  /** Looks once a second, for the given number of seconds or until the node is ready. */
+  /** Runs a round once a second, for the given number of seconds or until the node is ready. */
   pass(seconds: number, until: "ready" | "the end" = "the end"): this {
     for (const end = this.seconds + seconds; this.seconds < end;) {
       const step = this.#step();
@@ -113,13 +113,13 @@ const node = (change: Partial<Node> = {}) => Object.assign(new Node(), change);
 const ours = { journal: idle, file: fileWith({ "a.io": { auth: old } }) };
 
 const slow: readonly (readonly [string, Partial<Node>])[] = [
-  ["another mode's content, and a kubelet that asks never", ours],
-  ["the same, and a kubelet that asks in mid-wait", { ...ours, asks: 200 }],
+  ["another mode's content, and a kubelet that never runs the provider", ours],
+  ["the same, and a kubelet that runs it during the wait", { ...ours, asks: 200 }],
   ["an original", { asks: 0, original: true }],
   ["a registry with a port that no row names", { asks: 0, key: "a.io:5000" }],
 ];
 for (const [what, change] of slow)
-  test(`is in time for a node whose kubelet has to read config.json: ${what}`, () => {
+  test(`is Ready in time on a node whose kubelet has to read config.json: ${what}`, () => {
     const { seconds } = node(change).pass(3600, "ready");
     assert.ok(seconds >= rereadSeconds && seconds < grantSeconds("CredentialProvider", 5));
   });
@@ -152,7 +152,7 @@ test("keeps our entry in config.json until the kubelet has run the provider, unl
     });
 });
 
-test("leaves the kubelet to reread the file in mode Restart after another mode, until a grant arrives", () => {
+test("does not restart the kubelet after a switch to mode Restart until a grant arrives", () => {
   const { owed: _owed, ...rest } = restarting;
   const journal = { ...rest, renamed: facts({}).time };
   const common = { journal, file: written, unit, config: { restart: "Always" } } as const;

@@ -1,6 +1,7 @@
 /**
- * A fake node with a deciding agent. Its kubelet dies, hangs or falls silent, the agent is killed,
- * the disk is full, config.json is damaged. The test chooses what the pod mounts and is granted.
+ * A fake node with an agent that decides. Its kubelet dies, hangs or falls silent, the agent is
+ * killed, the disk is full, and config.json is damaged. The test chooses the content that the pod
+ * mounts and the grant.
  */
 import assert from "node:assert/strict";
 import type { Grant } from "#contract/grant.ts";
@@ -61,7 +62,7 @@ export class FakeNode {
     this.grantIt();
   }
 
-  /** Grants the document, with another `since` than before. */
+  /** Grants the document, with a new `since`. */
   grantIt(): void {
     const { revision, digest } = this.document;
     this.grant = { revision, digest, since: `number-${++this.#grants}`, word: false };

@@ -1,4 +1,4 @@
-/** Reads and requests of a look, with real files and with a fake systemd and healthz. */
+/** Reads and requests of a round, with real files and with a fake systemd and healthz. */
 import assert from "node:assert/strict";
 import fs, { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
@@ -21,7 +21,7 @@ const content = { additional: { "a.io": "ours" } };
 class Place {
   readonly node = new NodeDirectory();
   now = 0;
-  /** The requests since the last look began; `read`: a file was opened. */
+  /** The requests since the last round began; `read`: a file was opened. */
   asked: string[] = [];
   healthy = true;
   /** Runs while the kubelet is being asked. */
@@ -79,7 +79,7 @@ class Place {
     this.#observer = this.#observing();
   }
 
-  /** Looks half a minute later. */
+  /** Runs a round half a minute later. */
   async observe(): Promise<Step> {
     this.now += minute / 2;
     this.asked = [];
@@ -95,13 +95,13 @@ class Place {
     return step;
   }
 
-  /** Looks and acts until there is nothing to do. */
+  /** Runs rounds and executes their steps until there is nothing to do. */
   async rests(): Promise<Step> {
     for (let rounds = 0; rounds < 30; rounds += 1) {
       const step = await this.acts();
       if (step.action === "nothing" || step.code === "GPS254") return step;
     }
-    return assert.fail("it never rests");
+    return assert.fail("there is always something to do");
   }
 
   #healthz(): Promise<boolean> {
@@ -137,14 +137,14 @@ test(
     const place = new Place(t);
     const { config, folder } = place.node;
     const changes: Readonly<Record<string, () => void>> = {
-      "the first look": () => {},
+      "the first round": () => {},
       "the Secret is swapped": () => place.node.mount(1, content),
       "config.json is written, and its time is set back": () => {
         writeFileSync(config, place.node.file ?? "");
         utimesSync(config, 0, 0);
       },
       "the journal is written": () => writeFileSync(join(folder, "journal.json"), "[]"),
-      "a file comes to our folder": () => writeFileSync(join(folder, "stray"), ""),
+      "a file appears in our folder": () => writeFileSync(join(folder, "stray"), ""),
       "the folder is gone": () => rmSync(folder, { recursive: true }),
     };
     for (const [change, make] of Object.entries(changes)) {
@@ -189,30 +189,34 @@ test("does not ask healthz if nothing is restarted, because it may be off", { sk
   assert.ok(!place.asked.includes("healthz"));
 });
 
-test("writes a deleted journal again, with what the node had before us", { skip }, async (t) => {
-  const place = new Place(t);
-  const { node } = place;
-  writeFileSync(node.config, '{"auths":{"a.io":{"auth":"dTp0aGVpcnM="}}}', { mode: 0o600 });
-  const theirs = node.file;
-  await place.rests();
-  const deletions: Readonly<Record<string, () => void>> = {
-    "the folder": () => rmSync(node.folder, { recursive: true }),
-    "the journal": () => rmSync(join(node.folder, "journal.json")),
-    "the bytes of before": () => {
-      for (const name of node.kept)
-        if (name.startsWith("previous")) rmSync(join(node.folder, name));
-    },
-  };
-  for (const [what, make] of Object.entries(deletions)) {
-    make();
-    assert.equal((await place.rests()).code, "GPS200", what);
-    assert.ok(existsSync(join(node.folder, "journal.json")), what);
-  }
-  node.mount(2, { intent: "release" });
-  node.grant(2);
-  assert.equal((await place.rests()).code, "GPS224");
-  assert.equal(node.file, theirs);
-});
+test(
+  "writes a deleted journal again, with the state of the node before our first change",
+  { skip },
+  async (t) => {
+    const place = new Place(t);
+    const { node } = place;
+    writeFileSync(node.config, '{"auths":{"a.io":{"auth":"dTp0aGVpcnM="}}}', { mode: 0o600 });
+    const theirs = node.file;
+    await place.rests();
+    const deletions: Readonly<Record<string, () => void>> = {
+      "the folder": () => rmSync(node.folder, { recursive: true }),
+      "the journal": () => rmSync(join(node.folder, "journal.json")),
+      "the previous bytes": () => {
+        for (const name of node.kept)
+          if (name.startsWith("previous")) rmSync(join(node.folder, name));
+      },
+    };
+    for (const [what, make] of Object.entries(deletions)) {
+      make();
+      assert.equal((await place.rests()).code, "GPS200", what);
+      assert.ok(existsSync(join(node.folder, "journal.json")), what);
+    }
+    node.mount(2, { intent: "release" });
+    node.grant(2);
+    assert.equal((await place.rests()).code, "GPS224");
+    assert.equal(node.file, theirs);
+  },
+);
 
 test(
   "removes a withdrawn credential again when another program restores it",
@@ -262,7 +266,7 @@ test(
 test("notices a changed file at each probe, without inotify", { skip }, async (t) => {
   const place = new Place(t);
   const { config, folder } = place.node;
-  assert.ok(!place.isOutdated, "before the first look");
+  assert.ok(!place.isOutdated, "before the first round");
   const changes: Readonly<Record<string, () => void>> = {
     "the Secret is swapped": () => place.node.mount(1, content),
     "config.json is written": () => writeFileSync(config, "{}"),
@@ -314,7 +318,7 @@ test(
   },
 );
 
-test("looks again if something changes during the look", { skip }, async (t) => {
+test("runs another round if something changes during a round", { skip }, async (t) => {
   const place = new Place(t);
   await place.rests();
   place.meanwhile = () => place.node.mount(2, content);
@@ -357,7 +361,8 @@ test(
     writeFileSync(node.config, before, { mode: 0o600 });
     await place.rests();
     await change(place, 2, { additional: { "a.io": "own" } });
-    // Ours is then, byte for byte, what the withdrawal restores.
+    // From now on, the file with our entry is, byte for byte, the file that the withdrawal
+    // restores.
     writeFileSync(node.config, before, { mode: 0o600 });
     await place.rests();
     await change(place, 3, { additional: { "a.io": "third" } });
@@ -365,7 +370,7 @@ test(
     place.restarts();
     assert.equal((await place.rests()).code, "GPS224");
     assert.equal(node.file, before);
-    // The next withdrawal gives it back, too, whatever the first has noted.
+    // The next withdrawal also restores it, whatever the first withdrawal has recorded.
     await change(place, 5, { additional: { "a.io": "fifth" } });
     assert.equal((await change(place, 6, { intent: "release" })).code, "GPS224");
     place.restarts();
@@ -433,7 +438,7 @@ test(
 );
 
 test(
-  "restores the node's own entry even if ours equalled it before all remembered changes",
+  "restores the node's own entry even if ours was once the same and the journal has forgotten that",
   { skip },
   async (t) => {
     const place = new Place(t);

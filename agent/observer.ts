@@ -59,8 +59,8 @@ export class Observer {
   }
 
   /**
-   * Whether a file has changed since the last look. It costs a few lstat calls, so it can run at
-   * each probe: a node may have no inotify watches left.
+   * Whether a file has changed since the last round. It costs a few lstat calls, so it runs at each
+   * probe, in case the node has no inotify watches left.
    */
   isOutdated(): boolean {
     return this.#readings.isOutdated();
@@ -170,7 +170,7 @@ export class Observer {
       failed: failedKey(known),
     };
     if (step.action === "leave") {
-      // Saved before the folder is removed, which holds the only other record.
+      // Saved before the folder is removed, because only the folder has another record.
       this.#keepPast(facts);
       this.#journal = undefined;
     } else if (known !== undefined) this.#noteCopy(facts.file, known.owned);
@@ -182,7 +182,10 @@ export class Observer {
     return file.kind === "file" && this.#past.copies.includes(file.digest);
   }
 
-  /** Notes a file that contains all of ours. A copy may be restored after a withdrawal. */
+  /**
+   * Notes a config.json that contains all of our entries, because another program may restore a
+   * copy of it after a withdrawal.
+   */
   #noteCopy(file: NodeFile, owned: Owned): void {
     const isWhole = owned.entries.some(({ vacant }) => !vacant);
     if (file.kind !== "file" || !isWhole || this.#isCopy(file) || !file.holds(owned)) return;

@@ -1,4 +1,4 @@
-/** The slowest agent by design must finish within the time that the controller allows. */
+/** Even the slowest possible agent must finish within the time that the controller allows. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { answerSeconds, grantSeconds, restartAttempts, rereadSeconds } from "#contract/times.ts";
@@ -15,7 +15,7 @@ function granted(probationSeconds: number): FakeNode {
   return node;
 }
 
-/** Steps for the given milliseconds, or until a step meets the condition. */
+/** Runs steps for this many milliseconds, or until a step meets the condition. */
 function pass(node: FakeNode, milliseconds: number, isOver: (step: Step) => boolean = () => false) {
   const until = node.clock + milliseconds;
   let step = node.step();
@@ -24,13 +24,13 @@ function pass(node: FakeNode, milliseconds: number, isOver: (step: Step) => bool
 }
 
 /**
- * One restart that takes as long as allowed. It ends in a probation that is almost over. A hanging
- * stop or start has no time of its own.
+ * One restart that takes as long as allowed. It ends in a probation that is almost over. The limit
+ * includes no time for a start or stop that hangs.
  */
 function restartSlowly(node: FakeNode, probationSeconds: number): void {
   node.kubelet = "hanging";
   pass(node, 120_000, () => node.unit.active === "activating");
-  assert.equal(node.unit.active, "activating", "no restart was asked for");
+  assert.equal(node.unit.active, "activating", "no restart was requested");
   node.start("silent");
   pass(node, almost(answerSeconds));
   node.healthy = true;
@@ -39,7 +39,7 @@ function restartSlowly(node: FakeNode, probationSeconds: number): void {
 }
 
 for (const probationSeconds of [5, 180, 600])
-  test(`is in time for an agent that restarts as slowly as allowed, with a probation of ${probationSeconds} s`, () => {
+  test(`allows enough time for an agent that restarts as slowly as allowed, with a probation of ${probationSeconds} s`, () => {
     for (const isLast of ["up", "failed"] as const) {
       const node = granted(probationSeconds);
       const from = node.clock;
@@ -57,7 +57,7 @@ for (const probationSeconds of [5, 180, 600])
     }
   });
 
-test("is in time for an agent whose kubelet rereads the file", () => {
+test("allows enough time for an agent whose kubelet rereads the file", () => {
   for (const mode of ["Restart", "Reread"] as const) {
     const node = granted(1);
     node.restart = "Never";

@@ -53,12 +53,12 @@ class EmptyCluster {
     }
     if (request.method === "PATCH" && searchParams.has("dryRun")) {
       this.tried.push((JSON.parse(body) as { spec: object }).spec);
-      assert.equal(this.holders.size, 0, "before it stands for the Lease");
+      assert.equal(this.holders.size, 0, "before it competes for the Lease");
       const message = "spec.rollout.probation: Invalid value";
       const status = this.refusesPolicy.shift() ?? 200;
       return respond(status, status === 200 ? JSON.parse(body) : { kind: "Status", message });
     }
-    // Nothing ever happens here.
+    // Watches never show a change.
     if (searchParams.has("watch")) return response.writeHead(200).flushHeaders();
     if (request.method === "POST" && pathname.endsWith("/events")) {
       const event = JSON.parse(body) as { firstTimestamp: string };
@@ -155,7 +155,7 @@ test("B18: reports at once why an API server cannot be used, in the log", async 
   const name = process.env["POD_NAME"];
   t.after(() => (name === undefined ? delete process.env["POD_NAME"] : undefined));
   const address = `https://127.0.0.1:${(api.address() as AddressInfo).port}`;
-  // With a pod of its own it reads that pod first; otherwise the Lease.
+  // If the controller has a pod, it reads the pod first. Otherwise it reads the Lease.
   for (const pod of ["gps-1", undefined]) {
     if (pod === undefined) delete process.env["POD_NAME"];
     else process.env["POD_NAME"] = pod;

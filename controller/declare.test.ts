@@ -32,7 +32,7 @@ const [ours, plugin, git] = ["global-pull-secret-policy", "kubectl-pull-secret",
 const refusal = (status: number, detail = "no") =>
   new ApiError({ status, reason: "No", method: "PATCH", path: globalPullSecretPath, detail });
 
-/** Answers each apply with what `answer` makes of it, and keeps the specs. */
+/** Answers each apply with the result of `answer`, and keeps the specs. */
 class Fake {
   readonly sent: unknown[] = [];
   readonly options: object[] = [];
@@ -107,7 +107,7 @@ for (const [what, wanted, theirs, found] of [
     ["spec.protectedRegistries[b.example]"],
   ],
 ] as const)
-  test(`changes nothing, and reports it, where Git declares ${what} as well`, async () => {
+  test(`reports the fields that Git also declares, and does not change them: ${what}`, async () => {
     const fake = new Fake();
     const live = object({}, { [git]: theirs });
     const lines = found.map(

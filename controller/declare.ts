@@ -39,7 +39,10 @@ function isHeld({ metadata, spec }: GlobalPullSecret): boolean {
   return state !== "Managed" && isDeclaredBy(pluginManager, metadata, managementState);
 }
 
-/** The part of the policy to declare. It leaves out the state while the plugin holds it. */
+/**
+ * The part of the policy to declare. While the plugin's `pause` or `withdraw` is in force, it
+ * leaves out `managementState`.
+ */
 export function wantedFor(
   policy: GlobalPullSecretSpec,
   live: GlobalPullSecret,

@@ -63,7 +63,7 @@ const table: readonly (readonly [
     `r.example/gps:1@${digest}`,
   ],
   [
-    "a digest of CRI-O, which may be that of one platform",
+    "a digest of CRI-O, which may cover only one platform",
     "r.example/gps:1",
     `r.example/gps@${digest}`,
     "cri-o://1.36.0",

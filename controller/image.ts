@@ -82,11 +82,11 @@ async function runtimeOf(cluster: Cluster, node: string): Promise<string> {
 
 /**
  * The image by the digest that this pod runs. If the tag is moved meanwhile, nodes must not get an
- * agent that the controller does not know. The image stays as written if another node might not be
- * able to pull the digest (docs/inside/decisions/image-digest.md):
+ * agent whose build differs from the controller's. The image stays as written if a node might not
+ * be able to pull the digest (docs/inside/decisions/image-digest.md):
  *
  * - It is already written by digest.
- * - The runtime reports the image's own id, which registries do not know, or a digest of another
+ * - The runtime reports the image's own id, which no registry can resolve, or a digest of another
  *   repository. This happens for images that were loaded by hand.
  * - The runtime is not containerd. Only containerd is known to report the digest that was pulled,
  *   which covers all platforms. CRI-O may report the digest of one platform.

@@ -115,7 +115,7 @@ test("keeps the policy when the object cannot be read, even after a restart, and
   assert.equal(await fake.budget(), "10%");
 });
 
-test("keeps the policy of a deleted object for 30 s, in which it may be created again, then creates it with the defaults", async () => {
+test("keeps the policy of a deleted object for 30 s, so that the object can be created again, then creates it with the defaults", async () => {
   const fake = new Fake();
   const withdrawn = { ...asks("30%"), managementState: "Withdrawn" } as const;
   fake.found = object(withdrawn);
@@ -150,7 +150,7 @@ test("warns when the object cannot be created although the CRD exists, and retri
   fake.making = refusal(403);
   assert.deepEqual((await fake.policyReading.read()).again, { seconds: 30 });
   assert.equal(fake.warned.length, 1);
-  // A run in between sends no request and still plans the next.
+  // An earlier run sends no request, but still requests the next run.
   assert.deepEqual((await fake.policyReading.read()).again, { seconds: 30 });
   assert.equal(fake.made, 1);
   fake.seconds = 30;
@@ -191,7 +191,7 @@ test("creates a missing object with the installer's policy, so the defaults are 
   assert.equal(await fake.budget(), "30%");
 });
 
-test("declares the installer's policy in an object that has other fields, before it is followed", async () => {
+test("declares the installer's policy in an object that has other fields, before it follows the object", async () => {
   const fake = new Fake(asks("30%"));
   fake.found = object({ managementState: "Managed" });
   assert.equal(await fake.budget(), "30%");

@@ -1,6 +1,6 @@
 /**
- * Reads the one GlobalPullSecret for each run, and creates it if it is missing. Of its spec the
- * controller writes only the fields of the installer's `--policy`, so users who declare the other
+ * Reads the one GlobalPullSecret for each run, and creates it if it is missing. In its spec the
+ * controller writes only the fields of the installer's `--policy`. So users who declare the other
  * fields see exactly what they declared, including removals of fields.
  */
 import type { Logger } from "pino";

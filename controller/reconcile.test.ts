@@ -167,17 +167,17 @@ function start(graceSeconds: number) {
     keptIn: () => keptIn,
     nodes,
     lists,
-    /** Another process leads. */
+    /** Another process becomes the leader. */
     restart: () => Object.assign(reconciler, { rootMounts: new RootMounts() }),
-    /** The nodes because of which no agent searches for hidden files. */
+    /** The nodes that prevent the search for hidden files. */
     unsearched: () => unsearched,
-    /** What the agents are told about hidden files. */
+    /** The agents' flag for hidden files. */
     hiddenFiles: () => {
       const { spec } = (objects.get(owned.daemonSet) as V1DaemonSet).spec?.template ?? {};
       const { args = [] } = spec?.containers[0] ?? {};
       return args[args.indexOf("--hidden-files") + 1];
     },
-    /** As after a grant: there are no pods here. */
+    /** Notes that a grant was made. This cluster has no pods that could get one. */
     granted: () => {
       const { metadata } = objects.get(owned.global) ?? {};
       put(owned.global, {
@@ -190,7 +190,7 @@ function start(graceSeconds: number) {
         ({ name }) => name === "kubelet",
       )?.hostPath?.path,
     manage: (state: ManagementState) => (managementState = state),
-    /** When a withdrawal begins, as reported. */
+    /** When a withdrawal begins, according to the report. */
     reported: () => withdrawsAt?.getTime(),
     /** The extra sources in the policy, each `name=priority`. The Secret of `a` is `a-pull`. */
     sources: (...lines: readonly string[]) =>
@@ -215,7 +215,7 @@ function start(graceSeconds: number) {
         const again = await reconcile(reconciler);
         if (before === JSON.stringify([...objects])) return again?.seconds;
       }
-      throw new Error("it does not come to rest");
+      throw new Error("something is still due after 20 runs");
     },
     pass: (more: number) => (seconds += more),
     published: () => readPublished(objects.get(owned.global)),
@@ -275,8 +275,8 @@ test("lets agents search for hidden files only if every node mounts its root dir
 });
 
 for (const [what, able] of [
-  ["where agents search", true],
-  ["where they do not", false],
+  ["with a search for hidden files", true],
+  ["without a search for hidden files", false],
 ] as const)
   test(`rotates and withdraws ${what} while Nodes cannot be listed`, async () => {
     const on = start(0);
@@ -295,7 +295,7 @@ for (const [what, able] of [
     const { whole } = on.lists;
     on.withdraw();
     on.restart();
-    // Its end depends on a list of Nodes, its beginning does not.
+    // The end of the withdrawal needs a list of Nodes. Its beginning does not.
     await assert.rejects(on.look(), /Busy/);
     assert.equal(on.published()?.intent, "release");
     assert.deepEqual(
@@ -361,7 +361,7 @@ test("removes a credential that is being withdrawn, and its revision, from all o
       assert.ok(!atob(value).includes(btoa("add:1")), path);
 });
 
-test("withdraws at once without a grace period, or when someone requests it during one", async () => {
+test("withdraws at once without a grace period, or when someone requests it during the grace period", async () => {
   const at0 = await deployed(0);
   at0.withdraw();
   await at0.converge();
@@ -423,7 +423,7 @@ test("restores nothing when a broken Secret is created during its withdrawal", a
 const of = (registry: string, pair: string) =>
   JSON.stringify({ auths: { [registry]: { auth: Buffer.from(pair).toString("base64") } } });
 
-/** additional-pull-secret and two extras, each with its own registry and one in common. */
+/** additional-pull-secret and two extras. Each has its own registry, and all share one registry. */
 async function withExtras(graceSeconds: number) {
   const on = start(graceSeconds);
   on.sources("low=1", "high=2");
@@ -512,7 +512,7 @@ test("keeps the last accepted entries of an extra that breaks, and rotates the o
   assert.deepEqual([on.has("high:2"), on.has("low:1")], [true, true]);
 });
 
-test("holds a withdrawal whose grace period has ended during a pause, reports it, and continues afterwards", async () => {
+test("delays a withdrawal whose grace period ends during a pause, reports it, and continues after the pause", async () => {
   const on = await deployed(30);
   const revision = on.published()?.revision;
   on.manage("Paused");
@@ -527,7 +527,7 @@ test("holds a withdrawal whose grace period has ended during a pause, reports it
   assert.equal(on.objects.has(owned.global), false);
 });
 
-test("holds a withdrawal during a pause even if someone deletes global-pull-secret, and restores it", async () => {
+test("delays a withdrawal during a pause even if someone deletes global-pull-secret, and restores it", async () => {
   const on = await deployed(30);
   on.manage("Paused");
   on.withdraw();
@@ -542,7 +542,7 @@ test("holds a withdrawal during a pause even if someone deletes global-pull-secr
   assert.deepEqual(on.left(), []);
 });
 
-test("holds a change of the Secret during a pause, but completes a withdrawal that has begun", async () => {
+test("delays a change of the Secret during a pause, but completes a withdrawal that has begun", async () => {
   const on = await deployed(0);
   on.manage("Paused");
   on.additional(text("add:2"));

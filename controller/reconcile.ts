@@ -80,7 +80,7 @@ async function run(whole: Reconciler): Promise<Again | undefined> {
       ...samePriorities(policy.sources),
       ...judged.warnings,
     ],
-    // A withdrawal that a pause holds has not begun, even if it was due long ago.
+    // A withdrawal that a pause delays has not begun, even if it was due long ago.
     withdrawsAt: held ? absence?.begins : beginsOf(absence),
   };
   try {
@@ -134,8 +134,8 @@ function holdsWithdrawals({ policy }: Reconciler, { global, state }: Snapshot): 
 }
 
 /**
- * True if a pause finds a withdrawal under way. It ends first, even if a source exists again. An
- * edit of global-pull-secret begins none.
+ * True if a withdrawal was under way when the pause began. It is completed first, even if a source
+ * exists again. An edit of global-pull-secret does not begin a withdrawal.
  */
 function continuesWithdrawal({ policy }: Reconciler, { global }: Snapshot): boolean {
   if (policy.managementState !== "Paused" || isForeign(global) || isEdited(global)) return false;
@@ -171,9 +171,9 @@ function isAbsent(snapshot: Snapshot, applying: InputContext): boolean {
 }
 
 /**
- * Deletes withdrawn credentials from the state, so that none is a source's last accepted document.
- * Records the grace periods, so that none begins again, and the policy, which the next leader
- * follows if it cannot read the object.
+ * Deletes withdrawn credentials from the state, so that no source has them as its last accepted
+ * document. Records the grace periods, so that they do not begin again. Records the policy, because
+ * the next leader follows it if it cannot read the object.
  */
 async function forgetCredentials(
   { cluster, policyReading }: Reconciler,

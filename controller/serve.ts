@@ -1,4 +1,4 @@
-/** One step that brings the sources' content to the nodes, unless a pause holds it. */
+/** One step that brings the sources' content to the nodes, unless a pause delays it. */
 import type { Snapshot } from "./sources/snapshot.ts";
 import type { Admitted } from "#kube/apply/admission.ts";
 import type { Again } from "#kube/loop.ts";
@@ -12,7 +12,10 @@ import { sincesOf, type Withdrawal } from "./withdrawal/grace.ts";
 /** Seconds until the next run while objects are being deleted. */
 const soon: Again = { seconds: 1 };
 
-/** Records the accepted documents, then brings it to the nodes. Undefined: nothing more is due. */
+/**
+ * Records the accepted documents, then brings the wanted content to the nodes. Undefined: nothing
+ * more is due.
+ */
 export async function serve(
   reconciler: Reconciler,
   snapshot: Snapshot,

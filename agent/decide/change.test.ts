@@ -1,6 +1,4 @@
-/**
- * Changes of config.json: nodes that are unfit for one, and other programs that write during one.
- */
+/** Changes of config.json: on unfit nodes, and while other programs write config.json. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { type Journal, firstJournal } from "../journal/journal.ts";
@@ -64,7 +62,7 @@ function fought(from: Journal, answers: boolean): Readonly<{ codes: string[]; re
   return { codes, restarts: starts };
 }
 
-test("does not count a kubelet that answers as failed, however often another program removes our entry during its probation", () => {
+test("does not treat a kubelet as failed while it answers, however often another program removes our entry during the probation", () => {
   const before: readonly (readonly [when: string, journal: Journal])[] = [
     ["in its probation", settling],
     ["before it has answered", tried(1, 2000)],
@@ -74,7 +72,7 @@ test("does not count a kubelet that answers as failed, however often another pro
     const { codes, restarts } = fought(journal, true);
     assert.ok(!codes.includes("GPS214") && !codes.includes("GPS216"), `${when}: ${codes.join()}`);
     assert.equal(codes.at(-1), "GPS200", when);
-    assert.equal(restarts, 2, "three an hour, with the one before");
+    assert.equal(restarts, 2, "three an hour, including the restart before");
   }
 });
 
@@ -90,7 +88,7 @@ test("rolls back a failing kubelet, whatever other programs write meanwhile", ()
   assert.ok(unmade.action === "apply" && unmade.journal.tried === 1);
 });
 
-test("makes an owed restart even if config.json cannot be written", () => {
+test("makes a restart that is due even if config.json cannot be written", () => {
   const down: FactsChange = { unit: limited, healthy: false };
   const failed = { ...down, journal: tried(1, 60_000) };
   const full: FactsChange = { file: absent, unwritable: true };
@@ -132,7 +130,7 @@ test("makes an owed restart even if config.json cannot be written", () => {
     ],
     ["the same, it runs", { ...lags, journal: between }, "wait GPS203"],
     [
-      "nothing is owed",
+      "no restart is due",
       { ...lags, ...down, journal: { ...between, owed: undefined } },
       "wait GPS203",
     ],
@@ -172,18 +170,18 @@ const rows: readonly (readonly [
   ["the directory of another kubelet", { elsewhere: "no pods/u" }, "GPS261 refused"],
   ["no unit is active", { unit: { unfound: "kubelet.service is inactive" } }, "GPS229 refused"],
   ["there is no such unit", { unit: { ...unit, load: "not-found" } }, "GPS211 refused"],
-  ["a left-over unit, dead beside the kubelet that answers", { unit: stopped }, "GPS230 refused"],
+  ["a left-over unit that is dead, while the kubelet answers", { unit: stopped }, "GPS230 refused"],
   ["a unit without a process", { unit: { ...unit, mainPid: 0, sub: "exited" } }, "GPS230 refused"],
   ["a unit that may not be restarted", { unit: { ...unit, refuses: true } }, "GPS259 refused"],
   ["an old systemd", { unit: { unknown: "NRestarts", outdated: true } }, "GPS231 refused"],
   ["healthz off, or on another port", { healthy: false }, "GPS221 refused"],
   ["another file would be hidden", { hides: hidesFile }, "GPS232 refused"],
   [
-    "… by the first that the kubelet can read",
+    "another file would be hidden, and the kubelet skips the present config.json",
     { hides: hidesFile, file: foreign("not JSON") },
     "GPS232 refused",
   ],
-  ["it is unknown whether one would be", { hides: unseen }, "GPS233 refused"],
+  ["it is unknown whether a file would be hidden", { hides: unseen }, "GPS233 refused"],
 ];
 
 test("keeps an unfit node without a grant Ready and reports its reason, also while content is served", () => {
@@ -194,10 +192,10 @@ test("keeps an unfit node without a grant Ready and reports its reason, also whi
   check([["a fit one", { ...ungranted, file: absent }, "record GPS201 → applied"]]);
 });
 
-/** After the file is written. 305 s later, the folder is removed, too. */
+/** The steps after the file is written. After 305 s, our folder is removed as well. */
 const alone = ["record GPS200 → applied", "record GPS254 → applied", "wait GPS254"];
 
-test("never refuses a withdrawal: confirms it on an empty node unless our folder is in another directory, and waits on other nodes", () => {
+test("never refuses a withdrawal: a node without our entries confirms it, unless its directory belongs to another kubelet, and a node with our entries waits", () => {
   const release = { mounted: { ...withdrawn, digest: "seven's" } };
   const left = { ...idle, revision: 6, digest: "six's", content: "six" };
   for (const [what, change] of rows) {
@@ -261,7 +259,7 @@ test("refuses content in force if the kubelet lacks what the delivery needs", ()
   assert.equal(summary({ ...unasked, file, journal: idle }), "GPS235 refused ready");
 });
 
-test("checks the same before each change", () => {
+test("checks the same facts before each change", () => {
   const next = { mounted: { ...mounted, revision: 8, digest: "eight's", content: "eight" } };
   for (const [what, change, text] of rows) {
     if (change.journal !== undefined) continue;

@@ -1,7 +1,7 @@
 /**
- * How config.json is changed. Pure. It decides whether the node is fit for the change and the
- * content may be tried, what the journal records before the write, and what a kubelet still gets
- * while the file cannot be written.
+ * Decides how config.json is changed. Pure. It decides whether the node is fit and may try the
+ * content, and what the journal records before the write. While the file cannot be written, it
+ * decides whether the kubelet is restarted.
  */
 import {
   unitRecord,
@@ -98,15 +98,15 @@ export function change(
     ...(undo !== undefined && { undo }),
     ...(left !== undefined && { left }),
     ...(granted !== undefined && { grant: granted }),
-    // If the kubelet has not reread the file yet, it must still do so. The time starts again if
-    // there is more to read.
+    // The wait for the kubelet to reread an earlier file continues. It starts again if this change
+    // gives the kubelet more to reread.
     ...(renamed !== undefined && !matters && !rereads && { renamed }),
     ...(rereads && { rereads: "" }),
     ...(!rereads && !matters && journal.rereads !== undefined && { rereads: journal.rereads }),
     // The change replaces a rollback that was not reported yet.
     ...(quarantine !== undefined && { quarantine: { ...quarantine, told: true } }),
   };
-  // Without a journal, nothing would record what a withdrawal could not remove.
+  // Without a journal, the entries that a withdrawal could not remove would not be recorded.
   const isKept = isIdle(known) && (known !== undefined || !withdraws);
   const former = isKept && { former: { journal: known } };
   const apply: Step = atOnce({
@@ -127,7 +127,7 @@ export function change(
 function cannotRestart(facts: Facts, journal: Journal, { matters }: Plan): boolean {
   if (facts.config.restart !== "Always") return false;
   const owes = matters || journal.matters || journal.owed !== undefined;
-  // A kubelet with another directory may read the file.
+  // If the directory belongs to another kubelet, that kubelet may read the file.
   if (isIdle(journal)) return owes && (!canRestart(facts) || facts.elsewhere !== undefined);
   return owes && isOutOfReach(facts) && facts.healthy === true;
 }
@@ -146,8 +146,8 @@ function startJournal(facts: Facts, { before }: Plan): Journal {
 }
 
 /**
- * Why a change under way cannot be written again: the restart that is due for it could not be
- * requested. A stopped kubelet is not a reason.
+ * Why a change under way must not be written again: a restart is due for it, and systemd cannot
+ * report the unit. A stopped unit is not a reason.
  */
 function unitMissingFor(facts: Facts, journal: Journal, matters: boolean): Step | undefined {
   const owes = matters || journal.matters || journal.owed !== undefined;
@@ -173,8 +173,8 @@ function isRepairing({ phase, undo, matters, owed }: Journal): boolean {
 
 /**
  * Whether the kubelet rereads the file without a restart. After a drift it does. A new grant or a
- * change under way causes a restart, but at most three times an hour, so that another program that
- * keeps removing our entries cannot make us restart the kubelet for ever.
+ * change under way causes a restart, but at most three times an hour. Otherwise another program
+ * that keeps removing our entries would make us restart the kubelet for ever.
  */
 function isLeftToKubelet(
   facts: Facts,
@@ -226,7 +226,7 @@ export function preflight(facts: Facts, planned?: Plan): Answer | undefined {
 }
 
 /**
- * The same check for a node without a grant, which must also meet the requirements of the delivery.
+ * The preflight of a node without a grant, which must also meet the requirements of the delivery.
  */
 export function preflightUngranted(facts: Facts): Answer | undefined {
   return preflight(facts) ?? deliveryUnfit(facts);
@@ -293,9 +293,9 @@ function owedRestart(facts: Facts, journal: Journal): Answer | undefined {
 }
 
 /**
- * The next step while config.json must not be written: `otherwise`, unless the kubelet is down and
- * a restart is due. In that case the kubelet is restarted with the current file, because a blocked
- * write must not keep it down.
+ * The next step while config.json must not be written. If the kubelet is down and a restart is due,
+ * the step restarts the kubelet with the current file, because a blocked write must not keep it
+ * down. In all other cases, the step is `otherwise`.
  */
 export function startMeanwhile(
   facts: Facts,

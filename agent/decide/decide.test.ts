@@ -61,7 +61,7 @@ test("decides these cases before all others", () => {
   ]);
 });
 
-test("requests no fact that no rule needs", () => {
+test("requests only facts that a rule needs", () => {
   const newer = (owes: boolean): Facts["journal"] => ({ kind: "newer", why: "version 9", owes });
   const rows: readonly (readonly [when: string, change: FactsChange, ...asked: string[]])[] = [
     ["at rest", { journal: idle }, "mounted", "healthz"],
@@ -76,8 +76,8 @@ test("requests no fact that no rule needs", () => {
     ["a rollback", { journal: { ...restarting, phase: "restoring" } }, "kubelet"],
     ["two agents", { alone: false, journal: restarting }],
     ["an unreadable journal", { journal: { kind: "corrupt", why: "" } }],
-    ["a newer agent's", { journal: newer(false) }, "mounted"],
-    ["… that owes", { journal: newer(true) }, "kubelet"],
+    ["a newer agent's journal", { journal: newer(false) }, "mounted"],
+    ["a newer agent's journal, and a restart is due", { journal: newer(true) }, "kubelet"],
     ["nothing to take", ungranted, "mounted", "fitness"],
   ];
   for (const [when, change, ...asked] of rows)
@@ -95,12 +95,12 @@ test("applies only the pod's own revision", () => {
       "nothing GPS200 ready",
     ],
     [
-      "… but was drifted",
+      "the volume is ahead, and the file has drifted",
       { mounted: { ...mounted, revision: 8 }, journal: idle, file: absent },
       "wait GPS203",
     ],
     [
-      "… of another pod's revision",
+      "the volume is ahead, and another pod's revision is in force",
       { mounted: { ...mounted, revision: 8 }, journal: { ...idle, revision: 6 } },
       "wait GPS203",
     ],
@@ -110,12 +110,12 @@ test("applies only the pod's own revision", () => {
       "wait GPS204",
     ],
     [
-      "an owed restart needs no document",
+      "a restart that is due needs no document",
       { mounted: { ...mounted, revision: 8 }, journal: restarting },
       "restart GPS212 → restarting",
     ],
     [
-      "nor does the watch after it",
+      "the probation after the restart needs no document",
       { mounted: { ...mounted, revision: 8 }, journal: settling, unit: renewed },
       "wait GPS215",
     ],
@@ -133,9 +133,21 @@ test("identifies a revision by number and digest: the same number with other con
       "apply GPS226 → applying",
     ],
     ["the mount lags", { ...otherDigest, file: absent }, "wait GPS203"],
-    ["… over a journal of the same number", { ...otherDigest, journal: idle }, "wait GPS203"],
-    ["… and is not there", { ...otherDigest, mounted: lagging, journal: idle }, "wait GPS202"],
-    ["… and the journal is right", { mounted: lagging, journal: idle }, "nothing GPS200 ready"],
+    [
+      "the mount lags, and the journal has the same number",
+      { ...otherDigest, journal: idle },
+      "wait GPS203",
+    ],
+    [
+      "the mount is missing, and the journal has the same number",
+      { ...otherDigest, mounted: lagging, journal: idle },
+      "wait GPS202",
+    ],
+    [
+      "the mount is missing, and the journal matches the grant",
+      { mounted: lagging, journal: idle },
+      "nothing GPS200 ready",
+    ],
     [
       "a journal of the same number, and another content is mounted",
       {
@@ -146,13 +158,13 @@ test("identifies a revision by number and digest: the same number with other con
       "record GPS226 → applied",
     ],
     [
-      "an older agent's journal is not believed",
+      "an older agent's journal does not count",
       { mounted: lagging, journal: undated },
       "wait GPS202",
     ],
-    ["… but is gone on from", { journal: undated }, "record GPS226 → applied"],
+    ["an older agent's journal is continued", { journal: undated }, "record GPS226 → applied"],
     [
-      "a probation of another content of this number is not ours",
+      "the probation belongs to other content with the same number",
       {
         ...otherDigest,
         journal: settling,
@@ -204,28 +216,32 @@ test("reports no withdrawal after a lost journal if any entry in the file could 
   check([
     ["the journal is lost", { mounted: withdrawn, lost: true, leftovers: true }, "wait GPS250"],
     [
-      "… and nothing is there",
+      "the journal is lost, and config.json is missing",
       { mounted: withdrawn, lost: true, file: absent },
       "record GPS226 → applying",
     ],
-    ["… and an administrator has checked", { mounted: withdrawn, leftovers: true }, "leave GPS224"],
     [
-      "a journal that was made after it",
+      "the journal was lost, and an administrator has checked",
+      { mounted: withdrawn, leftovers: true },
+      "leave GPS224",
+    ],
+    [
+      "a new journal after the loss",
       { mounted: withdrawn, lost: true, journal: unverified },
       "wait GPS250",
     ],
     [
-      "… with nothing there",
+      "a new journal after the loss, and config.json is missing",
       { mounted: withdrawn, lost: true, journal: unverified, file: absent },
       "leave GPS224",
     ],
     [
-      "… and an administrator has checked",
+      "a new journal after the loss, and an administrator has checked",
       { mounted: withdrawn, journal: unverified },
       "leave GPS224",
     ],
     [
-      "… whose entries were all there",
+      "a new journal after the loss that lists all of our entries",
       { mounted: withdrawn, lost: true, journal: { ...unverified, unverified: undefined } },
       "leave GPS224",
     ],
@@ -234,7 +250,7 @@ test("reports no withdrawal after a lost journal if any entry in the file could 
   assert.ok(doubtful.action === "apply" && doubtful.journal.unverified === true);
   const known = decide(facts({ lost: true }));
   assert.ok(known.action === "record" && known.journal.unverified === undefined);
-  // A revision that was lost with the journal may have written it.
+  // The entry for b.io may be from a revision that was lost with the journal.
   const more = { "a.io": { auth: "dTpw" }, "b.io": { auth: "dTpvbGQ=" } };
   const besides = decide(facts({ lost: true, file: holding(more) }));
   assert.ok(besides.action === "record" && besides.journal.unverified === true);
@@ -248,7 +264,7 @@ test("reports no withdrawal after a lost journal if any entry in the file could 
   const later = decide(facts({ lost: true, journal: { ...idle, revision: 6 } }));
   assert.ok(
     later.action === "record" && later.journal.phase === "applied",
-    "once there is a journal again it counts",
+    "a new journal counts again",
   );
 });
 
@@ -289,7 +305,7 @@ test("writes config.json only if systemd answers", () => {
       { file: absent, unit: notAsked, config: { restart: "Never" } },
       "apply GPS226 → applying",
     ],
-    ["what means the same already is only noted", { file: written }, "record GPS226 → applied"],
+    ["a file with the same meaning is only recorded", { file: written }, "record GPS226 → applied"],
     ["void for a moment", { file: foreign("not JSON"), stopwatch: { file: 1999 } }, "wait GPS207"],
     [
       "void for good",
@@ -320,31 +336,31 @@ test("writes config.json only if systemd answers", () => {
       "restart GPS212 → restarting",
     ],
     [
-      "… and another start is under way",
+      "killed after the rename, and another start is under way",
       { journal: { ...restarting, phase: "applying" }, unit: { ...unit, busy: true } },
       "record GPS212 → restarting",
     ],
     [
-      "… written again while attempts are made, too soon for the next",
+      "killed after the file was written again, and the next attempt is not due",
       { journal: { ...tried(1, 100), phase: "applying" }, unit: crashed, healthy: false },
       "record GPS212 → restarting",
     ],
     [
-      "… and systemd does not answer",
+      "killed after the rename, and systemd does not answer",
       { journal: { ...restarting, phase: "applying" }, unit: unanswered },
       "wait GPS210",
     ],
     [
-      "… policy Never",
+      "killed after the rename, and the policy is Never",
       { journal: { ...restarting, phase: "applying" }, config: { restart: "Never" } },
       "record GPS254 → restarting",
     ],
     [
-      "… nothing that the kubelet sees",
+      "killed after the rename, and the kubelet sees no change",
       { journal: { ...idle, phase: "applying" } },
       "record GPS200 → applied",
     ],
-    ["after a lost journal a restart may be owed", { lost: true }, "record GPS226 → applying"],
+    ["after a lost journal a restart may be due", { lost: true }, "record GPS226 → applying"],
   ]);
 });
 
@@ -369,23 +385,23 @@ test("stays Ready at rest while the kubelet answers, and does not start a kubele
       "nothing GPS224 ready",
     ],
     [
-      "… where ours never could be put",
+      "withdrawn, our file could never be written",
       { mounted: withdrawn, file: { kind: "refused", why: "" } },
       "nothing GPS224 ready",
     ],
     [
-      "… and the kubelet is down",
+      "withdrawn, and the kubelet is down",
       { mounted: withdrawn, file: absent, healthy: false },
       "nothing GPS224 ready",
     ],
-    ["withdrawn, a stranger's file", { mounted: withdrawn }, "nothing GPS224 ready"],
+    ["withdrawn, another program's file", { mounted: withdrawn }, "nothing GPS224 ready"],
     [
-      "… and killed before our folder went",
+      "withdrawn, and killed before our folder was removed",
       { mounted: withdrawn, file: absent, leftovers: true },
       "leave GPS224",
     ],
     [
-      "… with a journal that was lost",
+      "withdrawn, and the journal was lost",
       { mounted: withdrawn, file: absent, leftovers: true, lost: true },
       "record GPS226 → applying",
     ],
@@ -419,7 +435,7 @@ test("restarts no kubelet for a drift, and at most three times an hour under a g
   assert.deepEqual([owes(settling, seldom), owes(settling, often)], ["restart", "reread"]);
 });
 
-test("is never Ready without the file, the proof and the answer", () => {
+test("is Ready only if the file is in place, the kubelet has passed its probation, and healthz answers", () => {
   const files = [absent, written, foreign()];
   const journals = [
     undefined,
@@ -461,7 +477,7 @@ test("can undo a change, but not a withdrawal, because the old bytes contain the
 
 test("keeps no undo for a withdrawal in the middle of a change, even if another program repaired the file", () => {
   for (const journal of [{ ...restarting, phase: "applying" } as const, restarting, settling]) {
-    assert.ok(journal.undo, "the change under way has one");
+    assert.ok(journal.undo, "the change under way has an undo");
     const change = { journal, mounted: withdrawn, file: absent, unit: crashed };
     const step = decide(facts(change));
     const next = "journal" in step ? step.journal : assert.fail(step.action);

@@ -82,7 +82,8 @@ function chain(facts: Facts): Answer {
   if (!isIdle(journal) && facts.unit === undefined) return ask("kubelet");
   // Older agents rolled the journal back only after the kubelet had run again.
   if (journal?.phase === "reviving") return byTable(facts, undone(facts, journal));
-  // A rollback needs no document. With the largest files there would not be enough memory for one.
+  // A rollback needs no document. With the largest files, there would not be enough memory for a
+  // document.
   if (journal?.phase === "restoring") return restoring(facts, journal, file);
   if (mounted === undefined) return ask("mounted");
   if (isEmpty(journal)) return withoutContent(facts);
@@ -220,8 +221,8 @@ function withoutDocument(
   }
   if (journal?.phase === "applied" && belongsTo(journal, facts.grant) && holds)
     return byTable(facts, journal);
-  // The release was confirmed, and newer content is mounted. This is the same case as a node with
-  // older content in force.
+  // The node has confirmed the release, and newer content is mounted. Like a node with older
+  // content in force, it waits for a new grant.
   if (isUntouched(facts) && !facts.leftovers && isOutdated(facts, mounted))
     return awaitGrant(facts);
   return startMeanwhile(facts, journal, whyNoDocument(facts, mounted));
@@ -342,18 +343,18 @@ function withoutJournal(facts: Facts, found: FoundFile, document: Document, plan
 const leave: Step = atOnce({ action: "leave", code: codes.withdrawn });
 
 /**
- * As far as the agent knows, everything is withdrawn. But it must not report this as a completed
- * withdrawal.
+ * The agent finds nothing that is left to withdraw, but cannot be sure. So it must not report a
+ * completed withdrawal.
  */
 const unverified = wait(codes.withdrawnInDoubt, soon);
 
 /**
- * Decides whether a node that refuses is Ready.
+ * Decides whether the agent is Ready although it refuses content.
  *
  * The controller grants revisions only to Ready pods, and an agent can report a refusal only for a
- * grant. So an unfit node without a grant is Ready: its log line contains the reason, and it
- * refuses the next grant. Otherwise the controller would never learn the reason, and the node would
- * block a withdrawal.
+ * grant. So an agent on an unfit node turns Ready if it has no grant. It logs the reason, and
+ * reports it when it refuses the next grant. If the agent were not Ready, the controller would
+ * never get the reason, and the node would block a withdrawal.
  *
  * A withdrawal is never refused. Nothing is refused while the content of the grant is unknown.
  */
@@ -378,9 +379,9 @@ function finishesFirst({ config, grant }: Facts, journal: Journal, file: FoundFi
 
 /**
  * Handles a node without a grant, or whose grant was revoked. With a journal, the node keeps what
- * it has. Without one, it takes the served content. If nothing is served, it records that it takes
- * nothing without a grant. Undefined if `document` is to be applied, or if the mounted content is
- * not known yet.
+ * it has. Without a journal, it takes the served content. If nothing is served, it records that it
+ * takes nothing without a grant. Undefined if `document` is to be applied, or if the mounted
+ * content is not known yet.
  */
 function withoutGrant(
   facts: Facts,
@@ -403,7 +404,7 @@ function withoutGrant(
 
 /**
  * Whether the change began for a grant. Version 0.2 did not record the grant, but its nodes with
- * content also took nothing without one.
+ * content also took nothing without a grant.
  */
 function wasGranted({ grant, undo }: Journal): boolean {
   return grant !== undefined || (undo?.revision ?? 0) > 0;

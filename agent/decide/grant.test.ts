@@ -1,4 +1,4 @@
-/** Tables of what a node does with a grant, and without one. */
+/** Tables of a node's decisions with a grant and without a grant. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Grant } from "#contract/grant.ts";
@@ -60,7 +60,7 @@ test("finishes a change whose file is in place, whatever is granted meanwhile", 
   }
 });
 
-test("replaces awaited content by newer content if no kubelet is restarted", () => {
+test("replaces content that the kubelet has not reread yet with newer content, if restarts are off", () => {
   const journal = { ...restarting, renamed: facts({}).time };
   const step = decide(facts({ ...forEight, journal, config: { restart: "Never" } }));
   assert.equal(step.action, "apply");
@@ -87,7 +87,7 @@ test("takes the granted content by revision and digest, and waits for a lagging 
     ],
     ["a grant below the journal", { grant: grantOf(6), journal: idle }, "wait GPS256"],
     [
-      "… which names its content",
+      "a grant below the journal, with the journal's content",
       { grant: grantOf(6, "seven's"), journal: idle, mounted: { ...mounted, revision: 6 } },
       "wait GPS256",
     ],
@@ -99,9 +99,9 @@ test("takes the granted content by revision and digest, and waits for a lagging 
 test("stays Ready after a confirmed release while its grant is older than all mounted content", () => {
   const ahead: FactsChange = { proved: key, mounted: { kind: "other", revision: 8 }, file: absent };
   check([
-    ["it has confirmed it", ahead, "nothing GPS201 ready"],
-    ["it has not", { ...ahead, proved: undefined }, "wait GPS203"],
-    ["it has confirmed another one", { ...ahead, proved: "6/six's/x" }, "wait GPS203"],
+    ["the release is confirmed", ahead, "nothing GPS201 ready"],
+    ["the release is not confirmed", { ...ahead, proved: undefined }, "wait GPS203"],
+    ["another release is confirmed", { ...ahead, proved: "6/six's/x" }, "wait GPS203"],
     ["it takes nothing unasked", { ...ahead, journal: empty }, "nothing GPS201 ready"],
     ["the kubelet is silent", { ...ahead, healthy: false }, "wait GPS221"],
     ["it refused that grant", { ...ahead, refused: key }, "wait GPS257"],
@@ -116,15 +116,19 @@ test("stays Ready after a confirmed release while its grant is older than all mo
   ]);
 });
 
-test("ignores a failed or refused grant until it has a new since", () => {
+test("ignores a failed or refused grant until it has a new `since`", () => {
   const again = { ...seven, since: "2026-11-26T19:00:00Z" };
   const late = { now: facts({}).now + 100 * 3_600_000, stopwatch: { quarantine: 1e9 } };
   check([
     ["it failed", { grant: seven, journal: failed, file: absent }, "wait GPS219"],
-    ["… long ago", { ...late, grant: seven, journal: failed, file: absent }, "wait GPS219"],
+    ["it failed long ago", { ...late, grant: seven, journal: failed, file: absent }, "wait GPS219"],
     ["a new since", { grant: again, journal: failed, file: absent }, "apply GPS226 → applying"],
     ["it was refused", { grant: seven, refused: key, file: absent }, "wait GPS257"],
-    ["… by another since", { grant: again, refused: key, file: absent }, "apply GPS226 → applying"],
+    [
+      "another since was refused",
+      { grant: again, refused: key, file: absent },
+      "apply GPS226 → applying",
+    ],
     [
       "a failure that is not reported",
       {
@@ -139,7 +143,7 @@ test("ignores a failed or refused grant until it has a new since", () => {
   assert.equal("report" in dead && dead.report, "failed");
 });
 
-test("records a failure with its grant, and a failure of served content without one", () => {
+test("records a failure with its grant, and a failure of served content without a grant", () => {
   const applied = (change: FactsChange) => {
     const step = decide(facts({ file: absent, ...change }));
     assert.ok(step.action === "apply");
@@ -159,12 +163,12 @@ test("reports a failure after the change has ended and while the node has nothin
     assert.equal(failedKey(nothing), undefined);
 });
 
-test("keeps a refused grant valid once the journal has it in force, and then repairs the file", () => {
+test("accepts a refused grant if its content is in force, and then repairs the file", () => {
   const at: FactsChange = { grant: seven, refused: key, journal: idle };
   check([
-    ["well again", at, "nothing GPS200 ready"],
+    ["readable again", at, "nothing GPS200 ready"],
     ["drifted", { ...at, file: foreign() }, "apply GPS225 → applying"],
-    ["unreadable still", { ...at, file: { kind: "refused", why: "a link" } }, "wait GPS206"],
+    ["still unreadable", { ...at, file: { kind: "refused", why: "a link" } }, "wait GPS206"],
   ]);
 });
 
@@ -191,7 +195,7 @@ test("lets a new pod finish the change of the previous pod, keep its result and 
     }
 });
 
-test("abandons a change whose file is not in place when its grant is gone, and keeps the node's previous content", () => {
+test("abandons a change and keeps the previous content when the grant is gone before the file is in place", () => {
   for (const mountedNow of [nothing, { ...eight, served: true as const }])
     for (const grant of ["none", back] as const)
       for (const journal of [older("applying"), { ...older("applying"), grant: key }]) {
@@ -201,7 +205,7 @@ test("abandons a change whose file is not in place when its grant is gone, and k
       }
 });
 
-test("still owns an answer that was written before the change was abandoned", () => {
+test("keeps the provider's answer in the journal if it was written before the change was abandoned", () => {
   const change = older("applying");
   const journal: Journal = { ...change, owned: { ...change.owned, answer: "digest" } };
   const { end } = follow({ grant: back, mounted: nothing, journal, file: absent });
@@ -239,12 +243,12 @@ test("finishes a change in any phase when its grant is revoked, also without res
   check([
     ["in place", { ...at, journal: older("applying") }, "restart GPS212 → restarting"],
     [
-      "… by itself",
+      "in place, and restarts are off",
       { ...at, journal: older("applying"), config: never },
       "record GPS254 → restarting",
     ],
     [
-      "… later",
+      "restarting, and restarts are off",
       { ...at, journal: older("restarting"), config: never },
       "record GPS254 → restarting",
     ],
@@ -255,12 +259,12 @@ test("finishes a change in any phase when its grant is revoked, also without res
       "restart GPS212 → restarting",
     ],
     [
-      "it is in place, and lacks what the journal still has",
+      "a new file is in place, and lacks entries that the journal still lists",
       { ...at, journal: older("applying"), file: foreign() },
       "restart GPS212 → restarting",
     ],
     [
-      "the volume is torn for a moment",
+      "the volume cannot be read for a moment",
       { ...at, grant: "unread", journal: older("applying"), file: absent },
       "wait GPS203",
     ],
@@ -282,7 +286,7 @@ test("keeps what the node has without a grant, also with an empty journal", () =
         "nothing GPS201 ready",
       ],
       [
-        "nothing in force, beside a stranger's file",
+        "nothing in force, beside another program's file",
         { grant, mounted: served, journal: empty, file: foreign("x") },
         "nothing GPS201 ready",
       ],
@@ -292,7 +296,7 @@ test("keeps what the node has without a grant, also with an empty journal", () =
         "nothing GPS201 ready",
       ],
       [
-        "… and another content is served",
+        "rolled back, and another content is served",
         { grant, mounted: served, journal: failed, file: absent },
         "nothing GPS201 ready",
       ],
@@ -302,7 +306,7 @@ test("keeps what the node has without a grant, also with an empty journal", () =
         "apply GPS225 → applying",
       ],
       [
-        "drifted, and it is not",
+        "drifted, and its content is not mounted",
         { grant, mounted: nothing, journal: idle, file: absent },
         "nothing GPS252 ready",
       ],
@@ -312,7 +316,7 @@ test("keeps what the node has without a grant, also with an empty journal", () =
         "nothing GPS200 ready",
       ],
       [
-        "… without a digest",
+        "a journal without a digest",
         { grant, mounted: served, journal: { ...idle, digest: undefined } },
         "nothing GPS200 ready",
       ],
@@ -327,7 +331,7 @@ test("takes served content without a journal, or records that it takes nothing w
       "apply GPS226 → applying",
     ],
     [
-      "it lies there already",
+      "config.json already has it",
       { grant: "none", mounted: served, file: written },
       "record GPS226 → applied",
     ],
@@ -337,12 +341,12 @@ test("takes served content without a journal, or records that it takes nothing w
       "record GPS201 → applied",
     ],
     [
-      "… on an unfit node",
+      "nothing is served, and the node is unfit",
       { grant: "none", mounted: nothing, file: absent, healthy: false },
       "wait GPS221 ready",
     ],
     [
-      "… that noted it before",
+      "nothing is served, and the unfit node has recorded this before",
       { grant: "none", mounted: nothing, file: absent, healthy: false, journal: empty },
       "wait GPS221 ready",
     ],
@@ -352,12 +356,12 @@ test("takes served content without a journal, or records that it takes nothing w
       "nothing GPS201 ready",
     ],
     [
-      "… on an unfit node",
+      "a withdrawal, and the node is unfit",
       { grant: "none", mounted: { ...nothing, releasing: true }, file: absent, hides: hidden },
       "nothing GPS201 ready",
     ],
     [
-      "… that was cut off at its very end",
+      "a withdrawal that was interrupted at its very end",
       { grant: "none", mounted: { ...nothing, releasing: true }, file: absent, leftovers: true },
       "leave GPS224",
     ],

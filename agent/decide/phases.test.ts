@@ -34,7 +34,7 @@ import { byTable, table } from "./restart.ts";
 import { type KubeletState, stateOf } from "../facts/kubelet-state.ts";
 
 const journals: Readonly<Record<Journal["phase"], Journal>> = {
-  // Usually this phase has no unit.
+  // Usually, a journal in this phase records no InvocationID.
   applied: { ...idle, owed: "old" },
   applying: { ...restarting, phase: "applying" },
   restarting,
@@ -44,8 +44,8 @@ const journals: Readonly<Record<Journal["phase"], Journal>> = {
 };
 
 /**
- * How each state looks in a phase that waits for another process than `old`; settling watches
- * `new`.
+ * The facts of each state. Most phases wait for a process other than `old`; settling watches the
+ * process `new`.
  */
 const states: Readonly<Record<KubeletState, (phase: Journal["phase"]) => FactsChange>> = {
   unknown: () => ({ unit: unanswered, healthy: false }),
@@ -153,7 +153,7 @@ function all(then: string): Readonly<Record<KubeletState, string>> {
   };
 }
 
-test("has an answer for each phase, policy and state of the kubelet", () => {
+test("takes the expected step in each phase, for each policy and state of the kubelet", () => {
   for (const [phase, policies] of entries(expected))
     for (const [restart, row] of entries(policies))
       for (const [state, then] of entries(row)) {
@@ -246,7 +246,7 @@ test("removes later withdrawn entries when restarts are switched off while the k
   assert.equal(gone.end.file.kind, "absent");
 });
 
-test("waits for a kubelet that may not be restarted, or accepts a new process of it at once", () => {
+test("waits without restarts until the kubelet must have reread the file, or accepts a new process at once", () => {
   const config = { restart: "Never" } as const;
   const step = decide(facts({ config, journal: { ...restarting, phase: "applying" } }));
   assert.ok(step.action === "record" && step.code === "GPS254");
@@ -259,13 +259,13 @@ test("waits for a kubelet that may not be restarted, or accepts a new process of
   ]);
 });
 
-test("restarts the kubelet once when restarts are switched on while it was left to reread the file", () => {
+test("restarts the kubelet once when restarts are switched on during the wait for a reread", () => {
   const { owed: _owed, ...rest } = restarting;
   const waiting: Journal = { ...rest, renamed: { boot: "b", monotonic: 999_000 } };
   assert.equal(byTable(facts({ journal: waiting }), waiting).action, "restart");
 });
 
-test("revives a kubelet that does not survive a withdrawal without restoring the credential", () => {
+test("revives a kubelet that stops after a withdrawal, and does not restore the credential", () => {
   const asked = {
     mounted: { ...withdrawn, revision: 8, digest: "eight's" },
     config: { revision: 8, digest: "eight's" },
@@ -310,7 +310,7 @@ test("cannot roll back to the state before a change that a withdrawal has replac
 
 const link: Facts["file"] = { kind: "refused", why: "it is a symbolic link" };
 
-test("makes an owed restart whatever happens to config.json, and is not Ready meanwhile", () => {
+test("makes a restart that is due whatever happens to config.json, and is not Ready meanwhile", () => {
   const down = { unit: limited, healthy: false };
   for (const file of [link, { kind: "changing" } as const]) {
     const told = file.kind === "changing" ? "GPS209" : "GPS206";
@@ -360,7 +360,7 @@ test("starts a kubelet that a newer agent left stopped, once a minute, and does 
   assert.equal(seen({ ...down, unit: unanswered }), "wait GPS222");
 });
 
-test("continues a revival on a full disk, with attempts spaced from memory, and does not touch a running kubelet", () => {
+test("continues a revival on a full disk, spaces the attempts from memory, and leaves a running kubelet alone", () => {
   const down = { unit: limited, healthy: false, unwritable: true, file: absent };
   const seen = (change: FactsChange) => {
     const step = decide(facts({ ...down, ...change }));
@@ -432,7 +432,7 @@ test("neither starts nor restarts a kubelet for a drift, and is Ready once the k
   }
 });
 
-test("does not confuse an unreported rollback with the report of the next one", () => {
+test("does not confuse an unreported rollback with the report of the next rollback", () => {
   const untold = { ...quarantine, content: "six", revision: 6, told: false };
   const another = { ...seven, since: "2026-11-26T19:00:00Z" };
   const step = decide(
@@ -443,7 +443,7 @@ test("does not confuse an unreported rollback with the report of the next one", 
 });
 
 test("reports the delivery's note with the code while the content is in force", () => {
-  const noted = { ...written, note: "the kubelet has not asked yet" };
+  const noted = { ...written, note: "the kubelet has not run the provider yet" };
   const step = decide(facts({ journal: idle, file: noted }));
   assert.deepEqual([step.code, step.ready, step.detail], ["GPS200", true, noted.note]);
   const rivals = () => "theirs before ours";

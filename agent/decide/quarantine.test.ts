@@ -23,13 +23,13 @@ import {
 /** systemd does not start it any more. */
 const gaveUp = { ...crashed, active: "failed", sub: "failed", result: "start-limit-hit" };
 
-test("revives the kubelet after a rollback until it is proved, and only then gives up", () => {
+test("revives the kubelet after a rollback until it has passed its probation, and only then gives up", () => {
   const restoring: Journal = { ...restarting, phase: "restoring" };
   check([
-    ["the new file is there still", { journal: restoring }, "restore GPS216"],
+    ["the new file is still there", { journal: restoring }, "restore GPS216"],
     ["the old file is back", { journal: restoring, file: absent }, "record GPS217 → reviving"],
     [
-      "… and systemd does not answer",
+      "the old file is back, and systemd does not answer",
       { journal: restoring, file: absent, unit: unanswered },
       "record GPS217 → reviving",
     ],
@@ -45,7 +45,7 @@ test("revives the kubelet after a rollback until it is proved, and only then giv
       "restart GPS217 → reviving",
     ],
     [
-      "not in a hurry",
+      "not yet, because the pauses grow",
       { journal: { ...reviving, tried: 9, calls: [now - 899_000] }, unit: gaveUp, healthy: false },
       "wait GPS220",
     ],
@@ -55,7 +55,7 @@ test("revives the kubelet after a rollback until it is proved, and only then giv
       "restart GPS217 → reviving",
     ],
     [
-      "… and not before",
+      "less than an hour after the last restart",
       {
         journal: { ...reviving, tried: 1, calls: [now - hour + 1] },
         unit: crashed,
@@ -120,7 +120,7 @@ test("restores the former ownership with the file, and starts the quarantine wit
   );
 });
 
-test("still owns an answer that a rollback leaves in place, so that a withdrawal in any mode empties it", () => {
+test("keeps the provider's answer in the journal after a rollback, so that a withdrawal in any mode empties it", () => {
   const given = { ...restarting.owned, answer: "seven's answer", flags: true as const };
   const restoring: Journal = { ...restarting, phase: "restoring", owned: given };
   const ownedAfter = (journal: Journal) => {
@@ -134,7 +134,7 @@ test("still owns an answer that a rollback leaves in place, so that a withdrawal
   assert.deepEqual(ownedAfter({ ...restoring, undo: { ...undo, owned: six } }), six);
 });
 
-test("ends a revival of an older agent like any other, with the former ownership", () => {
+test("ends a revival that an older agent began, and restores the former ownership", () => {
   const older: Journal = { ...restarting, phase: "reviving" };
   const step = decide(
     facts({

@@ -58,7 +58,7 @@ test("restarts no kubelet for a drift whose repair was interrupted or overwritte
   assert.ok(owes.action === "apply" && owes.journal.matters);
 });
 
-test("ends a withdrawal without a possible restart once the kubelet must have read the file", () => {
+test("ends a withdrawal for which no restart is possible once the kubelet must have read the file", () => {
   const repaired = { ...idle, content: "none", rereads: "", owned: { entries: [], rest: [] } };
   const at = (seconds: number): FactsChange => ({
     mounted: withdrawn,
@@ -72,12 +72,12 @@ test("ends a withdrawal without a possible restart once the kubelet must have re
     ["in time", at(305), "record GPS200 → applied"],
     ["then", { ...at(305), journal: { ...repaired, rereads: undefined } }, "leave GPS224"],
     [
-      "systemd stops answering while a restart is owed for an older grant",
+      "systemd stops answering while a restart is due for an older grant",
       { mounted: withdrawn, journal: { ...restarting, content: "six" }, unit: unanswered },
       "apply GPS226 → applying",
     ],
     [
-      "systemd stops answering while its restart is owed",
+      "systemd stops answering while the withdrawal's restart is due",
       {
         mounted: withdrawn,
         journal: { ...restarting, content: "none" },
@@ -87,7 +87,7 @@ test("ends a withdrawal without a possible restart once the kubelet must have re
       "record GPS254 → applied",
     ],
     [
-      "… and the kubelet is down because of it",
+      "systemd stops answering while the withdrawal's restart is due, and the kubelet is down",
       {
         mounted: withdrawn,
         journal: { ...restarting, content: "none", owned: { entries: [], rest: [] } },
@@ -100,7 +100,7 @@ test("ends a withdrawal without a possible restart once the kubelet must have re
   ]);
 });
 
-test("reports how long the wait will last, and looks again when it is over", () => {
+test("reports how long the wait will last, and requests the next round when it is over", () => {
   const step = decide(facts(after(300.5)));
   assert.deepEqual([step.detail, step.again, step.ready], ["5 s more", 4500, false]);
   assert.equal(decide(facts(after(1))).again, 10_000);
@@ -135,14 +135,14 @@ test("does not wait for a change without new credentials, and does not restart a
       "record GPS200 → applied",
     ],
     ["an older wait", { ...after(10), journal: applying }, "wait GPS254"],
-    ["… is over", { ...after(305), journal: applying }, "record GPS200 → applied"],
+    ["an older wait is over", { ...after(305), journal: applying }, "record GPS200 → applied"],
   ]);
   const drifted = decide(facts({ ...after(200), file: absent }));
   assert.ok(drifted.action === "apply");
   assert.equal(drifted.journal.renamed, undefined);
 });
 
-test("treats a restart that was due when restarts were switched off like a new file, and waits", () => {
+test("waits for the reread if restarts are switched off while a restart is due", () => {
   assert.deepEqual(follow({ config, unit: notAsked, journal: restarting }).steps, [
     "record GPS254 → restarting",
     "wait GPS254",

@@ -1,4 +1,4 @@
-/** Tables of restarts until the kubelet is proved. */
+/** Tables of restarts, until the kubelet has passed its probation. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Journal } from "../journal/journal.ts";
@@ -23,7 +23,7 @@ import {
   withdrawn,
 } from "../facts/facts.fixture.ts";
 
-test("owes a restart until a process with another InvocationID answers", () => {
+test("considers a restart due until a process with another InvocationID answers", () => {
   check([
     ["not made", { journal: restarting }, "restart GPS212 → restarting"],
     ["systemd does not answer", { journal: restarting, unit: unanswered }, "wait GPS210"],
@@ -52,18 +52,18 @@ test("owes a restart until a process with another InvocationID answers", () => {
       "restart GPS212 → restarting",
     ],
     [
-      "… it never counts as a failure",
+      "killed before the request went out: never counts as a failure",
       { journal: tried(3, 100), restarts: 0 },
       "restart GPS212 → restarting",
     ],
     ["the request changed nothing", { journal: tried(1, 100) }, "wait GPS214"],
     [
-      "down when we come",
+      "down when the agent starts",
       { journal: restarting, unit: stopped, healthy: false },
       "restart GPS212 → restarting",
     ],
     [
-      "start limit hit before we come",
+      "start limit hit before the agent starts",
       { journal: restarting, unit: limited, healthy: false },
       "restart GPS212 → restarting",
     ],
@@ -99,12 +99,12 @@ test("H18: restores the old file after three failed attempts, spaced by the star
       "record GPS216 → restoring",
     ],
     [
-      "nothing to go back to",
+      "there is no file to restore",
       { journal: { ...tried(3, 0), undo: undefined }, ...down },
       "record GPS220 → reviving",
     ],
     [
-      "a content that has failed before gets one",
+      "content that has failed before gets one attempt",
       { journal: { ...tried(1, 0), quarantine }, ...down },
       "record GPS216 → restoring",
     ],
@@ -124,7 +124,7 @@ test("H18: is not Ready before the probation is over, and counts a kubelet that 
       "wait GPS215",
     ],
     [
-      "… a release",
+      "still watching a release",
       {
         journal: { ...settling, content: "none" },
         mounted: withdrawn,
@@ -140,7 +140,7 @@ test("H18: is not Ready before the probation is over, and counts a kubelet that 
       "record GPS200 → applied",
     ],
     [
-      "hardly answering",
+      "has just begun to answer",
       { journal: settling, unit: renewed, stopwatch: { running: 9000, healthy: 999 } },
       "wait GPS215",
     ],
@@ -162,7 +162,7 @@ test("H18: is not Ready before the probation is over, and counts a kubelet that 
     ],
     ["healthz falls silent", { journal: settling, unit: renewed, healthy: false }, "wait GPS213"],
     [
-      "… for 30 s",
+      "healthz is silent for 30 s",
       { journal: settling, unit: renewed, healthy: false, stopwatch: { running: 30_000 } },
       "record GPS214 → restarting",
     ],
@@ -173,7 +173,7 @@ test("H18: is not Ready before the probation is over, and counts a kubelet that 
     ],
     ["systemd does not answer", { journal: settling, unit: unanswered }, "wait GPS210"],
     [
-      "an older pod's revision is not ours",
+      "the probation belongs to an older pod's revision",
       {
         journal: { ...settling, revision: 6 },
         mounted: { ...mounted, revision: 6 },
@@ -184,7 +184,7 @@ test("H18: is not Ready before the probation is over, and counts a kubelet that 
   ]);
 });
 
-test("restores the previous file after three refusals by systemd, or leaves a proved one to be reread", () => {
+test("restores the previous file after three refusals by systemd, or leaves proved content for the kubelet to reread", () => {
   const refused = (journal: Journal, times: number) => {
     let next = journal;
     for (let time = 0; time < times; time += 1) next = denied(next, "AccessDenied");
@@ -195,15 +195,15 @@ test("restores the previous file after three refusals by systemd, or leaves a pr
   check([
     ["twice", { journal: refused(restarting, 2) }, "restart GPS212 → restarting"],
     ["three times", { journal: refused(restarting, 3) }, "record GPS259 → restoring"],
-    ["with nothing to put back", { journal: refused(proved, 3) }, "record GPS254 → applied"],
+    ["without a file to restore", { journal: refused(proved, 3) }, "record GPS254 → applied"],
     [
-      "… and the kubelet is down",
+      "without a file to restore, and the kubelet is down",
       { journal: refused(proved, 3), unit: crashed },
       "restart GPS212 → restarting",
     ],
     ["the file is back", { journal: refused(back, 3), file: absent }, "record GPS218 → applied"],
     [
-      "… and the kubelet is down",
+      "the file is back, and the kubelet is down",
       { journal: refused(back, 3), file: absent, unit: crashed },
       "restart GPS217 → reviving",
     ],

@@ -1,12 +1,12 @@
 /**
- * The kubelet's restart, for a config.json that matches the journal: one table, phase × restart
- * policy × state of the kubelet, followed by the rules in its cells. Pure. A missing cell does not
- * compile, so the table covers every state of a unit, and flags that change in the middle of a
+ * The kubelet's restart, for a config.json that matches the journal. First comes a table, phase ×
+ * restart policy × state of the kubelet, then the rules in its cells. Pure. A missing cell does not
+ * compile. So the table covers every state of a unit, and also flags that change in the middle of a
  * phase.
  *
- * The unit itself shows whether a restart was made: the journal records the InvocationID from the
- * moment when the file was in place, and systemd gives each start a new one. Unlike times, this
- * survives clocks that jump.
+ * The unit itself shows whether a restart was made. The journal records the InvocationID from the
+ * moment when the file was in place, and systemd gives each start a new InvocationID. Unlike times,
+ * this works when clocks jump.
  */
 import type { Facts } from "../facts/facts.ts";
 import type { FoundFile } from "../delivery/delivery.ts";
@@ -84,10 +84,10 @@ export const table: PhaseTable = {
       silent: awaitAnswerAgain,
       answering: awaitProbation,
     },
-    // The start was proved. Later failures of the process are not ours to repair.
+    // The process has passed its probation. We do not repair its later failures.
     Never: always(confirm),
   },
-  // The previous file is back, with the ownership from before the change.
+  // The previous file is back. The ownership is the same as before the change.
   restoring: { Always: always(afterRestore), Never: always(afterRestoreWithoutRestart) },
   reviving: {
     Always: {
@@ -173,9 +173,9 @@ function ifOwed<Unit extends readonly unknown[]>(
 }
 
 /**
- * The file is in place. From now on, a process with another InvocationID must have been started
- * after that. If the restart can be requested at once, it needs no separate record, which saves a
- * look and two syncs.
+ * The file is in place. The journal records the present InvocationID, so a process with another one
+ * has started after the write. If the restart can be requested at once, it needs no separate
+ * record, which saves a round and two syncs.
  */
 function afterWrite(facts: Facts, journal: Journal, unit: Unit): Answer {
   const owed = journal.matters || journal.owed === undefined ? unit.invocation : journal.owed;
@@ -218,8 +218,8 @@ const defaultStartLimit = 10_000;
 const longestSpacing = spacingSeconds * 1000;
 const longestRevival = 900_000;
 /**
- * Milliseconds between our restarts of a kubelet that systemd itself keeps restarting. More would
- * not help.
+ * Milliseconds between our restarts of a kubelet that systemd itself keeps restarting. More
+ * restarts would not help.
  */
 const besideSystemd = 3_600_000;
 /** The unit is unknown or missing. Nothing changes, and the kubelet has not failed. */
@@ -261,9 +261,9 @@ function afterRefusals(facts: Facts, journal: Journal, unit: Unit): Step | undef
 function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
   const refused = afterRefusals(facts, journal, unit);
   if (refused !== undefined) return refused;
-  // The journal announces a restart, but no process has started since, and this agent process
-  // requested none: the previous agent process was killed before its request. That attempt does not
-  // count.
+  // The journal announces a restart, but no process has started since, and this agent process has
+  // requested none. So the previous agent process was killed before its request. That attempt does
+  // not count.
   const unmade = facts.restarts === 0 && journal.called && unit.invocation === journal.owed;
   const failed = journal.tried > 0 && !unmade;
   const isExhausted =
@@ -301,15 +301,18 @@ function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
   });
 }
 
-/** Three, as promised. One for content that has failed before. */
+/**
+ * Restart attempts before a rollback: three, as promised, or one for content that has failed
+ * before.
+ */
 function attempts(journal: Journal): number {
   return journal.quarantine?.content === journal.content ? 1 : restartAttempts;
 }
 
 /** Restores the previous file, or revives the kubelet if there is no previous file. */
 function rollBack(journal: Journal, why?: string): Step {
-  // Without an undo, the content is proved or a withdrawal. The kubelet is revived with the present
-  // file.
+  // Without an undo, the content was proved before, or it is a withdrawal. Then the kubelet is
+  // revived with the present file.
   const phase = journal.undo === undefined ? "reviving" : "restoring";
   const otherwise = phase === "restoring" ? codes.notBack : codes.stillDown;
   const code = why === undefined ? otherwise : codes.restartRefused;
@@ -318,7 +321,7 @@ function rollBack(journal: Journal, why?: string): Step {
 
 /**
  * Milliseconds between attempts, so that ours do not exhaust the unit's start limit. Automatic
- * restarts count against that limit, too.
+ * restarts also count against that limit.
  */
 function spacing(journal: Journal, unit: Unit): number {
   const { startLimit, restartDelay } = unit;
@@ -337,7 +340,7 @@ function untilNext(facts: Facts, { calls }: Journal, spacing: number, failed: bo
   return Math.max(0, unrecorded, elapsed < 0 ? 0 : spacing - elapsed);
 }
 
-// Probation: what proves that the restarted kubelet works with the new file.
+// Probation: the proof that the restarted kubelet works with the new file.
 
 /**
  * Milliseconds for which a process must have answered healthz, even if the probation is shorter.
@@ -346,8 +349,8 @@ const answersFor = 1000;
 /** After a rollback, a process that has run this long counts as alive even without healthz. */
 const aliveAfter = 180_000;
 /**
- * How many processes one probation may lose: one to a reboot, one to an administrator. If it loses
- * more, the kubelet is failing.
+ * How many replaced processes one probation accepts: one for a reboot, and one for a restart by an
+ * administrator. If there are more, the kubelet is failing.
  */
 const mostReplaced = 2;
 
@@ -359,8 +362,9 @@ function watch(_facts: Facts, journal: Journal, unit: Unit): Step {
 }
 
 /**
- * Watches the process until the probation is over. Only then does the agent turn Ready: the kubelet
- * reports our readiness, and a dead kubelet cannot take it back.
+ * Watches the process until the probation is over. Only then does the agent turn Ready, because the
+ * kubelet reports our readiness. If the kubelet died later, it could not report that we are
+ * NotReady.
  */
 function awaitProbation(facts: Facts, journal: Journal): Step {
   if (!hasLived(facts, facts.config.probation)) return wait(codes.onProbation, fast);
@@ -386,7 +390,7 @@ function replaced(facts: Facts, journal: Journal, unit: Unit): Step {
   return record(codes.onProbation, { ...journal, settling });
 }
 
-/** The attempt failed. The process that systemd starts next may still prove itself. */
+/** The attempt failed. The process that systemd starts next may still pass the probation. */
 function died(facts: Facts, journal: Journal, unit: Unit): Step {
   const { settling: watched, ...rest } = journal;
   const next: Journal = {
@@ -418,14 +422,14 @@ function awaitRevivedAnswer(facts: Facts, journal: Journal): Step {
   return revived(facts, journal);
 }
 
-/** Whether the process has run this long and has answered for one second of it. */
+/** Whether the process has run this long, and has answered healthz for one second of this time. */
 function hasLived({ stopwatch }: Facts, milliseconds: number): boolean {
   return (
     stopwatch.running >= milliseconds && stopwatch.healthy >= Math.min(milliseconds, answersFor)
   );
 }
 
-// No restart: how long until the kubelet must have reread the file.
+// Without a restart: how long until the kubelet must have reread the file.
 
 const rereadAfter = rereadSeconds * 1000;
 const longestWait = 10_000;
@@ -448,8 +452,8 @@ function awaitReread(facts: Facts, journal: Journal): Step {
 }
 
 /**
- * The same for a drift that was repaired without a restart; undefined if there was none. A process
- * that was started since then has read the file.
+ * Waits in the same way after a drift was repaired without a restart; undefined if there was none.
+ * A process that was started since the repair has read the file.
  */
 export function awaitRepaired(facts: Facts, journal: Journal): Answer | undefined {
   if (journal.rereads === undefined) return undefined;
@@ -464,14 +468,14 @@ export function awaitRepaired(facts: Facts, journal: Journal): Answer | undefine
 }
 
 /**
- * The same after an old copy of ours was removed. No journal records it, so an agent that starts
- * meanwhile does not wait.
+ * Waits in the same way after an old copy of ours was removed. No journal records this removal, so
+ * an agent that starts meanwhile does not wait.
  */
 export function awaitCleaned({ sinceCleaned }: Facts): Step | undefined {
   return waitFor(rereadAfter - sinceCleaned);
 }
 
-/** The wait; undefined once it is over. */
+/** The wait for the reread; undefined once it is over. */
 function waitForReread(
   renamed: NonNullable<Journal["renamed"]>,
   { time }: Facts,
@@ -493,8 +497,8 @@ const firstQuarantine = 600_000;
 const longestQuarantine = 21_600_000;
 
 /**
- * The quarantine after one more rollback: 10 min, doubled by each failure of the content, up to 6
- * h.
+ * The quarantine after one more rollback: 10 minutes, doubled by each failure of the content, up to
+ * six hours.
  */
 function quarantineFor({ now }: Facts, journal: Journal): NonNullable<Journal["quarantine"]> {
   const { revision, content, quarantine, grant, denied } = journal;
@@ -506,9 +510,9 @@ function quarantineFor({ now }: Facts, journal: Journal): NonNullable<Journal["q
 }
 
 /**
- * The journal when the previous file is back: ownership from before the change, and the failed
- * content in quarantine. The quarantine starts again once the kubelet is proved. The provider's
- * answer stays ours, or no withdrawal would empty it.
+ * The journal when the previous file is back. The ownership is the same as before the change, and
+ * the failed content is in quarantine. The quarantine starts again once the kubelet has passed its
+ * probation. The provider's answer stays ours, so that a withdrawal in any mode empties it.
  */
 export function undone(facts: Facts, journal: Journal): Journal {
   const { undo, settling: _settling, renamed: _renamed, ...rest } = journal;

@@ -15,8 +15,8 @@ export type Delivery = Readonly<{
    */
   read: (kubeletDirectory: string) => NodeFile;
   /**
-   * Writes and removes files, durably and one after the other. Throws FileChanged if a file is not
-   * the one that was found, or the error of the file system.
+   * Writes and removes files, durably and one after the other. Throws FileChanged if a file has
+   * changed since it was found, or the error of the file system.
    */
   write: (rewrite: Rewrite, found: FoundFile, kubeletDirectory: string) => Promise<void>;
 }>;
@@ -43,7 +43,7 @@ export type FoundFile = Readonly<{
    * node.
    */
   unfit?: string | undefined;
-  /** A note about a node on which everything is in order. */
+  /** Information for the report of a node that is in order. */
   note?: string | undefined;
   /** Our entries are in a file beside config.json, and most documents do not change config.json. */
   beside?: true;
@@ -58,7 +58,7 @@ export type FoundFile = Readonly<{
    * Plans to restore what the change under way replaced. Without a record of it, nothing changes.
    */
   planRestore: (journal: Journal) => Rewrite;
-  /** The ownership after that. */
+  /** The ownership after `planRestore` was carried out. */
   undone: (journal: Journal) => Owned;
   /** Whether everything that we wrote last is still in place. Needs no Secret. */
   holds: (owned: Owned) => boolean;
@@ -106,7 +106,7 @@ export type Plan = Rewrite &
     owned: Owned;
     /** Entries that may be ours until the file is in place. */
     meanwhile: Owned;
-    /** The file before us, which the journal keeps. */
+    /** The file before our first change, which the journal keeps. */
     before: File;
     /** Why the file must not be written. After such a write, we could not read the file. */
     excess?: string | undefined;

@@ -84,7 +84,7 @@ test("treats an entry that sources do not list as additional, so that it can be 
   assert.ok(unnamed.kind === "document" && unnamed.desired.entries.get("a.io")?.original === false);
 });
 
-test("treats an unknown source, or shape of sources, as one whose entries can be removed", () => {
+test("treats entries as removable if their source, or the form of sources, is unknown", () => {
   for (const said of ['"extra-team-a"', '{"source":"original"}', '["original"]', "1", "null"]) {
     const unknown = of({ sources: `{"a.io":${said}}` });
     assert.ok(unknown.kind === "document", said);
@@ -92,7 +92,7 @@ test("treats an unknown source, or shape of sources, as one whose entries can be
   }
 });
 
-test("has another digest for the same document in another revision, but other content only for another document or a release", () => {
+test("gives each revision another digest, but another content digest only to another document or a release", () => {
   const [one, salted, released] = [{}, { salt: "t".repeat(32) }, { intent: "release" }].map(of);
   assert.ok(one?.kind === "document" && salted?.kind === "document");
   assert.ok(released?.kind === "document");

@@ -27,7 +27,7 @@ export type Mounted =
       /** A node without a journal may take this content without a grant. */
       served?: true;
     }>
-  /** None of the mounted contents matches. `revision` is that of the newest one. */
+  /** None of the mounted contents matches. `revision`: the revision of the newest content. */
   | Readonly<{ kind: "other"; revision: number; why?: string }>
   /** Without a grant, there is nothing to take. `releasing`: the newest content withdraws. */
   | Readonly<{ kind: "nothing"; releasing: boolean }>

@@ -39,7 +39,7 @@ function mount(t: TestContext, all: Readonly<Record<string, string>>): string {
   return directory;
 }
 
-test("waits for a volume that is missing, incomplete or swapped away", (t) => {
+test("waits for a volume that is missing, incomplete or replaced while it is read", (t) => {
   assert.equal(readVolume("/nonexistent", "Restart").mounted.kind, "incomplete");
   assert.equal(readGrantIn("/nonexistent"), "unread");
   for (const missing of Object.keys(files)) {
@@ -76,13 +76,21 @@ const rows: readonly (readonly [when: string, change: Readonly<Record<string, st
   [
     ["the newest content is granted", {}, "7"],
     ["the served content is granted", grantOf(6, digestFor(6, six)), "6"],
-    ["the newest content is the served one", { ...empty, ...same }, "7"],
-    ["a number is granted with another content", grantOf(7, "x"), "other 7 with other content"],
-    ["the served number, with another content", grantOf(6, "x"), "other 7 with other content"],
+    ["the newest content is also served", { ...empty, ...same }, "7"],
+    [
+      "the newest number is granted with other content",
+      grantOf(7, "x"),
+      "other 7 with other content",
+    ],
+    [
+      "the served number is granted with other content",
+      grantOf(6, "x"),
+      "other 7 with other content",
+    ],
     ["the grant is ahead of the Secret", grantOf(8, "x"), "other 7"],
     ["the Secret is ahead of the grant", grantOf(5, "x"), "other 7"],
     [
-      "the served content is granted no more",
+      "the grant names content that is served no more",
       { ...empty, ...grantOf(6, digestFor(6, six)) },
       "other 7",
     ],
@@ -97,7 +105,11 @@ const rows: readonly (readonly [when: string, change: Readonly<Record<string, st
       "6 served",
     ],
     ["the Secret is for another mode", { mode: "Reread" }, "other 7 for another delivery mode"],
-    ["… and nothing is granted", { mode: "Reread", ...noGrant }, "nothing"],
+    [
+      "the Secret is for another mode, and nothing is granted",
+      { mode: "Reread", ...noGrant },
+      "nothing",
+    ],
     [
       "a release for another mode",
       { ...release, mode: "Reread", ...grantOf(7, digestFor(7, {})) },

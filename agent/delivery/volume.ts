@@ -1,7 +1,7 @@
 /**
  * The volume with global-pull-secret and the pod's grant, as the kubelet mounted it. All files are
- * read through one target of `..data`, the link that the kubelet swaps on each change: a document
- * of one revision must never be applied under the number of another.
+ * read through one target of `..data`, the link that the kubelet swaps on each change. Otherwise a
+ * document of one revision could be applied under the number of another revision.
  */
 import { closeSync, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
 import { join } from "node:path";
@@ -45,9 +45,9 @@ type Slots = Readonly<{
 }>;
 
 /**
- * Selects the content: with a grant, the one with the granted revision and digest; without a grant,
- * the served one, which is the newest if the revisions are equal. An agent of another mode than the
- * Secret's takes only a release. Pure.
+ * Selects the content. With a grant, it is the content with the granted revision and digest.
+ * Without a grant, it is the served content, which is the newest content if the revisions are
+ * equal. If the agent's mode differs from the Secret's mode, it takes only a release. Pure.
  */
 function select(slots: Slots, grant: GrantReading, mode: DeliveryMode): Mounted {
   const { newest, served } = slots;

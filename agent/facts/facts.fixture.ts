@@ -139,7 +139,9 @@ export const rolledBackUnasked: Journal = {
   ...rolledBack,
   quarantine: { ...quarantine, grant: undefined },
 };
-/** After a rollback: the file is restored, and the kubelet is not proved with it yet. */
+/**
+ * After a rollback: the file is restored, and the kubelet has not passed its probation with it yet.
+ */
 export const reviving: Journal = {
   ...rolledBack,
   phase: "reviving",

@@ -52,9 +52,9 @@ export type Facts = Readonly<{
   mounted: Mounted | undefined;
   journal: JournalReading;
   /**
-   * Values that were ours before a withdrawal that this pod completed. Empty unless config.json is
-   * byte for byte the same as while our entries were in force. A single equal entry may be the
-   * owner's own.
+   * Digests of values that were ours until this pod completed a withdrawal. Empty unless another
+   * program has restored, byte for byte, an earlier config.json with all of our entries. A single
+   * equal entry proves nothing, because it may belong to the node's owner.
    */
   former: Former;
   /** The journal is missing on the disk. This is the copy that this process read last. */
@@ -84,11 +84,11 @@ export type Facts = Readonly<{
     file: number;
     /** The kubelet runs under its present InvocationID. */
     running: number;
-    /** The same, and healthz answers. */
+    /** The kubelet runs under its present InvocationID, and healthz answers. */
     healthy: number;
-    /** healthz never answered when we asked systemd. */
+    /** healthz did not answer in any round that also asked systemd. */
     silent: number;
-    /** One start or stop of the unit, or one job for it, is under way. */
+    /** The same start or stop of the unit, or the same job for it, is under way. */
     busy: number;
     /** The present quarantine. */
     quarantine: number;

@@ -52,9 +52,9 @@ export function failedKey(journal: Journal | undefined): string | undefined {
 }
 
 /**
- * Key of the grant that a word of this pod is about. This is the pod's own grant. A pod without a
- * grant reports the failed grant of an earlier pod, which began the change and was deleted before
- * its end.
+ * Key of the grant that this pod reports in its termination message: the pod's own grant. A pod
+ * without a grant reports the failed grant of an earlier pod, which began the change and was
+ * deleted before the change ended.
  */
 export function reportedKey({
   grant,

@@ -3,7 +3,7 @@ import test from "node:test";
 import { namedUnit, withUnit } from "./kubelet-state.ts";
 import { idle, restarting, reviving, settling, unit } from "./facts.fixture.ts";
 
-test("owes a restart to the unit with which the change began, unless a flag names one", () => {
+test("restarts the unit with which the change began, unless a flag names a unit", () => {
   const reading = { kind: "journal", journal: { ...restarting, unit: "k3s.service" } } as const;
   assert.equal(namedUnit("auto", reading), "k3s.service");
   assert.equal(namedUnit("kubelet.service", reading), "kubelet.service");
@@ -14,7 +14,7 @@ test("owes a restart to the unit with which the change began, unless a flag name
   assert.equal(namedUnit("auto", { kind: "none" }), undefined);
 });
 
-test("moves the owed restart to another unit if a flag names it in the middle of a change", () => {
+test("moves a restart that is due to another unit if a flag names it in the middle of a change", () => {
   const other = { ...unit, name: "k3s.service", invocation: "k3s's" };
   assert.equal(withUnit(idle, other), idle);
   assert.equal(withUnit(restarting, unit), restarting);

@@ -49,7 +49,7 @@ export function isOutOfReach(facts: Pick<Facts, "unit">): boolean {
   return unitOf(facts)?.load !== "loaded";
 }
 
-/** Whether systemd would accept a restart of the unit, and the restart could be proved. */
+/** Whether systemd would accept a restart of the unit, and the agent could see its result. */
 export function canRestart(facts: Pick<Facts, "unit" | "healthy">): boolean {
   const unit = unitOf(facts);
   const runs = unit !== undefined && unit.load === "loaded" && isRunning(unit);

@@ -2,8 +2,9 @@
  * The kubelet's search for credentials, and the file that our config.json would hide from it. Pure.
  *
  * The kubelet takes the first file that it can parse and merges nothing
- * (pkg/credentialprovider/config.go): config.json in its root directory, its working directory,
- * $HOME/.docker and /.docker, then .dockercfg in the same four, the last two without .docker.
+ * (pkg/credentialprovider/config.go). It first tries config.json in its root directory, its working
+ * directory, $HOME/.docker and /.docker. Then it tries .dockercfg in its root directory, its
+ * working directory, $HOME and /.
  */
 import { join } from "node:path";
 import { credentialFiles } from "#contract/names.ts";
@@ -74,7 +75,10 @@ export function hidden(
   return { kind: "nothing" };
 }
 
-/** The same for a single file; undefined if config.json would not hide it. */
+/**
+ * The credential file at this path that a new config.json would hide, or may hide; undefined if it
+ * hides none.
+ */
 export function hiddenAt(path: string, content: FileContent): Hides | undefined {
   if (typeof content === "object") return { kind: "unknown", what: `${path}: ${content.unknown}` };
   return content === "entries" ? { kind: "file", what: path } : undefined;

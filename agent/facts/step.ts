@@ -1,4 +1,4 @@
-/** The results of a decision, and the text of its code. */
+/** The results of a decision: its steps, their codes, and the text that users see for a code. */
 import type { MessageKind } from "#contract/termination-message.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { FoundFile, Plan, Rewrite } from "../delivery/delivery.ts";
@@ -20,8 +20,8 @@ type StepReason = Readonly<{
 export type Step = StepReason &
   /**
    * `refused`: the node is unfit and untouched, and other nodes need not wait for it. Without a
-   * grant, the pod is nevertheless Ready. `report`: what the termination message reports, once,
-   * about the grant.
+   * grant, the pod is nevertheless Ready. `report`: the report about the grant that the agent makes
+   * once, in the termination message.
    */
   (
     | Readonly<{ action: "wait" | "nothing"; refused?: true; report?: MessageKind }>
@@ -60,8 +60,8 @@ export type Step = StepReason &
     /** Writes the termination message and the journal, and exits. */
     | Readonly<{ action: "give up"; journal: Journal }>
     /**
-     * Writes the termination message and exits with this code. Only a container's end can report
-     * this word.
+     * Writes the termination message and exits with this code. Only the end of a container can make
+     * this report (`report`).
      */
     | Readonly<{ action: "end"; exit: number; report: MessageKind }>
     /** Moves the unreadable journal out of the way. */
@@ -73,8 +73,9 @@ export type Step = StepReason &
   );
 
 /**
- * The facts that a decision can request. mounted: the Secret · healthz · kubelet: its unit, over
- * D-Bus, and healthz · fitness: both, and what only the preflight needs.
+ * The facts that a decision can request. mounted: the Secret · healthz: whether the kubelet answers
+ * · kubelet: its unit, over D-Bus, and healthz · fitness: the facts of `kubelet`, and those that
+ * only the preflight needs.
  */
 export type Question = "mounted" | "healthz" | "kubelet" | "fitness";
 
@@ -101,7 +102,7 @@ export function refuse(code: Code, again: Step["again"], detail?: string): Step 
   return { action: "wait", code, detail, ready: false, again, refused: true };
 }
 
-/** Waits, and reports the word once in the termination message. */
+/** Waits, and reports `report` once in the termination message. */
 export function waitAndReport(report: MessageKind, code: Code, detail?: string): Step {
   return { action: "wait", code, detail, ready: false, again: resync, report };
 }
@@ -137,8 +138,8 @@ const byCode = new Map<Code, Catalogue[string]>(
 
 /**
  * One line: `GPS213 meaning (detail); what happens next`. The detail names files, units and
- * revisions, never a credential. Its line breaks become spaces, and it is cut at 400 characters,
- * because the kubelet keeps 4 KiB of a termination message and an Event 1 KiB.
+ * revisions, never a credential. Its line breaks become spaces. It is cut at 400 characters,
+ * because an Event has at most 1 KiB, and the kubelet keeps 4 KiB of a termination message.
  */
 export function formatLine(code: Code, detail?: string): string {
   const [, what = "", next = ""] = byCode.get(code) ?? [];

@@ -37,7 +37,7 @@ test("writes the new bytes with the requested mode, and leaves nothing staged", 
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test("does not replace a file that another program changed after the look", async (t) => {
+test("does not replace a file that another program changed after it was read", async (t) => {
   const { folder, target } = place(t);
   writeFileSync(target, "old");
   const changes: readonly (() => void)[] = [

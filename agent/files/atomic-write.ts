@@ -2,10 +2,15 @@
  * Replaces one file. At every instant, and after a power cut, the file contains either the old
  * bytes or the new ones.
  *
- * The promise depends on this order: stage the file in our own folder (on the same mount, so that
- * the rename works, and where Node's permission model allows it), read it back (on a full disk,
- * write-file-atomic truncates it and reports success), sync it, check that the target is unchanged,
- * rename, sync the directory (or a power cut may restore the old file).
+ * The promise depends on this order:
+ *
+ * 1. Stage the file in our own folder. It is on the same mount, so the rename works, and Node's
+ *    permission model allows writes there.
+ * 2. Read it back. On a full disk, write-file-atomic truncates it and reports success.
+ * 3. Sync it.
+ * 4. Check that the target is unchanged.
+ * 5. Rename.
+ * 6. Sync the directory. Otherwise a power cut may restore the old file.
  */
 // All calls except sync block. A change makes seventy of them, and on a busy node each trip through
 // the thread pool waits twice for a processor. sync may take seconds. `promises` is loaded on first

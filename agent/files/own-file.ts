@@ -17,15 +17,15 @@ export type OwnFile =
       identity: FileIdentity;
       bytes: Buffer;
       mode: number;
-      /** Set if the file belongs to another user or group than this process. */
+      /** Set if the user or group of the file differs from that of this process. */
       owner?: string;
     }>
   | Readonly<{ kind: "refused"; why: string }>
   | Readonly<{ kind: "changing" }>;
 
 /**
- * Reads a file that we may replace: a regular file with a single name that is not being changed.
- * Returns the file, or why it cannot be replaced. Throws the error of the system.
+ * Reads a file that we may replace: a regular file without other hard links, which no program is
+ * changing. Returns the file, or why it cannot be replaced. Throws the error of the system.
  */
 export function readOwn(file: string, mostBytes: number): OwnFile {
   const identity = identify(file);

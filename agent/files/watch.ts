@@ -25,8 +25,9 @@ export async function watchDirectories(
     ignored: (path) => !directories.includes(path) && !relevant(path),
   });
   watcher.on("all", hint);
-  // Reports changes from before the watch was ready.
+  // Reports changes that were made before the watch was ready.
   watcher.on("ready", hint);
-  // Such as EMFILE or ENOSPC: the limits of inotify, which all programs of root on the node share.
+  // For example EMFILE or ENOSPC, at the limits of inotify, which all programs of root on the node
+  // share.
   watcher.on("error", (error) => deaf(describe(error)));
 }

@@ -73,7 +73,7 @@ test("keeps a directory that others created in our folder or in place of a file,
   assert.ok(!hasLeftovers(folder), "nothing is left to be done");
 });
 
-test("finds something to remove in a folder without a journal if the folder is empty or has a file other than a lock", (t) => {
+test("finds something to remove in a folder without a journal that is empty or has a file other than a lock", (t) => {
   const { root, folder } = place(t);
   assert.deepEqual([hasLeftovers(join(root, "none")), hasLeftovers(folder)], [false, true]);
   writeFileSync(join(folder, "lock-1"), "");

@@ -1,6 +1,7 @@
 /**
- * The journal, which must survive a kill: what the node had before us, which entries are ours, and
- * which step is under way. Pure. It contains credentials, so no part of it is ever logged.
+ * The journal, which must survive a kill: the state of the node before our first change, which
+ * entries are ours, and which step is under way. Pure. It contains credentials, so no part of it is
+ * ever logged.
  */
 import { createHash } from "node:crypto";
 import type { File, Journal, Owned } from "./schema.ts";
@@ -31,7 +32,7 @@ export function digestOf(bytes: Buffer): string {
   return createHash("sha256").update(bytes).digest("base64url");
 }
 
-/** A journal as it is stored. `previous`: name → bytes, which must be in the folder first. */
+/** A journal as it is stored. `previous`: the files to write before it, by name. */
 export type Stored = Readonly<{ bytes: Buffer; previous: ReadonlyMap<string, Buffer> }>;
 
 export function writeJournal(journal: Journal): Stored {
@@ -52,7 +53,10 @@ export function writeJournal(journal: Journal): Stored {
   return { bytes: Buffer.from(JSON.stringify(stored)), previous };
 }
 
-/** Whether something of ours is outside config.json, or an entry in it is kept empty. */
+/**
+ * Whether something of ours is outside config.json, or config.json must lack an entry because of
+ * us.
+ */
 function ownsMoreThanConfig(owned: Owned | undefined): boolean {
   return owned?.answer !== undefined || owned?.entries.some(({ vacant }) => vacant) === true;
 }
@@ -76,7 +80,7 @@ export function firstJournal(before: File): Journal {
   };
 }
 
-/** The change is complete and proved. */
+/** The change is complete, and the kubelet has passed its probation. */
 export function confirmed(journal: Journal): Journal {
   const {
     undo: _undo,
@@ -101,8 +105,8 @@ export function confirmed(journal: Journal): Journal {
 }
 
 /**
- * The change is complete, but no restart proved it. The kubelet rereads its file by itself, and the
- * node turns Ready once it must have done so.
+ * The change is complete, but without a restart, so there was no probation. The kubelet rereads its
+ * file by itself, and the node turns Ready once it must have done so.
  */
 export function unproved(journal: Journal): Journal {
   return { ...confirmed(journal), rereads: "" };
@@ -119,9 +123,9 @@ export function restartsWithin({ calls }: Journal, now: number, span: number): n
 }
 
 /**
- * Digests of values that are not ours any more. While the node has a journal, a program that
- * restores an older copy of the file, such as a login tool or a nightly backup, must not restore a
- * withdrawn credential with it.
+ * Digests of values that are not ours any more. A login tool or a nightly backup may restore an
+ * older copy of the file. While the node has a journal, the agent removes a withdrawn credential
+ * that returns with such a copy.
  */
 export type Former = NonNullable<Owned["former"]>;
 
@@ -147,7 +151,7 @@ export function joinFormer(older: Former | undefined, newer: Former | undefined)
   return lists.filter(({ wrote }) => wrote.length > 0).toReversed();
 }
 
-/** Everything that is or was ours, as if nothing were ours any more. */
+/** Digests of all values that are or were ours, as one list of former values. */
 export function formerOf({ entries, former }: Owned): Former {
   return joinFormer(
     former,
@@ -155,7 +159,10 @@ export function formerOf({ entries, former }: Owned): Former {
   );
 }
 
-/** Drops digests of values that another program had before us, because such a value is not ours. */
+/**
+ * Drops digests of values that another program had written before our first change, because such
+ * values are not ours.
+ */
 export function withoutTheirs(
   former: Former,
   isTheirs: (key: string, digest: string) => boolean,

@@ -113,7 +113,7 @@ test("reads a newer journal and keeps its unknown fields if its writer allows it
   assert.deepEqual(read(stranger), { kind: "newer", why: "version 5", owes: false });
 });
 
-test("writes a journal only about config.json so that agents of version 2 can read it, but no other journal", () => {
+test("lets agents of version 2 read a journal that is only about config.json, and no other journal", () => {
   const vacant = { key: "a.io", wrote: [], displaced: [], vacant: true as const };
   const { owned } = journal;
   const more: readonly Owned[] = [
@@ -129,7 +129,7 @@ test("writes a journal only about config.json so that agents of version 2 can re
   }
 });
 
-test("reads from a newer journal only that the kubelet may be down", () => {
+test("reads one fact from a newer journal: whether the kubelet may be down", () => {
   for (const [phase, owes] of [
     ["restarting", true],
     ["reviving", true],

@@ -26,8 +26,8 @@ const owingPhases: ReadonlySet<unknown> = new Set([
 type Open = (name: string) => Buffer | undefined;
 
 /**
- * Reads a journal, and with `open` the files that it names. A newer journal is accepted if its
- * writer allows our version to continue from it. An older one is converted.
+ * Reads a journal, and the files that it names, by `open`. A newer journal is accepted if it allows
+ * our version to continue from it. An older journal is converted.
  */
 export function readJournal(bytes: Buffer, open: Open): JournalReading {
   let value: object;

@@ -5,7 +5,7 @@ import { isRevision } from "#contract/grant.ts";
 /** config.json as it is put in place. Outside V8's heap, which is small. */
 export type File = Readonly<{ absent: true }> | Readonly<{ bytes: Buffer; mode: number }>;
 
-// Compiling the schema into a function would not pay off within one agent's change.
+// In the few rounds of one change, compiling the schema costs more time than it saves.
 z.config({ jitless: true });
 
 const absent = z.object({ absent: z.literal(true) });
@@ -26,9 +26,9 @@ const own = z.object({
   key: z.string(),
   /** Digests of the values that we wrote, oldest first. */
   wrote: list(z.string()),
-  /** The value in the place of our entry before, as JSON text, under its own key. */
+  /** The values that our entry replaced, as JSON text, each with its own key. */
   displaced: list(z.object({ key: z.string(), raw })),
-  /** The place is kept empty, because the credential provider serves this registry. */
+  /** config.json must have no entry here, because the credential provider serves this registry. */
   vacant: z.optional(z.literal(true)),
 });
 /** Digests of values that we wrote for a registry and have since removed, oldest first. */
@@ -48,7 +48,7 @@ export type Owned = Readonly<z.infer<typeof owned>>;
 const journalWith = <F extends z.ZodMiniType>(file: F) =>
   z.looseObject({
     version: z.number(),
-    /** The oldest version whose reader may continue from this record. */
+    /** Agents that know this version of the journal, or a newer one, may continue from it. */
     reads: z.number(),
     /**
      * applying: config.json is being replaced · restarting: the file is in place, and a restart is
@@ -72,8 +72,8 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
      */
     matters: z.boolean(),
     /**
-     * The target of a rollback: the last state with which the kubelet was proved. Absent if there
-     * is none.
+     * The state that a rollback restores: the last state in which the kubelet passed its probation.
+     * Absent if there is none.
      */
     undo: z.optional(
       z.object({
@@ -94,7 +94,10 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
      * later.
      */
     owed: z.optional(z.string()),
-    /** Restart attempts of this change that count. */
+    /**
+     * Restart attempts of this change, by us or by systemd. A request that was not sent, or that
+     * systemd refused, does not count.
+     */
     tried: z.number(),
     /** How often systemd refused the restart of this change, and with which error. */
     denied: z.optional(z.object({ times: z.number(), why: z.string() })),
@@ -114,7 +117,7 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
      * the old file until it rereads it. Empty while the ID is unknown.
      */
     rereads: z.optional(z.string()),
-    /** When the file to be reread was in place, by the clock of that boot. */
+    /** When the file that the kubelet must reread was in place, by the clock of that boot. */
     renamed: z.optional(z.object({ boot: z.string(), monotonic: z.number() })),
     /** Key of the grant for which the change began; absent if there was none. */
     grant: z.optional(z.string()),

@@ -43,7 +43,7 @@ test("keeps the previous bytes beside the journal, mode 0600, as long as it name
   assert.equal(readFileSync(join(folder, namesOf(idle)[0] ?? ""), "utf8"), "before us");
 });
 
-test("writes bytes again that no journal names yet, because a killed agent may have left them incomplete", async (t) => {
+test("writes a file again if no journal names it yet, because a killed agent may have left it incomplete", async (t) => {
   const folder = place(t);
   await saveJournal(folder, idle);
   for (const name of namesOf(changing))

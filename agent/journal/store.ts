@@ -52,8 +52,8 @@ export async function saveJournal(folder: string, journal: Journal): Promise<voi
 }
 
 /**
- * Undoes saveJournal if the announced change is impossible. `former`: the journal before. Never
- * throws: if the disk is not writable, the journal was not written either.
+ * Undoes saveJournal if the change that the journal announces is impossible. `former`: the journal
+ * before saveJournal. Never throws: if the disk is not writable, saveJournal wrote nothing either.
  */
 export async function restoreJournal(folder: string, former: Journal | undefined): Promise<void> {
   try {
@@ -61,7 +61,7 @@ export async function restoreJournal(folder: string, former: Journal | undefined
     discard(join(folder, journalName));
     sweepPrevious(folder);
   } catch {
-    // Then the change is under way, and is tried again.
+    // If this fails, the change counts as under way and is tried again.
   }
 }
 
@@ -102,7 +102,7 @@ function open(file: string): Buffer | undefined {
 
 /**
  * Digests of the values that a withdrawal has removed. `copies`: digests of config.json from the
- * time when it contained all of our entries, oldest first. `former`: our entries.
+ * time when it contained all of our entries, oldest first. `former`: digests of our values.
  */
 export type Past = Readonly<{ copies: readonly string[]; former: Former }>;
 
@@ -135,8 +135,8 @@ export function readPast(directory: string): Past {
 }
 
 /**
- * Saves the digests, and returns those that are kept. If there are too many, the oldest are
- * dropped. If they cannot be saved, they are lost with this process.
+ * Saves the digests, and returns the digests that it keeps. If there are too many, it drops the
+ * oldest. If the digests cannot be saved, they are lost when this process ends.
  */
 export function savePast(directory: string, past: Past): Past {
   const copies = past.copies.slice(-mostCopies);
@@ -145,7 +145,7 @@ export function savePast(directory: string, past: Past): Past {
   try {
     writeFileSync(join(directory, formerName), JSON.stringify(kept), { mode: 0o600 });
   } catch {
-    // This process remembers them.
+    // This process still has them in memory.
   }
   return kept;
 }

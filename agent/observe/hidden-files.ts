@@ -52,7 +52,7 @@ async function kubeletSurroundings(
   try {
     return surroundings(await systemd.surroundings(unit.name));
   } catch {
-    // In this case, every file counts that any kubelet may search.
+    // The search then counts every file that any kubelet may use.
     return undefined;
   }
 }
@@ -76,7 +76,7 @@ function readSearchResult(file: string): SearchResult {
 
 /**
  * The largest known pull secrets have 100 KiB. The container does not have enough memory to parse a
- * million more values.
+ * file with a million values.
  */
 const mostBytes = 256 * 1024;
 

@@ -13,8 +13,8 @@ import { connect } from "node:net";
 type AskedUnit = Readonly<{ systemd: Systemd; config: Pick<Config, "unit" | "restart"> }>;
 
 /**
- * The unit whose restart is due, or will be: the unit that a flag names, otherwise the unit of the
- * change under way, otherwise the unit that is found. Never throws.
+ * The unit to restart: the unit that a flag names, otherwise the unit of the change under way,
+ * otherwise the unit that is active. Never throws.
  */
 export async function askUnit(
   { systemd, config }: AskedUnit,
@@ -28,7 +28,7 @@ export async function askUnit(
     if (known !== undefined && (underWay || config.unit !== auto)) return await systemd.unit(known);
     const one = activeUnit(await systemd.states(kubeletUnits));
     if (!("unfound" in one)) return await systemd.unit(one.name);
-    // None is active. The decision judges what this means for the unit of the change.
+    // No unit is active. The kubelet may be down, so the decision needs the state of its unit.
     const former = known ?? (underWay ? formerUnit : undefined);
     return former === undefined || one.several
       ? { unfound: one.unfound }

@@ -16,14 +16,14 @@ function cache() {
   return { cached, clock, read };
 }
 
-test("reads a file again until it has been unchanged for 10 s, and then no more", async () => {
+test("reads a file again until it has been unchanged for 10 s, and then caches it", async () => {
   const { clock, read } = cache();
   const seen: number[] = [];
   for (clock.now = 0; clock.now <= 30_000; clock.now += 2500) seen.push(await read("a"));
   assert.deepEqual(seen, [1, 2, 3, 4, 5, ...Array.from({ length: 8 }, () => 5)]);
 });
 
-test("reads another file, and the first one again when it comes back", async () => {
+test("reads a file again when its identity changes, also back to an earlier identity", async () => {
   const { clock, read } = cache();
   await read("a");
   clock.now = 10_000;
@@ -40,7 +40,7 @@ test("never caches a file that it cannot distinguish from another version", asyn
   assert.deepEqual(seen, [1, 2, 3, 4]);
 });
 
-test("reads once what was forgotten", async () => {
+test("reads a forgotten file once more", async () => {
   const { cached, clock, read } = cache();
   await read("a");
   clock.now = 10_000;
@@ -50,7 +50,7 @@ test("reads once what was forgotten", async () => {
   );
 });
 
-test("keeps nothing when the reader throws", async () => {
+test("caches nothing when reading fails", async () => {
   const { cached, clock, read } = cache();
   await read("a");
   clock.now = 10_000;
@@ -61,7 +61,7 @@ test("keeps nothing when the reader throws", async () => {
   assert.equal(await read("a"), 2);
 });
 
-test("recognizes the directory of another kubelet by the missing pod", (t) => {
+test("recognizes another kubelet's directory, because our pod is missing there", (t) => {
   const kubeletDirectory = mkdtempSync(join(tmpdir(), "gps-own-pod-"));
   t.after(() => rmSync(kubeletDirectory, { recursive: true }));
   mkdirSync(join(kubeletDirectory, "pods", "ours"), { recursive: true });
@@ -71,7 +71,7 @@ test("recognizes the directory of another kubelet by the missing pod", (t) => {
     ["theirs", "pods/theirs does not exist"],
     // A directory beside pods/ is not a pod.
     ["other", "pods/other does not exist"],
-    // An agent without a uid cannot tell.
+    // Without a uid, the agent cannot check the directory.
     ["", undefined],
   ] as const;
   for (const [uid, why] of rows) assert.equal(whyElsewhere({ uid, kubeletDirectory }), why, uid);

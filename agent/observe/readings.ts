@@ -1,6 +1,6 @@
 /**
  * Reads the files on the node: the Secret, our journal, config.json. Reads each file again only
- * after it has changed, so an idle look costs a few calls instead of reading and parsing 3 MiB.
+ * after it has changed, so an idle round costs a few calls instead of reading and parsing 3 MiB.
  *
  * The calls block. The files are small and local, and twenty trips through Node's thread pool would
  * cost three times as much as the calls themselves.
@@ -105,7 +105,8 @@ function identityOf(...files: readonly string[]): string | undefined {
 
 /**
  * Why the mounted directory is not the kubelet's; undefined if it is. The kubelet keeps each of its
- * pods in its root directory, so our pod must be there. An agent without a uid cannot tell.
+ * pods in its root directory, so our pod must be there. Without a uid, the agent cannot check the
+ * directory.
  */
 export function whyElsewhere({
   uid,
@@ -151,7 +152,7 @@ export class Cached<T extends object> {
     return value;
   }
 
-  /** Whether the file has another identity than at the last read; false before the first read. */
+  /** Whether the file's identity has changed since the last read; false before the first read. */
   isOutdated(identity: string | undefined): boolean {
     return this.#identity !== undefined && identity !== this.#identity;
   }

@@ -41,8 +41,8 @@ const blockedFor = 60_000;
 
 /**
  * Actions of this process. Writes are spaced: the first is immediate, the next comes 1 s later, and
- * the pause doubles up to a minute while writes follow each other within five minutes. So another
- * program that rewrites the file every 100 ms causes one write a minute.
+ * the pause doubles up to a minute while writes follow each other within five minutes. So if
+ * another program rewrites the file every 100 ms, we write the file once a minute.
  */
 export class History {
   /** Restarts that systemd has accepted. */
@@ -93,7 +93,7 @@ export class History {
     this.#cleaned = this.#clock();
   }
 
-  /** Milliseconds since then; infinite before the first. */
+  /** Milliseconds since `cleaned`; infinite before the first call. */
   sinceCleaned(): number {
     return this.#clock() - this.#cleaned;
   }

@@ -14,8 +14,8 @@ const skip =
 
 /**
  * Takes the lock. While it holds the lock, it also holds a name that the kernel gives to one
- * process at a time and releases when that process dies. A dying process closes one after the
- * other, so a brief overlap of the names is not one of the lock.
+ * process at a time and releases when that process dies. The kernel closes the lock and the name of
+ * a dying process one after the other, so the names may overlap briefly although the locks do not.
  */
 const contender = `
 import { createServer } from "node:net";

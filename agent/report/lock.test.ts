@@ -35,7 +35,7 @@ test("gives the lock to one of two agents, and to the other after a release", as
     [await second.acquire(), await second.acquire(true), second.held],
     [false, false, false],
   );
-  assert.equal(readdirSync(folder).length, 1, "who waits leaves nothing in the folder");
+  assert.equal(readdirSync(folder).length, 1, "a waiting agent leaves nothing in the folder");
   first.release();
   assert.deepEqual([first.held, await second.acquire()], [false, true]);
   second.release();

@@ -5,7 +5,7 @@
  * frozen agent keeps the lock.
  *
  * Each agent opens a listening socket under a name that is never used again, and only then looks
- * for other sockets. Of two agents, the later one always sees the socket of the other
+ * for other sockets. So the later of two agents always sees the socket of the other agent
  * (docs/inside/decisions/node-lock.md). A single common path could not be taken over from a dead
  * holder without letting in a third agent.
  */
@@ -79,8 +79,8 @@ export class Lock {
   }
 
   /**
-   * Renames the socket to its final name only when it accepts connections. Before, it would look
-   * dead.
+   * Renames the socket to its final name only when it accepts connections. Before that, other
+   * agents would consider it dead.
    */
   async #listen(): Promise<void> {
     const path = join(this.#folder, `${lockPrefix}${randomBytes(8).toString("hex")}`);

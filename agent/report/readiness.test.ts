@@ -10,7 +10,7 @@ import { serveReadiness, type Readiness, ReadinessProof } from "./readiness.ts";
 import type { Grant } from "#contract/grant.ts";
 
 const untilListening = (port: number) =>
-  until(`somebody listens on ${port}`, () => ask(port, "/"), { timeout: 10_000, every: 10 });
+  until(`a server listens on ${port}`, () => ask(port, "/"), { timeout: 10_000, every: 10 });
 
 function readiness(): Readiness {
   return { ready: true, code: codes.inForce, line: "GPS200" };
@@ -73,7 +73,7 @@ test("reports a port that is taken, tries again, and gets it when the other prog
   probe.close();
 });
 
-test("disconnects clients that send nothing or too much, so that they keep nobody out", async () => {
+test("disconnects clients that send nothing or too much, so that they block no other client", async () => {
   const port = await freePort();
   const probe = serveReadiness(port, "a1", readiness, () => {});
   await untilListening(port);
@@ -119,7 +119,7 @@ test("is ready for a new grant only after the kubelet has seen it unready", () =
   }
 });
 
-test("is not ready within the second of since, whatever was answered", () => {
+test("is not ready during the second of `since`, even if the kubelet has seen it unready", () => {
   const { clock, proof, isReady } = place();
   clock.now = Date.parse(since) + 400;
   isReady();
@@ -131,7 +131,7 @@ test("is not ready within the second of since, whatever was answered", () => {
   assert.equal(isReady(), true);
 });
 
-test("is not ready shortly before since on a clock that was set back, but is long before it", () => {
+test("is not ready in the last minute before `since` on a clock that was set back, but is ready before that minute", () => {
   const { clock, proof, isReady } = place();
   isReady();
   proof.sawUnready();
@@ -149,7 +149,7 @@ test("is not ready shortly before since on a clock that was set back, but is lon
   }
 });
 
-test("waits only for a probe if since is not a time", () => {
+test("waits only for a probe if `since` is not a valid time", () => {
   const { proof, isReady } = place();
   const odd = { ...grant, since: "soon" };
   assert.equal(isReady(odd), false);
@@ -157,14 +157,14 @@ test("waits only for a probe if since is not a time", () => {
   assert.equal(isReady(odd), true);
 });
 
-test("does not count an answer to a kubelet that has ended since", () => {
+test("does not count an answer to a kubelet process that has ended", () => {
   const ends: readonly Code[] = ["GPS212", "GPS213", "GPS214", "GPS217", "GPS221"];
   for (const code of ends) {
     const { proof, isReady } = place();
     isReady();
     proof.sawUnready();
     proof.orWait(wait(code, 100), grant);
-    assert.equal(proof.sawUnready(), false, "the old kubelet, until the next look");
+    assert.equal(proof.sawUnready(), false, "the old kubelet, until the next round");
     proof.orWait(wait("GPS215", 100), grant);
     assert.equal(isReady(), false, code);
     assert.equal(proof.sawUnready(), true);
@@ -182,12 +182,12 @@ test("is ready after a revoked grant on a node whose healthz is off", () => {
   assert.deepEqual(proof.orWait(silent, back), silent);
 });
 
-test("requires nothing of a node without a grant", () => {
+test("requires no proof of a node without a grant", () => {
   const { isReady } = place();
   for (const other of ["none", "unread"] as const) assert.equal(isReady(other), true);
 });
 
-test("remembers what was answered while the volume cannot be read for a moment", () => {
+test("remembers its answers while the volume cannot be read for a moment", () => {
   const { proof, isReady } = place();
   isReady();
   proof.sawUnready();

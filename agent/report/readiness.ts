@@ -3,8 +3,8 @@
  * first, or answer in our place (SECURITY.md). So no action of the agent depends on it, and the
  * container's end makes the reports that must not be forged (termination-report.ts).
  *
- * A hand-written HTTP server with only what a probe needs: at one probe a second, node:http costs
- * twice the CPU, and a fifth of the start (docs/inside/decisions/agent-cost.md).
+ * A hand-written HTTP server that can only answer a probe. At one probe a second, node:http would
+ * cost twice the CPU, and a fifth of the start (docs/inside/decisions/agent-cost.md).
  */
 import { createServer, type Socket } from "node:net";
 import { statusOf } from "#contract/agent-codes.ts";
@@ -27,24 +27,24 @@ export type ReadinessPort = Readonly<{
 const longestBackOff = 10_000;
 
 /**
- * The maximum number of bytes of a request that we read. The kubelet's has 200. Longer requests are
- * cut off.
+ * The maximum number of bytes of a request that we read. The kubelet's request has 200 bytes.
+ * Longer requests are cut off.
  */
 const mostBytes = 4096;
 /**
- * Open connections. The kubelet makes one per probe. Each new connection closes the sixteenth
- * before it, so silent clients cannot block others, and a probe needs no timer, which would be a
- * quarter of its cost.
+ * The most connections that are open at once. The kubelet opens one connection for each probe. Each
+ * new connection closes the sixteenth before it, so silent clients cannot block other clients. So
+ * no connection needs a timer, which would cost a quarter of a probe.
  */
 const mostConnections = 16;
 
 /**
  * Listens. If the port is taken, tries again every second, later every ten seconds. Calls `changed`
- * when the port turns out to be taken, and when it is ours. `GET /readyz` answers 200, or the
- * status of its code, with one line, and calls `unready` in the second case. For `?template=DIGEST`
- * with another template than its own, it answers that another agent works here: the probe of a
- * waiting pod reaches the agent that holds the port, and this agent must not answer for the other
- * one.
+ * when the port turns out to be taken, and when it is ours. `GET /readyz` answers 200 if the agent
+ * is ready. Otherwise it answers with the status of its code and calls `unready`. Both answers have
+ * one line. The probe of a waiting pod reaches the agent that holds the port, and that agent must
+ * not answer for the waiting pod. So if `?template=DIGEST` names another template, the answer is
+ * that another agent works here.
  */
 export function serveReadiness(
   port: number,
@@ -74,8 +74,8 @@ export function serveReadiness(
       // the answer arrives.
       const whole = request.includes("\r\n\r\n");
       if (!whole && request.length <= mostBytes) return;
-      // The kernel accepts so few bytes at once. `end` would wait for the client, a sixth of a
-      // probe.
+      // The kernel takes so few bytes immediately, so we need not wait. `end` would wait for the
+      // client, which costs a sixth of a probe.
       if (whole) socket.write(answerTo(request));
       socket.destroy();
     });
@@ -90,7 +90,7 @@ export function serveReadiness(
     changed();
   });
   server.on("error", (error) => {
-    // A connection could not be accepted, because descriptors are short.
+    // A connection could not be accepted, because the process has no file descriptor left.
     if (server.listening) return;
     const known = taken !== undefined;
     taken = describe(error);
@@ -112,13 +112,14 @@ export function serveReadiness(
 /** The status line of an agent that is not ready, without the protocol. */
 const statusLine = (code: Code): string => `${statusOf(code)} ${code}`;
 
-/** The answer ends with the connection. */
+/** The end of the connection marks the end of the answer. */
 function answer(status: string, line: string): string {
   return `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${line}\n`;
 }
 
 /**
- * In these states the kubelet that probed us may have ended. Only an answer to the next one counts.
+ * In these states the kubelet that probed us may have ended. Only an answer to the next kubelet
+ * process counts.
  */
 const restarts: ReadonlySet<Code> = new Set([
   codes.restartOwed,
@@ -134,10 +135,10 @@ const restarts: ReadonlySet<Code> = new Set([
 const noticedWithin = 60;
 
 /**
- * Makes readiness a proof of a grant. The controller considers a node served when its pod is Ready
- * and the transition time differs from the grant's `since`. So the kubelet must have seen the agent
- * unready after the grant arrived, and in another second than `since`: transition times have no
- * fractions.
+ * Lets the agent turn Ready for a grant only in a way that proves this grant. The controller
+ * considers a node served when its pod is Ready and the transition time differs from the grant's
+ * `since`. So the kubelet must have seen the agent unready after the grant arrived, and in a
+ * different second than `since`, because transition times have no fractions of a second.
  */
 export class ReadinessProof {
   readonly #now: () => number;
@@ -177,9 +178,9 @@ export class ReadinessProof {
   }
 
   /**
-   * Whether the kubelet, which notices our readiness within a minute, might record exactly the
-   * second of `since`. A clock that was set back further would need hours to reach that second, so
-   * it cannot collide. A text that is not a time cannot either.
+   * Whether the kubelet might record exactly the second of `since` as the transition time. The
+   * kubelet notices our readiness within a minute, so this can happen only in the minute that ends
+   * with this second. It cannot happen if `since` is not a valid time.
    */
   #mayEqual(since: string): boolean {
     const ahead = Math.floor(Date.parse(since) / 1000) - Math.floor(this.#now() / 1000);

@@ -49,7 +49,7 @@ test("logs two lines for an operation that fails again and again, and two more a
   assert.deepEqual(log, ["GPS226", "GPS208", "GPS212", "GPS226", "GPS208"]);
 });
 
-test("logs a line a minute for what changes all the time", () => {
+test("logs one line a minute for a reason whose detail changes all the time", () => {
   const { status, log, clock } = listen();
   for (let revision = 0; revision < 10_000; revision += 1) {
     clock.now += 1000;
@@ -70,7 +70,7 @@ test("writes the current reason as the termination message, and no message while
   assert.match(messages[0] ?? "", /^GPS210 .* \(revision 7\)$/);
 });
 
-test("logs the granted revision, and without a grant the node's own", () => {
+test("logs the granted revision, or the node's own revision if there is no grant", () => {
   const { status } = listen();
   const { grant } = seen;
   assert.ok(typeof grant === "object");
@@ -100,7 +100,7 @@ test("changes nothing else if the termination message cannot be written", () => 
   assert.match(status.readiness.line, /^GPS210/);
 });
 
-test("fails the end if its word cannot be written, and writes the word later", () => {
+test("keeps the container running while its report to the controller cannot be written, and writes it later", () => {
   for (const end of [
     { ...wait("GPS200", 0), action: "end", exit: 0, report: "proved" },
     { ...wait("GPS218", 0), action: "give up", journal: { revision: 5 } as never as Journal },
@@ -122,7 +122,7 @@ test("fails the end if its word cannot be written, and writes the word later", (
   }
 });
 
-test("adds the controller's word to the line for administrators at the end", () => {
+test("adds the report to the controller to the line for administrators when the container ends", () => {
   const { status, messages } = listen();
   const { grant } = seen;
   status.report(wait("GPS210", 0), seen);
@@ -156,7 +156,7 @@ test("turns an error into a reason: no answer, a file operation, another writer,
   for (const [error, code] of errors) assert.equal(failureStep(error).code, code);
 });
 
-test("keeps a line on one line, short enough for an Event", () => {
+test("writes each message on one line, short enough for an Event", () => {
   const line = formatLine("GPS206", `first\nsecond ${"x".repeat(5000)}`);
   assert.ok(!line.includes("\n") && line.length < 1024);
   assert.match(
@@ -225,7 +225,7 @@ test("logs an operation that fails every 30 s for six hours every ten minutes", 
   assert.ok(loggedBy(tries).length <= 2 * 37, String(loggedBy(tries).length));
 });
 
-test("logs a pair that flaps every second for a day at most once a minute, and its last state", () => {
+test("logs at most one line a minute, and the last state, when two states alternate every second for a day", () => {
   const day = 24 * 3600;
   const flapping = Array.from({ length: day }, (_, n) => [n, n % 2 === 0 ? fine : down] as const);
   const lines = loggedBy([...flapping, [day, down], [day + 61, down]]);
@@ -233,7 +233,7 @@ test("logs a pair that flaps every second for a day at most once a minute, and i
   assert.match(lines.at(-1) ?? "", /GPS221$/);
 });
 
-test("logs as its last line a state that lasts a minute, and at most 100 lines an hour, whatever the sequence", () => {
+test("ends the log with a state that lasts a minute, and logs at most 100 lines an hour, whatever the sequence", () => {
   const step = fc.record({
     wait: fc.constantFrom(0, 1, 20, 250, 1000, 10_000, 30_000, 59_999, 60_000, 600_000, 5_000_000),
     action: fc.constantFrom<Step["action"][]>(

@@ -34,14 +34,14 @@ export class Status {
 
   /**
    * Reports a step before it is executed. `LogLimiter` decides whether it is logged. Throws if a
-   * word cannot be written: then the step must not be executed.
+   * report to the controller cannot be written. Then the step must not be executed.
    */
   report(step: Step, observed: Observed): void {
     const line = formatLine(step.code, step.detail);
     const revision = revisionOf(observed);
     const signed = `${line} (revision ${revision})`;
-    // Writing a record takes no time, and the next step sets the readiness, so the readiness must
-    // not change in between.
+    // A step that only writes a record ends at once, and the next step sets the readiness. The
+    // readiness must not change in between.
     if (step.again !== 0 || step.action !== "record")
       this.#readiness = { ready: step.ready, code: step.code, line: signed };
     if (this.#limiter.admits(step, line))
@@ -53,12 +53,13 @@ export class Status {
       this.#writeMessage(text);
       this.#text = text;
     } catch (error) {
-      // A line for administrators may be lost. A word may not, because the controller waits for it.
+      // A line for administrators may be lost. A report to the controller may not, because the
+      // controller waits for it.
       if (kind !== undefined) throw error;
     }
   }
 
-  /** Logs the result of an action, such as that of a systemd job. */
+  /** Logs the result of an action, such as the result of a systemd job. */
   done(step: Step, outcome: string | undefined, observed: Observed): void {
     const revision = revisionOf(observed);
     if (outcome !== undefined)
@@ -71,12 +72,12 @@ function revisionOf({ grant, journal }: Observed): number {
   return grantedRevision(grant) || journal;
 }
 
-/** The word that a container's end reports about the grant, if any. */
+/** The kind of the report about the grant that the step makes by ending the container, if any. */
 function kindOf(step: Step): MessageKind | undefined {
   return step.action === "give up" ? "failed" : step.action === "end" ? step.report : undefined;
 }
 
-/** The termination message: the line, with a word of this kind if there is a grant. */
+/** The termination message: the line, with a report of this kind if there is a grant. */
 function withReport(
   line: string,
   kind: MessageKind | undefined,
@@ -124,17 +125,17 @@ const minute = 60_000;
 const actions: ReadonlySet<Step["action"]> = new Set(["restart", "leave", "give up", "end"]);
 /** These steps achieve something. After them, earlier states may be logged again. */
 const achievements: ReadonlySet<Step["action"]> = new Set([...actions, "record"]);
-/** A rollout takes a dozen lines. This is enough for three, and for what follows. */
+/** The lines of three rollouts with a dozen lines each, and a few more. */
 const burst = 40;
 /**
- * A state that returns within this time is not new: an operation that is tried every 30 s may fail
- * for hours.
+ * A state that returns within this time is not new. Otherwise an operation that is tried every 30 s
+ * and fails for hours would fill the log.
  */
 const remembered = 10 * minute;
 
 /**
- * Decides which steps are logged. The limit is time, not memory: a lasting state is always logged,
- * even after months, and a flapping one costs at most 100 lines an hour.
+ * Decides which steps are logged. A lasting state is always logged, even after months. A flapping
+ * state costs at most 100 lines an hour.
  */
 export class LogLimiter {
   readonly #clock: () => number;
@@ -153,9 +154,9 @@ export class LogLimiter {
   }
 
   /**
-   * Whether to log the step as this line. If so, the line counts as logged. The law: a code and
-   * readiness that have lasted for a minute are the last ones logged, and no hour has more than 100
-   * lines.
+   * Whether to log the step as this line. If so, the line counts as logged. If a code and a
+   * readiness last for a minute, the newest line in the log shows both. The agent logs at most 100
+   * lines an hour.
    */
   admits({ action, code, ready }: Pick<Step, "action" | "code" | "ready">, line: string): boolean {
     const now = this.#clock();

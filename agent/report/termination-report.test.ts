@@ -44,8 +44,8 @@ function shown(step: Step): string {
 }
 
 const due: readonly (readonly [when: string, Step, Observed, shown: string])[] = [
-  ["a proof that is asked for", inForce, asked, "exit 0 GPS200 proved"],
-  ["a proof that is not asked for", inForce, given, "nothing GPS200"],
+  ["a proof that the grant requests", inForce, asked, "exit 0 GPS200 proved"],
+  ["a proof that the grant does not request", inForce, given, "nothing GPS200"],
   [
     "the content in force is not the granted one",
     inForce,
@@ -53,22 +53,22 @@ const due: readonly (readonly [when: string, Step, Observed, shown: string])[] =
     "nothing GPS200",
   ],
   ["not ready yet", wait("GPS215", 100), asked, "wait GPS215"],
-  ["a release, asked for or not", released, given, "exit 0 GPS224 released"],
+  ["a release, requested or not", released, given, "exit 0 GPS224 released"],
   ["a release that is not ready", { ...released, ready: false }, given, "nothing GPS224"],
   ["nothing was granted", released, { ...given, grant: "none" }, "nothing GPS224"],
   ["a revoked grant", released, { ...asked, grant: { ...grant, revision: 0 } }, "nothing GPS224"],
   ["a grant below the journal", waitAndReport("behind", "GPS256"), given, "exit 3 GPS256 behind"],
   ["a grant that failed", waitAndReport("failed", "GPS219"), given, "exit 1 GPS219 failed"],
-  ["a grant of the pod before it that failed", inForce, successor, "exit 1 GPS218 failed"],
-  ["that one, not at rest", wait("GPS215", 100), successor, "wait GPS215"],
+  ["a failed grant of the previous pod", inForce, successor, "exit 1 GPS218 failed"],
+  ["the same, but not at rest", wait("GPS215", 100), successor, "wait GPS215"],
   [
-    "that one, and its own was revoked",
+    "the same, and the pod's own grant was revoked",
     inForce,
     { ...successor, grant: { ...grant, revision: 0 } },
     "nothing GPS200",
   ],
   [
-    "that one, and its own is not read yet",
+    "the same, and the pod's own grant is not read yet",
     inForce,
     { ...successor, grant: "unread" },
     "nothing GPS200",
@@ -76,7 +76,7 @@ const due: readonly (readonly [when: string, Step, Observed, shown: string])[] =
   ["a grant that was refused", waitAndReport("unfit", "GPS257"), given, "exit 3 GPS257 unfit"],
 ];
 for (const [when, step, seen, expected] of due)
-  test(`reports once in a row: ${when}`, (t) => {
+  test(`reports what is due, and nothing more after the mark: ${when}`, (t) => {
     const { start } = place(t);
     const termination = start();
     const first = termination.orEnd(step, seen);
@@ -87,7 +87,7 @@ for (const [when, step, seen, expected] of due)
     assert.deepEqual(start().orEnd(step, seen), step, "after its own word");
   });
 
-test("reports a word again after any container end except the word's own, and for a new since", (t) => {
+test("repeats a report for a new `since`, and when the container ends without making the report", (t) => {
   const { start } = place(t);
   start().mark("proved", asked);
   assert.equal(shown(start().orEnd(inForce, asked)), "nothing GPS200");
@@ -120,7 +120,7 @@ test("refuses once after ten seconds, and not if the reason disappears before", 
   assert.deepEqual(next.orEnd(refusal, given), refusal);
 });
 
-test("never refuses a grant that it has proved in a later container, but may refuse another grant", (t) => {
+test("never refuses a proved grant in a later container, but may refuse another grant", (t) => {
   for (const proof of [given, asked]) {
     const { clock, start } = place(t);
     const refuse = (termination: TerminationReport, seen: Observed) => {
@@ -200,7 +200,7 @@ test("does not mark the failure of ungranted content, and reads no mark of versi
   start().mark("released", given);
   assert.equal(
     marks(),
-    "proved 7/d/2026-11-26T18:25:07Z\nreported released 7/d/2026-11-26T18:25:07Z\n",
+    "proved 7/d/2026-11-26T18:25:07Z\nsaid released 7/d/2026-11-26T18:25:07Z\n",
   );
 });
 

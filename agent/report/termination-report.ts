@@ -1,12 +1,12 @@
 /**
  * Reports that only the end of the container can make, because no other process can forge its exit
- * code and termination message: the node has proved its grant, has failed with it, does not support
+ * code and termination message. The node has proved its grant, has failed with it, does not support
  * it, is ahead of it, or has removed all entries. Readiness is not enough: any local process can
  * answer on that port in our place (SECURITY.md).
  *
- * A word is reported once. A mark in the pod's own directory, written right before the end, shows
- * the next process that the word was reported. That process removes the mark. So after any other
- * end, the word is reported again.
+ * The agent makes each report once. Right before the end, it writes a mark into the pod's
+ * own directory. The next process finds the mark, removes it, and does not repeat the report. If
+ * the container ended without a mark, the next process makes the report again.
  *
  * A proved grant is never refused later. If a problem comes after the proof, such as an unreadable
  * config.json, the node is NotReady until the problem is over. A refusal would last as long as the
@@ -42,7 +42,7 @@ type Marks = {
   refused: string | undefined;
   /** Key of the grant with which this pod was Ready. */
   proved: string | undefined;
-  /** The word that the last process reported. */
+  /** The report that the last process made. */
   reported: string | undefined;
 };
 
@@ -62,7 +62,7 @@ export class TerminationReport {
     try {
       this.#write({ ...this.#marks, reported: undefined });
     } catch {
-      // With this, the word is not reported again after a crash.
+      // The mark stays, so the agent does not repeat the report after a crash.
     }
   }
 
@@ -77,8 +77,8 @@ export class TerminationReport {
   }
 
   /**
-   * Returns the step, or an end with a word if one is due. `released` and `proved` are reported
-   * before the agent turns Ready for the first time.
+   * Returns the step, or a step that ends the container if a report is due. The agent reports
+   * `released` and `proved` before it turns Ready for the first time.
    */
   orEnd(step: Step, observed: Observed): Step {
     const key = grantedKey(observed.grant);
@@ -98,14 +98,14 @@ export class TerminationReport {
   }
 
   /**
-   * Marks the word as reported. Call it after the termination message is written, right before the
-   * end. If the agent is killed earlier, there is no mark, and the next container reports the word.
+   * Marks the report as made. Call it after the termination message is written, right before the
+   * end. If the agent is killed earlier, there is no mark, and the next container makes the report.
    * Throws if the mark cannot be written. A refusal is then not repeated, because it is more
    * important that the node keeps reporting the reason.
    */
   mark(kind: MessageKind, observed: Observed): void {
     const key = reportedKey(observed);
-    // Content that was taken without a grant fails without a word.
+    // The agent does not report the failure of content that the node took without a grant.
     if (key === undefined) return;
     const reported = `${kind} ${key}`;
     if (kind === "unfit") Object.assign(this.#marks, { refused: key, reported });
@@ -119,7 +119,7 @@ export class TerminationReport {
     try {
       this.#write({ ...this.#marks, reported: undefined });
     } catch {
-      // This process remembers it.
+      // This process still has the mark in memory.
     }
   }
 
@@ -136,7 +136,7 @@ export class TerminationReport {
   }
 }
 
-/** The word that is due immediately in this state. */
+/** The report that is due immediately in this state. */
 function dueFor(step: Step, observed: Observed): MessageKind | undefined {
   const { grant, fulfilled } = observed;
   const given = granted(grant);

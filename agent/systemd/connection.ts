@@ -1,14 +1,14 @@
 /**
  * One connection to systemd over its own socket, with dbus-next. dbus-next has no deadlines, never
  * rejects a call when the connection dies, and treats every socket as a message bus. This file
- * hides all three.
+ * makes up for all three.
  */
 import type { EventEmitter } from "node:events";
 import type { Socket as NodeSocket } from "node:net";
 import type { Message } from "dbus-next";
 import { OwnError } from "../files/errno.ts";
 
-/** No answer, or not from systemd. Nothing is known about the unit. */
+/** systemd did not answer, or another program did. Nothing is known about the unit. */
 export class NoAnswer extends OwnError {}
 
 /** systemd answered with an error. */
@@ -77,8 +77,8 @@ type Internals = {
 };
 
 /**
- * How many ended jobs are kept, the newest. A connection makes at most one restart. The end of its
- * job may be read together with the reply, and other jobs may end at the same time.
+ * How many of the newest ended jobs are kept. A connection makes at most one restart. The end of
+ * its job may be read together with the reply, and other jobs may end at the same time.
  */
 const mostEnded = 32;
 
@@ -112,8 +112,8 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
   // Otherwise an error of dbus-next's parser would become an uncaught exception.
   guard(stream, (error) => fail(`unreadable message: ${error.message}`));
 
-  // dbus-next says Hello to a bus. systemd has no such object and answers with an error, which also
-  // ends the handshake.
+  // dbus-next sends Hello, as to a message bus. systemd has no such object and answers with an
+  // error, which also ends the handshake.
   const hello = 1;
   const ready = new Promise<void>((resolve) => {
     handlers[hello] = () => resolve();

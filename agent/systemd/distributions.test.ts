@@ -3,7 +3,7 @@ import test from "node:test";
 import { activeUnit, kubeletUnits, policyFor } from "./distributions.ts";
 
 /**
- * Every unit that may be the kubelet's as systemd reports it. Units that are not listed do not
+ * All units that may be the kubelet's, as systemd reports them. Units that are not listed do not
  * exist.
  */
 function states(active: Readonly<Record<string, string>>) {
@@ -14,7 +14,7 @@ function states(active: Readonly<Record<string, string>>) {
   }));
 }
 
-test("takes the only active unit as the kubelet's, whatever else is left over", () => {
+test("takes the only active unit as the kubelet's, whatever inactive units are left over", () => {
   for (const name of kubeletUnits)
     assert.deepEqual(activeUnit(states({ [name]: "active" })), { name });
   const leftOver = { "k3s-agent.service": "active", "kubelet.service": "inactive" };

@@ -2,8 +2,8 @@
  * The units that run a kubelet, by distribution: which one is this node's, and whether it may be
  * restarted. Pure.
  *
- * Clusters of k3s and RKE2 have two of them, one for servers and one for workers. So a single name
- * for all nodes would be wrong on half of them.
+ * Clusters of k3s and RKE2 have two such units, one for servers and one for workers. So a single
+ * name for all nodes would be wrong on some of them.
  */
 import type { UnitState } from "./unit.ts";
 
@@ -23,17 +23,17 @@ const kubelets: readonly Readonly<{ name: string; hasControlPlane: boolean }>[] 
   { name: "snap.kubelet.daemon.service", hasControlPlane: false },
 ];
 
-/** The units that `auto` asks for. */
+/** The units among which `auto` finds the kubelet's unit. */
 export const kubeletUnits: readonly string[] = kubelets.map(({ name }) => name);
 
-/** Whether a name is the name of one of these units. */
+/** Whether this is the name of one of these units. */
 export function isKubelet(name: unknown): name is string {
   return kubelets.some((one) => one.name === name);
 }
 
 /**
- * The only active unit, or the reason why there is none. A dead left-over kubelet.service does not
- * compete with k3s.
+ * The only active unit, or the reason if no unit or several units are active. A kubelet.service
+ * that is left over and not active does not compete with k3s.service.
  */
 export function activeUnit(
   states: readonly UnitState[],

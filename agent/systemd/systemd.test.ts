@@ -26,7 +26,7 @@ test("asks and restarts over systemd's own socket, with only these calls", async
   systemd.disconnect();
 });
 
-test("finds the end of its job among those of many others, even if all end before the reply", async () => {
+test("finds the end of its job among the ends of many jobs, even if all end before the reply", async () => {
   using node = new NodeDirectory();
   await using fake = await ScriptedSystemd.start(node.systemd);
   fake.script = [{ ...comesBack, signalFirst: true, otherJobs: 100 }];

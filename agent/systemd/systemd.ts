@@ -100,7 +100,7 @@ async function restart(
   recorded: () => Promise<void>,
   connect: (use: (systemd: Peer) => Promise<string>) => Promise<string>,
 ): Promise<Restarted> {
-  // Once the request is on its way, an error does not mean that there is no job.
+  // Once the request has been sent, an error does not prove that there is no job.
   let sent = false;
   try {
     const result = await connect(async (systemd) => {

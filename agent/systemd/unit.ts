@@ -37,9 +37,9 @@ export const manager = {
 
 /**
  * Reads a unit's properties as they were at one moment: if the unit's state changes meanwhile,
- * reads all of them again. Requests each property by name, all at once. systemd has 400 properties
- * for a service, reads control groups for many of them, and parsing them would be most of the work
- * of a round.
+ * reads all of them again. Requests only the needed properties, by name and all at once. systemd
+ * has 400 properties for a service and reads control groups for many of them. Parsing all of them
+ * would be most of the work of a round.
  */
 export async function readUnit(systemd: Peer, name: string): Promise<Unit> {
   const get = propertiesOf(systemd, name);

@@ -69,7 +69,7 @@ export const annotations = {
   published: "globalpullsecret.io/published",
   /**
    * On the DaemonSet's template: the digest of the rest of the template. It distinguishes pods of
-   * an upgrade from older ones.
+   * an upgrade from older pods.
    */
   template: "globalpullsecret.io/template",
   /** On the DaemonSet's template: the delivery mode. Pods without it ignore grants. */

@@ -14,12 +14,12 @@ import { resourcesOf, type Agent, providerFlags } from "./agent.ts";
 /**
  * Node's flags. They keep V8's heap small. A 1 MiB Secret needs 12 MiB of heap, and 26 MiB during a
  * rollback with the largest config.json. No flag changes how V8 compiles, such as
- * --optimize-for-size, because Node's own code cache is refused then
+ * --optimize-for-size, because V8 would then reject Node's own code cache
  * (docs/inside/decisions/agent-cost.md). Node's permission model is a second barrier: the agent may
  * write the kubelet's file, our folder beside it and its termination message, start no process and
- * load no native code. It may read all of the kubelet's directory: a rename is durable only after
- * the directory is synced, which means to open it, and Node allows a directory with everything
- * below it or not at all.
+ * load no native code. It may read all of the kubelet's directory. A rename is durable only after
+ * the directory is synced. To sync it, the agent must open it, and Node allows a directory either
+ * with everything below it or not at all.
  */
 const nodeFlags = [
   "--max-old-space-size=32",
@@ -134,8 +134,8 @@ function withSystemd({ appArmorProfile }: Agent): V1SecurityContext {
 }
 
 /**
- * True when agents get systemd's socket. Root on it is root on the node, so agents that restart
- * nothing have no access, and they also run on nodes without systemd.
+ * True when agents get systemd's socket. Access to this socket as root equals root on the node. So
+ * agents that restart nothing have no access, and they also run on nodes without systemd.
  */
 function asksSystemd(agent: Agent): boolean {
   return restartOf(agent.delivery) === "Always";
@@ -156,8 +156,8 @@ export function volumes(agent: Agent): V1Volume[] {
     { name: "global-pull-secret", projected: mounted },
     { name: "kubelet", hostPath: { path: agent.kubeletDirectory, type } },
     ...(asksSystemd(agent) ? [{ name: "systemd", hostPath: { path: "/run/systemd", type } }] : []),
-    // Holds what the init container found, and a mark that this pod has exited once to write its
-    // termination message.
+    // Contains the result of the init container, and a mark that this pod has exited once to write
+    // its termination message.
     { name: "pod", emptyDir: { medium: "Memory", sizeLimit: "64Ki" } },
     ...(agent.hiddenFiles === "Look"
       ? [{ name: "root", hostPath: { path: "/", type: "Directory" } }]
@@ -171,9 +171,9 @@ export function kubeletDirectoryOf(spec: V1PodSpec | undefined): string | undefi
 }
 
 /**
- * The Secret and the pod's grant in one volume. The kubelet changes both in one swap, at once when
- * an annotation changes. An environment variable would keep its value from the container's start.
- * The keys are listed, so that keys of later versions reach no node.
+ * The Secret and the pod's grant in one volume. The kubelet replaces both in one step, and does so
+ * immediately when an annotation changes. An environment variable would keep its value from the
+ * container's start. The keys are listed, so that keys of later versions reach no node.
  */
 const mounted: V1ProjectedVolumeSource = {
   defaultMode: 0o400,
@@ -234,7 +234,7 @@ export function firstContainer(agent: Agent): V1Container {
     resources: resourcesOf(agent),
     securityContext: confined,
     volumeMounts: [
-      // Includes mounts below the root, such as /run. readOnly alone would leave that writable.
+      // Includes mounts below the root, such as /run. readOnly alone would leave /run writable.
       { name: "root", mountPath: root, readOnly: true, recursiveReadOnly: "Enabled" },
       { name: "pod", mountPath: pod },
     ],

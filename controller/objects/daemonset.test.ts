@@ -141,7 +141,7 @@ test("gives the agent its probation, and makes Kubernetes wait longer than a fal
 const digestIn = (one: Agent, live?: V1DaemonSet) =>
   daemonSet(one, live).spec?.template.metadata?.annotations?.["globalpullsecret.io/template"];
 
-test("changes the template digest for another agent, but not for another place", () => {
+test("changes the template digest when the agent changes, but not when the selected nodes change", () => {
   assert.equal(digestIn(agent), templateDigest(agent));
   assert.notEqual(templateDigest({ ...agent, image: "example.com/gps:2" }), templateDigest(agent));
   const nodes = { text: "", requirements: [] };
@@ -215,7 +215,7 @@ test("lets agents write only in the kubelet's directory: a runtime's configurati
   );
 });
 
-test("gives agents without restarts no access to systemd, because as root that equals root on the node, and some nodes have no systemd", () => {
+test("gives agents without restarts no access to systemd, because such access equals root on the node, and some nodes have no systemd", () => {
   assert.deepEqual(hostPaths({}), ["/var/lib/kubelet", "/run/systemd", "/"]);
   assert.deepEqual(hostPaths({ delivery: { mode: "Reread" } }), ["/var/lib/kubelet", "/"]);
   const mounts = podOf({ delivery: { mode: "Reread" } })?.containers[0]?.volumeMounts?.map(

@@ -35,8 +35,8 @@ export function daemonSet(agent: Agent, live?: V1DaemonSet): V1DaemonSet {
       selector: { matchLabels: { ...names.agentLabels } },
       minReadySeconds: names.guardSeconds,
       revisionHistoryLimit: 2,
-      // The controller replaces the pods itself: never one that is changing its node, and no more
-      // at a time than maxUnavailable allows.
+      // The controller replaces the pods itself. It never replaces a pod that is changing its node,
+      // and replaces no more pods at a time than maxUnavailable allows.
       updateStrategy: { type: "OnDelete" },
       template: template(agent, live),
     },

@@ -138,7 +138,7 @@ const others: readonly (readonly [
   ],
 ];
 for (const [sentence, path, declared, edit, fine] of others) {
-  test(`admission ${fine ? "may" : "may not"} make of credentials and rights: ${sentence}`, () => {
+  test(`admission ${fine ? "may" : "may not"} make this change to a Secret or RoleBinding: ${sentence}`, () => {
     const made = { ...declared, ...edit };
     if (fine) return demand(path, declared, made);
     assert.throws(

@@ -105,7 +105,7 @@ const edits: readonly (readonly [
   ["the newest revision as served", { "served.revision": encoded("4") }, { served: numbered(4) }],
   ["an unknown intent", { intent: encoded("aply") }, { intent: "apply", salt: Buffer.alloc(0) }],
   [
-    "an intent to hold, of version 0.2",
+    "the intent `hold` of version 0.2",
     { intent: encoded("hold") },
     { intent: "apply", salt: Buffer.alloc(0) },
   ],

@@ -21,8 +21,8 @@ import { annotations } from "./annotations.ts";
 export type Numbered = RevisionContent & Readonly<{ revision: number; salt: Buffer }>;
 
 /**
- * The Secret as it was read. An edit that makes it malformed counts as absent, and it is written
- * again.
+ * The Secret as it was read. If an edit makes it malformed, the Secret counts as absent and is
+ * written again.
  */
 export type Published = Numbered &
   Readonly<{
@@ -98,8 +98,8 @@ function readSlot(
     document: textOf(secret, keys.document),
     sources: textOf(secret, keys.sources),
     intent: isKnown ? intent : "apply",
-    // Our digest covers no unknown intent, such as `hold` of version 0.2, so this counts as having
-    // no salt.
+    // Our digest does not cover unknown intents, such as `hold` of version 0.2. So content with
+    // such an intent counts as content without a salt.
     salt: isKnown ? Buffer.from(secret?.data?.[keys.salt] ?? "", "base64") : Buffer.alloc(0),
   };
 }
@@ -161,10 +161,11 @@ export function globalSecret({ newest, mode, served, publishedAt }: Declared): V
 }
 
 /**
- * The result that a write of global-pull-secret is meant to have, for comparison. Each publication
- * has a new revision, salt and time, and the served slot follows from these. Without this function,
- * the controller would answer a client that undoes every publication with a new one each second.
- * Undefined for other objects, and for fields other than data.
+ * The part of a write of global-pull-secret that stays the same when the controller publishes the
+ * same content again: no revision, salt, time or served slot. By this part, `contested` recognizes
+ * that another client keeps undoing the same publication, and limits the controller's writes.
+ * Otherwise each publication would count as new content, without a limit. Undefined for other
+ * objects, and for a write without data.
  */
 export function wantedOf(path: string, body: object): object | undefined {
   const { data } = body as V1Secret;

@@ -89,7 +89,7 @@ test("reads a malformed time as absent, and each source's time by itself", () =>
   assert.deepEqual(read.absentSince, since);
 });
 
-test("reads an older controller's time of absence as the additional's", () => {
+test("reads an older controller's time of absence as the additional Secret's", () => {
   const data = { "absent-since": encode("2026-01-01T00:00:00.000Z") };
   assert.deepEqual([...readState({ data }).absentSince.keys()], ["additional"]);
 });
@@ -155,7 +155,7 @@ const changes: readonly (readonly [sentence: string, from: V1Secret])[] = [
   ["our label, which someone removed", live(noState, { metadata: { ...metadata, labels: {} } })],
 ];
 for (const [sentence, from] of changes) {
-  test(`${sentence}, is written`, async () => {
+  test(`writes a change of the state: ${sentence}`, async () => {
     const { asked, cluster } = scripted();
     await writeState(cluster, from, noState);
     assert.equal(asked.length, 1);

@@ -97,9 +97,9 @@ export function readState(secret: V1Secret | undefined): RememberedState {
 }
 
 /**
- * Writes this state to the Secret, and returns the result. Sends nothing if nothing changed. A new
- * Secret is only created and never taken over from someone who created it at the same moment. An
- * existing one is changed only in the version that was read.
+ * Writes this state to the Secret, and returns the result. Sends nothing if nothing changed. If
+ * someone else creates the Secret at the same moment, we do not take it over. An existing Secret is
+ * changed only in the version that was read.
  */
 export async function writeState(
   cluster: Cluster,

@@ -131,7 +131,7 @@ const fields = {
 /**
  * Flag → the message about it. These flags became fields of GlobalPullSecret in 0.2. If one is
  * still set, the controller stops. If the controller followed the flag, there would be two
- * policies. If it ignored the flag, it would lose one.
+ * policies. If it ignored the flag, one policy would be lost.
  */
 export const moved: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(fields).map(([flag, field]) => [

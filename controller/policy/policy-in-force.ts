@@ -40,11 +40,11 @@ export type InForce = Readonly<{
   policy: Policy;
   /** The spec to record. It is used when the declared spec cannot be followed. */
   accepted: AcceptedSpec | undefined;
-  /** Names of sources in force that only a deleted object named. */
+  /** Names of sources that are in force although only a deleted object listed them. */
   orphans: readonly string[];
   /** Why the declared spec is not in force. Empty if it is. */
   problems: readonly string[];
-  /** A pause holds a change that the spec requests. */
+  /** A pause delays a change that the spec requests. */
   waits: boolean;
   requests: Requests;
 }>;
@@ -123,8 +123,8 @@ function outlasting({ sources, managementState }: GlobalPullSecretSpec): GlobalP
 
 /**
  * The sources of a deleted object, if its replacement names none. Deleting an object must withdraw
- * nothing. The API server's default is also an empty list, and nobody owns the fields of an empty
- * list, so a declared empty list looks the same (docs/inside/decisions/policy-object.md).
+ * nothing. The API server's default is also an empty list, and an empty list has no field owner. So
+ * a declared empty list looks the same as the default (docs/inside/decisions/policy-object.md).
  */
 function orphaned({ metadata, spec }: GlobalPullSecret, accepted: AcceptedSpec | undefined) {
   const sources = accepted?.spec.sources ?? [];

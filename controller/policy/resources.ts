@@ -61,8 +61,9 @@ const suffixes = {
 };
 
 /**
- * Reads a Kubernetes quantity: its amount, and its text as the API server writes it. (`1000m` comes
- * back as `1`, and would look like an edit.) Undefined if it is malformed or zero.
+ * Reads a Kubernetes quantity: its amount, and its text as the API server writes it. (The API
+ * server returns `1000m` as `1`, which would look like an edit.) Undefined if it is malformed or
+ * zero.
  */
 function read(quantity: string): { amount: number; text: string } | undefined {
   const [, digits = "0", unit = ""] =

@@ -16,7 +16,7 @@ export type Translated =
 
 /**
  * The whole policy of this spec, with defaults for missing fields. The API server refuses most
- * mistakes, but does not know the installer's limits. With another CRD, or after an edit of the
+ * mistakes, but cannot check the installer's limits. With another CRD, or after an edit of the
  * recorded spec, the spec can have any content. So this function never throws.
  */
 export function policyOf(installed: Installed, spec: GlobalPullSecretSpec): Translated {

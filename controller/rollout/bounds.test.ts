@@ -1,4 +1,4 @@
-/** Writes stay small, and are repeated only if they had no effect. */
+/** Writes stay small. The controller repeats a write only if it had no effect. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { having, pass, servedCluster, until } from "#test/model/cluster.ts";
@@ -51,7 +51,7 @@ test("copies the memory once for all results, and not at all if there are none",
   assert.deepEqual([grants.pods.get("u")?.syncs, before.pods.get("u")?.syncs], [3, 1]);
 });
 
-/** A pod whose annotation sync was raised once. */
+/** The record of a pod after the controller has raised the annotation `sync` once. */
 function seen(): PodRecord {
   const w = servedCluster({ seed: 1, nodes: 1, budget: 1 });
   pass(w, driver, 2);

@@ -1,6 +1,6 @@
 /**
- * Which pods change now, within `maxUnavailable`: grants of the newest content, to one canary
- * first, and replacements of pods in an upgrade. Pure.
+ * Which pods change now, within `maxUnavailable`. Pure. Grants of the newest content go to one
+ * canary first. In an upgrade, pods are replaced.
  */
 import type { Grant } from "#contract/grant.ts";
 import { usualSeconds } from "#contract/times.ts";
@@ -18,16 +18,16 @@ import { retrySeconds, isAway, syncSeconds, absenceSeconds, workingSeconds } fro
 /** Seconds during which a container that exits again restarts with a growing delay. */
 const restedSeconds = 600;
 
-/** How many canaries admission may refuse in a minute. Each one writes the state first. */
+/** How many canaries admission may refuse in a minute. Each canary costs a write of the state. */
 const mostRefused = 3;
 
 /** Seconds after which to repeat a grant that was sent but is not seen. */
 const resendSeconds = 2;
 
 /**
- * The nodes that may hold an unproved grant at the same time. During a canary, all nodes count.
- * Later only nodes whose pod may restart the kubelet count; the others may change at any time.
- * During a withdrawal, pods of several modes may take part.
+ * Limits how many nodes hold an unproved grant at the same time. While there is a canary, all nodes
+ * count. Later, only nodes whose pod may restart the kubelet count. All other nodes may change at
+ * any time. During a withdrawal, pods of several modes may take part.
  */
 class Window {
   readonly #survey: Survey;
@@ -154,7 +154,7 @@ function isCandidate(survey: Survey, one: SurveyedPod, lost: ReadonlySet<string>
       : held.revision === 0 && held.digest === String(secret.revision);
   if (!hasEnded || (survey.isRelease() && !hasRefused(pod, secret))) return true;
   if (state.lost.length > 0 && isRetried(survey, lost, one)) return true;
-  // Each try restarts the kubelet, so we try a node that keeps failing less and less often.
+  // Each try restarts the kubelet, so we try less and less often while a node keeps failing.
   const { revision, count } = record.failures ?? { revision: 0, count: 1 };
   const pause = retrySeconds(revision === secret.revision ? count : 1);
   const left = pause - (survey.now.steady - record.readyAt);
@@ -163,7 +163,7 @@ function isCandidate(survey: Survey, one: SurveyedPod, lost: ReadonlySet<string>
 }
 
 /**
- * An agent that does not run cannot use a grant, and would only occupy a slot. But if it is
+ * An agent that does not run cannot use a grant, and would only occupy a slot. But if the agent is
  * NotReady because of its grant, a withdrawal replaces that grant at once.
  */
 function takesUnready(survey: Survey, { pod: { grant: held }, grantState }: SurveyedPod): boolean {
@@ -176,10 +176,10 @@ function takesUnready(survey: Survey, { pod: { grant: held }, grantState }: Surv
 /**
  * The order of candidates. A retry begins with nodes that failed. A canary that admission refuses
  * comes after the others. A canary whose pod was deleted stays the canary, because the content may
- * have broken its node. A canary proves the content by an
- * exit, so a node whose container has not exited lately comes first. Next are the nodes with the
- * oldest content. Nodes that joined later come last: many of them must not delay the others, and
- * they delay neither a promotion nor a withdrawal.
+ * have broken its node. A canary proves the content by an exit, so a node whose container has not
+ * exited lately comes first. Next are the nodes with the oldest content. Nodes that joined later
+ * come last: many of them must not delay the others, and they delay neither a promotion nor a
+ * withdrawal.
  */
 function inOrder(
   survey: Survey,
@@ -245,9 +245,9 @@ function grant(survey: Survey, window: Window, { pod, record }: SurveyedPod): vo
 /**
  * Replaces pods of older templates, because the DaemonSet's update strategy is OnDelete. Records
  * each node before its pod is deleted. At most `maxUnavailable` recorded nodes wait for a Ready
- * pod, so an image that cannot start costs no more agents than that. A pod that has not been Ready
- * for 60 s is replaced without a record. If the API server refuses to delete a pod, its record is
- * removed, so that the others are replaced.
+ * pod, so if an image cannot start, at most that many nodes lose their agent. If a pod has been
+ * NotReady for 60 s, the controller replaces it without a record. If the API server refuses to
+ * delete a pod, its record is removed, so that the others are replaced.
  */
 export function replacePods(survey: Survey): void {
   const { snapshot, state } = survey;

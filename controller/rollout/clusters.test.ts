@@ -1,6 +1,6 @@
 /**
- * Clusters that once kept a change from beginning or from being completed: nodes that come and go,
- * nodes that cannot start the agent, and outages. All times are seconds of the model.
+ * Clusters in which a change once could not begin or could not end: nodes that come and go, nodes
+ * that cannot start the agent, and outages. All times are seconds of the model.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -55,7 +55,7 @@ for (const [joining, nodes] of [
   [10, 10],
   [20, 20],
 ] as const)
-  test(`reports a rollout as complete only when ${joining} beside ${nodes} nodes that joined before its promotion have the content`, () => {
+  test(`reports a rollout as complete only when the nodes that joined before its promotion have the content: ${joining} beside ${nodes}`, () => {
     const w = servedCluster({ seed: 7, nodes, budget: 2 });
     const { api } = w;
     pass(w, driver, 10);
@@ -97,7 +97,7 @@ for (const away of [34, 60])
     assert.ok(ends < 700 && having(w, RELEASE) === 100);
   });
 
-test("asks a node that joined while the withdrawal was being written", () => {
+test("removes the entries from a node that joined while the withdrawal was being written", () => {
   const w = servedCluster({ seed: 1, nodes: 4, budget: 1 });
   w.writes = 40;
   pass(w, driver, 10);
@@ -157,7 +157,8 @@ test("serves all other nodes when the canary never answers and one node may fail
   assert.ok(until(w, driver, 10, () => grants().length > 0) < 10);
   const [canary] = grants();
   Object.assign(w.machines.get(canary?.node ?? "") ?? {}, { wait: Infinity });
-  // 455 s until it has failed, and as long for a sign that it no longer changes its kubelet.
+  // The canary fails after 455 s. Nothing shows that its kubelet has stopped changing, so its slot
+  // becomes free only after another 455 s.
   assert.ok(until(w, driver, 1200, () => having(w, "200.2") === 4 && served(w) === "200.2") < 1000);
   assert.deepEqual(
     lastView(w).failed.map(({ node, reason }) => [node, reason]),
@@ -165,7 +166,7 @@ test("serves all other nodes when the canary never answers and one node may fail
   );
 });
 
-test("retries a node that keeps failing less and less often, and restarts its kubelet no more often than that", () => {
+test("retries a node less and less often while it keeps failing, and restarts its kubelet no more often than that", () => {
   const w = servedCluster({ seed: 1, nodes: 6, budget: 1 });
   const rankOf = ({ id }: Machine): number => (id * 37) % 100;
   const [first] = [...w.machines.values()].toSorted((a, b) => rankOf(a) - rankOf(b));
@@ -208,7 +209,7 @@ test("chooses no canary whose agent does not run, and grants nothing if none run
     else assert.notEqual(grant?.digest, "201.2");
 });
 
-test("does not delay a withdrawal because 40 of 100 agents cannot start", () => {
+test("does not delay a withdrawal when 40 of 100 agents cannot start", () => {
   const w = servedCluster({ seed: 1, nodes: 100, budget: 10 });
   stopAgents(w, 40);
   w.api.a = w.api.b = 0;

@@ -9,7 +9,7 @@ import { directly } from "#test/harness/api/direct.ts";
 import { nothingLeft, one, two, World } from "./world.fixture.ts";
 
 const seconds = 120;
-/** Twenty at once and one a minute, for each of two field managers and for each content. */
+/** The most writes of one content by two field managers, each twenty at once, then one a minute. */
 const most = 2 * (20 + seconds / 60 + 1);
 
 async function deployed() {
@@ -36,7 +36,7 @@ const edits: Readonly<Record<OwnedName, object>> = {
 
 for (const name of Object.keys(owned) as OwnedName[])
   for (const how of ["edits", "deletes"] as const)
-    test(`writes once a minute, and names the other client, when one ${how} the ${name} repeatedly`, async () => {
+    test(`writes once a minute, and names the other client that ${how} the ${name} repeatedly`, async () => {
       const { world, listed, other } = await deployed();
       const path = owned[name];
       const from = world.api.asked.length;

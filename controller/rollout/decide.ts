@@ -51,9 +51,10 @@ export function decide(snapshot: Snapshot, memory: Memory, now: Now): Decision {
 }
 
 /**
- * A pause also holds the first installation, and the next one after a withdrawal. If someone
+ * A pause also delays the first installation, and a new installation after a withdrawal. If someone
  * deleted or edited global-pull-secret during a pause, the controller publishes it again only if
- * the content is known to be the same. Otherwise it could be the change that the pause must hold.
+ * the content is known to be the same. Otherwise the content could be the change that the pause
+ * must delay.
  */
 const isHeld = ({ isPaused, secret, template, wanted }: Snapshot): boolean =>
   isPaused &&
@@ -63,7 +64,7 @@ const isHeld = ({ isPaused, secret, template, wanted }: Snapshot): boolean =>
 
 const heldView: View = { ...idleView, pending: "paused" };
 
-/** Before the first publication, and after the last pod. */
+/** The decision before the first publication, and after the last pod is gone. */
 function withoutPods(memory: Memory, actions: Decision["actions"]): Decision {
   return {
     actions,

@@ -96,8 +96,8 @@ function hasTaken(
 }
 
 /**
- * True if every node that should have an agent has one that reports the wrong directory. A node
- * without a pod may hold entries.
+ * True if every node that should have an agent has an agent that reports the wrong directory. A
+ * node without a pod may have entries.
  */
 function areElsewhere({ daemonSet }: KeptObjects, pods: Iterable<AgentPod>): boolean {
   const live = [...pods].filter(({ isDeleting }) => !isDeleting);

@@ -52,13 +52,13 @@ export type PodFacts = Readonly<{
   /** The pod was made from the present template of the DaemonSet. */
   isCurrent: boolean;
   /**
-   * The mode of the pod's template. Undefined for a template from before grants; such an agent
-   * ignores grants.
+   * The mode of the pod's template. Undefined for a template of a version without grants, whose
+   * agent ignores grants.
    */
   mode: DeliveryMode | undefined;
   /**
-   * Seconds for which the pod's agent watches a restarted kubelet. Until the pod is replaced, they
-   * may differ from the policy's. Undefined: unknown, and the policy's count.
+   * Seconds for which the pod's agent watches a restarted kubelet. Until the pod is replaced, this
+   * time may differ from the policy's. Undefined: unknown, and the policy's value is used.
    */
   probation?: number | undefined;
   grant: Grant | undefined;
@@ -94,7 +94,7 @@ export type StateFacts = Readonly<{
   /** The highest creation time of the agents' pods when the canary proved the content. */
   base: number;
   /**
-   * Set while nodes that joined before the promotion hold older content: the highest creation time
+   * Set while nodes that joined before the promotion have older content: the highest creation time
    * of the agents' pods at the promotion. Otherwise -1.
    */
   awaited: number;
@@ -117,7 +117,7 @@ type Wanted = Readonly<{
   intent: "apply" | "release";
   /** Computed with the salt of the published revision, so the same content has the same digest. */
   digest: string;
-  /** The wanted content was published last, according to the state Secret. */
+  /** According to the state Secret, the last published content is the wanted content. */
   isKnown: boolean;
   /** The mode that the policy wants in the template. */
   mode: DeliveryMode;
@@ -221,7 +221,7 @@ export type Refused = Readonly<{ at: number; last: number; why: string }>;
 export type PodRecord = Readonly<{
   node: string;
   created: number;
-  /** ContainersReady with its transition time, and when this process first saw them so. */
+  /** ContainersReady and its transition time, as one text, and when this process first saw it. */
   ready: string;
   readyAt: number;
   /** When this process first saw the node unreachable. */
@@ -231,7 +231,7 @@ export type PodRecord = Readonly<{
   grantAt: number;
   /** When this process first saw the grant proved. Any interruption resets it. */
   provedAt: number | undefined;
-  /** The grant has once been proved for `settledSeconds`. */
+  /** The grant was once proved for `settledSeconds` without interruption. */
   isSettled: boolean;
   /** Neither its readiness nor its grant has changed since this process first saw it. */
   isUnchanged: boolean;
@@ -257,7 +257,7 @@ export type PodRecord = Readonly<{
   failures: Readonly<{ revision: number; grant: string; count: number }> | undefined;
   /** Refusals of grants for this pod: the first, the last, and the reason to show. */
   refused: Refused | undefined;
-  /** The same for the pod's deletion in an upgrade. */
+  /** Refusals to delete the pod in an upgrade: the first, the last, and the reason to show. */
   kept: Refused | undefined;
   /** Writes of one version of the pod that had no effect for an unknown reason. */
   errors: Readonly<{ resourceVersion: string; count: number }> | undefined;
@@ -340,9 +340,12 @@ export type Action =
 export type Cause = "missing" | "content" | "mode" | "behind";
 
 export type NewerContent = Readonly<{
-  /** Why the controller must publish now. The controller grants nothing else before that. */
+  /**
+   * Why the controller must publish now. The controller grants nothing else before this
+   * publication.
+   */
   cause: Cause | undefined;
-  /** Why newer content waits, apart from free slots. */
+  /** Why newer content waits, if not for a free slot. */
   waitsFor: "interval" | "paused" | undefined;
   /** Seconds until the interval ends. */
   waits: number;
@@ -387,7 +390,7 @@ export type View = Readonly<{
   places: number;
   /**
    * Why newer content waits: grants are unproved, minInterval has not passed, or a pause. A pause
-   * also holds the rest of a rollout.
+   * also delays the rest of a rollout.
    */
   pending: "no" | "places" | "interval" | "paused";
 }>;
@@ -400,7 +403,7 @@ export type Decision = Readonly<{
    * the decision is safe, but may be incomplete.
    */
   reads: NodesToRead;
-  /** Seconds until the decision may differ even if nothing changes. Infinite if it never will. */
+  /** Seconds until the decision may change only because time has passed. Infinite if it cannot. */
   again: number;
   view: View;
 }>;

@@ -17,7 +17,10 @@ import {
 import type { SurveyedPod, Survey } from "./survey.ts";
 import { type GrantState, isAway } from "./node-state.ts";
 
-/** Records new outcomes. `failed`: uids of Nodes that failed without a pod. */
+/**
+ * Records new outcomes. `failed`: uids of Nodes whose pod was deleted while it held a grant, and
+ * whose next pod did not turn Ready in time (`settlePlaces`).
+ */
 export function recordOutcomes(survey: Survey, failed: readonly string[]): void {
   const before = survey.state;
   // We check this before the proof, because another node's proof does not excuse a canary that is
@@ -80,7 +83,8 @@ function forgetCanary(survey: Survey): void {
 
 function failedPods(survey: Survey): readonly string[] {
   const lost = retriedNodes(survey.state);
-  // A termination message from before the retry stays until the node is granted the content again.
+  // A termination message that is older than the retry stays until the node is granted the content
+  // again.
   const isNews = (one: SurveyedPod): boolean =>
     holdsNewest(one.pod, survey.secret) ||
     (one.pod.grant === undefined && !isRetried(survey, lost, one));
@@ -91,7 +95,7 @@ function failedPods(survey: Survey): readonly string[] {
 }
 
 /**
- * Follows a retry, unless a pause holds it, or records a halt. Returns true if this ends the
+ * Follows a retry, unless a pause delays it, or records a halt. Returns true if this ends the
  * decision.
  */
 export function retryOrHalt(survey: Survey): boolean {
@@ -121,9 +125,9 @@ const isReportedRefusal = (grantState: GrantState): boolean =>
   (grantState.because === "unfit" || grantState.because === "behind");
 
 /**
- * Takes grants back. After a halt: all grants that are unproved or failed. Otherwise: grants of
- * failed and excused nodes, which then wait for ten minutes, and grants that no agent can ever
- * fulfil. A withdrawal replaces grants instead.
+ * Revokes grants. After a halt, these are all grants that are unproved or failed. Otherwise, they
+ * are the grants of failed and excused nodes, which then wait for ten minutes, and grants that no
+ * agent can ever fulfil. A withdrawal replaces grants instead.
  */
 export function takeGrantsBack(survey: Survey): void {
   const { halted } = survey.state;
@@ -184,8 +188,8 @@ export const retriedNodes = ({ lost }: StateFacts): ReadonlySet<string> => new S
 /**
  * Promotes the content once the canary has proved it, and every pod that existed at that moment has
  * proved it, is excused, or has failed. Nodes that joined later do not delay the promotion, so a
- * rollout ends however many nodes join. Nodes that joined before the promotion hold older content;
- * the rollout is reported as complete when these have it too.
+ * rollout ends however many nodes join. Nodes that joined before the promotion have older content.
+ * The controller reports the rollout as complete when these nodes have the content too.
  */
 export function promote(survey: Survey, { cause, waitsFor }: NewerContent): void {
   const { state } = survey;

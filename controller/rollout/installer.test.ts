@@ -1,4 +1,4 @@
-/** The installer changes the agents' pods: what it adds, changes and removes reaches the nodes. */
+/** The installer changes the agents' pods: every addition, change and removal reaches the nodes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { daemonSet } from "#controller/objects/daemonset.ts";
@@ -92,7 +92,7 @@ async function settle(world: World): Promise<void> {
 
 const uidsOf = (world: World) => world.pods.map(({ metadata }) => metadata?.uid);
 
-/** The controller's requests to write, dry runs included, in so many seconds. */
+/** The controller's requests to write in this number of seconds, including dry runs. */
 async function requestsIn(world: World, seconds: number): Promise<string[]> {
   const from = world.api.asked.length;
   for (let passed = 0; passed < seconds; passed += 1) await world.step(one);

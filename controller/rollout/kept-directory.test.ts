@@ -22,7 +22,7 @@ const keptIn = async ({ cluster, remover }: World) =>
 
 const recorded = (world: World) => readState(world.api.object<V1Secret>(owned.state)).directory;
 
-/** So many agents have refused a grant. */
+/** Whether this number of agents have refused a grant. */
 const isRefused = ({ remover }: World, count = 1) =>
   [...remover.pods.view.items.values()].filter(
     ({ terminationMessage: reported }) => reported?.kind === "unfit",
@@ -66,7 +66,7 @@ for (const [what, found, isProved, isTaken] of [
   ["is Ready with it", { revision: 3 }, true, true],
   ["is Ready with another revision", { revision: 2 }, true, false],
 ] as const)
-  test(`records ${isTaken ? "the directory" : "nothing"} without a record when an agent ${what}`, () => {
+  test(`records ${isTaken ? "the directory" : "nothing"} if there is no record yet and an agent ${what}`, () => {
     const { revision, ...reported } = found;
     const terminationMessage =
       "kind" in reported ? { ...reported, ...key, revision, journal: 0 } : undefined;
@@ -108,7 +108,7 @@ test("forgets the recorded directory when the first grant is refused because of 
   assert.equal(recorded(world), old);
 });
 
-test("moves to the installer's directory when every agent reports the recorded one as wrong", async () => {
+test("moves to the installer's directory when every agent reports the recorded directory as wrong", async () => {
   const world = await deployed();
   for (const name of ["a", "b", "c"]) world.leave(name);
   for (const name of ["d", "e"]) await world.join(name, "elsewhere");
@@ -229,7 +229,7 @@ test("keeps the directory during a withdrawal if a grant was never answered", as
   assert.equal(recorded(world), old);
 });
 
-test("records the present directory of an installation that is older than the record", async () => {
+test("records the present directory if an older controller recorded none", async () => {
   const world = await deployed();
   const state = world.api.object<V1Secret>(owned.state);
   const known = { ...readState(state), directory: undefined };

@@ -1,7 +1,7 @@
 /**
- * The laws of a rollout, with the product's decisions in charge of the model's world: at most
- * `maxUnavailable` unproved grants, no second restart for one content, few nodes that breaking
- * content reaches, no unproved or withdrawn content without a grant, and an end of every change.
+ * The laws of a rollout. The product's code decides, and the model plays the cluster. At most
+ * `maxUnavailable` grants are unproved. No content restarts a kubelet twice. Breaking content
+ * reaches few nodes. No node gets unproved or withdrawn content without a grant. Every change ends.
  * `laws.slow.test.ts` plays thousands of other schedules.
  */
 import { test } from "node:test";
@@ -20,7 +20,7 @@ test("keeps every law when it decides only after a change, or at the time that i
   playAll(3001, 15, { isLockstep: false, isLazy: true, rewrite: {} });
 });
 
-test("keeps every law on schedules that once broke one", () => {
+test("keeps every law on schedules that once broke a law", () => {
   const lockstep = { isLockstep: true, rewrite: {} };
   for (const plan of plansOnce) playAll(0, 1, lockstep, () => plan);
 });

@@ -1,6 +1,6 @@
 /**
  * The state of a pod's grant, from the pod's readiness, its agent's termination message and the
- * time; and the record of each pod between two decisions. Pure. A restart of the controller loses
+ * time. Also the record of each pod between two decisions. Pure. A restart of the controller loses
  * the records. Waits then begin again, and the slots of deleted pods are lost.
  */
 import {
@@ -27,7 +27,7 @@ export const unbrokenSeconds = 3;
 /** Seconds before a node is granted the same content again after a failure or an excuse. */
 const againSeconds = 600;
 
-/** The longest such pause. We try a node that keeps failing four times a day. */
+/** The longest such pause. A node that fails again and again is tried four times a day. */
 const longestAgainSeconds = 21_600;
 
 /** Seconds before the next try after `times` failures. They double each time. */
@@ -65,7 +65,8 @@ export type GrantState =
   /** The node may be changing its kubelet. */
   | Readonly<{ is: "unproved" }>
   /**
-   * The grant was revoked, but the agent has not confirmed that. A change may still be under way.
+   * The grant was revoked, but the agent has not confirmed the revocation. A change may still be
+   * under way.
    */
   | Readonly<{ is: "back" }>
   | Readonly<{ is: "failed"; because: "word" | "away" | "late" }>
@@ -75,7 +76,7 @@ export type Judgement = Readonly<{
   grantState: GrantState;
   /** The record, updated with this state. */
   record: PodRecord;
-  /** Seconds after which the state may differ even if nothing changes. */
+  /** Seconds after which the state may change only because time has passed. */
   changesIn: number;
 }>;
 
@@ -112,7 +113,7 @@ type Circumstances = Readonly<{
    * does not fulfil it in time is excused.
    */
   isRelease: boolean;
-  /** The grant names what new nodes get. Existing nodes have proved this content. */
+  /** The grant names the content that new nodes get. Existing nodes have proved this content. */
   isServed: boolean;
   /** The pod has no grant, and reports that the previous pod's grant failed. */
   inherits: boolean;
@@ -202,7 +203,7 @@ export function judgeGrant(
 }
 
 /**
- * Seconds for which a grant must be proved before later trouble no longer counts as its failure.
+ * If a grant has been proved for this many seconds, later trouble does not count as its failure.
  */
 const settledSeconds = 60;
 
@@ -262,7 +263,9 @@ export function updateRecord(
   };
 }
 
-/** When this process first saw each Node without a pod. Only a list of all Nodes shows that. */
+/**
+ * When this process first saw each Node without a pod. Only a list of all Nodes shows such Nodes.
+ */
 export function updatePodless(
   { nodes, pods }: Snapshot,
   before: Memory,
@@ -327,8 +330,8 @@ export function afterRefusal(
 const mostErrors = 4;
 
 /**
- * The record after a conflict or an unexplained error. If this repeats while the pod does not
- * change, it counts as a refusal. Otherwise the node would occupy its slot for ever.
+ * The record after a conflict or an unexplained error. If such results repeat while the pod does
+ * not change, they count as a refusal. Otherwise the node would occupy its slot for ever.
  */
 export function afterError(
   record: PodRecord,

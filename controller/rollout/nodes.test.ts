@@ -24,7 +24,7 @@ async function serving(nodes: Readonly<Record<string, Readonly<Record<string, st
   return { api, read };
 }
 
-test("reads the named nodes, and reports one that does not exist as gone", async () => {
+test("reads the named nodes, and reports a node that does not exist as gone", async () => {
   const { api, read } = await serving({ a: linux, b: linux });
   const { byName, all } = await read(["a", "gone"]);
   assert.equal(all, false);

@@ -92,7 +92,7 @@ const slots: readonly (readonly [
   declared: Partial<Declared>,
   expected: Partial<NonNullable<Snapshot["secret"]>>,
 ])[] = [
-  ["what is served meanwhile", {}, { revision: 4, served: 3, publishedAt: 100 }],
+  ["the revision that is served meanwhile", {}, { revision: 4, served: 3, publishedAt: 100 }],
   ["that nothing is served", { served: "nothing" }, { served: 0 }],
   ["that the newest content is served", { served: numbered(4) }, { served: 4 }],
   ["the Secret's mode", { mode: "Reread" }, { mode: "Reread" }],

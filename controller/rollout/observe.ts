@@ -46,7 +46,7 @@ export function factsOf(
   const { accepted, rollout } = readState(objects.state);
   const live = templateOf(daemonSet?.spec?.template.metadata?.annotations);
   const remain = Object.keys(accepted);
-  // Someone edited the Secret, so agents may hold content under a revision that was never
+  // Someone edited the Secret, so agents may have content under a revision that was never
   // published.
   const intact = isEdited(global) ? undefined : published;
   const served = intact?.served === "nothing" ? undefined : intact?.served;
@@ -211,7 +211,7 @@ const namesOf = (value: unknown): readonly string[] =>
     ? value.filter((one): one is string => typeof one === "string").slice(0, mostListed)
     : [];
 
-/** Longest request that counts. The number of characters of a time. */
+/** Characters of a request that count. A time has far fewer. */
 const longestRetry = 256;
 
 /**

@@ -1,4 +1,4 @@
-/** What a pause holds in the middle of a rollout, and what continues. */
+/** A pause in the middle of a rollout: the steps that it delays, and the steps that continue. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { having, lastView, pass, served, servedCluster, until } from "#test/model/cluster.ts";
@@ -30,7 +30,7 @@ function resumes(w: World): void {
 }
 
 for (const count of [1, 3])
-  test(`grants to no other node after a pause when ${count} of ${nodes} nodes have the content, and to all after it`, () => {
+  test(`grants to no other node during a pause that begins when ${count} of ${nodes} nodes have the content, and to all nodes after the pause`, () => {
     const w = paused(count);
     pass(w, driver, 2);
     const begun = granted(w);
@@ -44,7 +44,7 @@ for (const count of [1, 3])
     assert.equal(lastView(w).pending, "no");
   });
 
-test("promotes during a pause what every node has proved, and has nothing left to hold", () => {
+test("promotes content during a pause if every node has proved it, and reports that nothing waits", () => {
   const w = paused(nodes);
   assert.ok(until(w, driver, 60, () => served(w) === newer) < 60);
   assert.equal(lastView(w).pending, "no");
@@ -73,7 +73,7 @@ test("replaces pods in an upgrade during a pause, and changes no node's content"
   resumes(w);
 });
 
-test("holds a requested retry during a pause, reports the halt meanwhile, and retries after it", () => {
+test("delays a requested retry during a pause, reports the halt meanwhile, and retries after it", () => {
   const w = servedCluster({ seed: 1, nodes, budget: 2 });
   const isHalted = () => w.api.state.halted && lastView(w).places === 0;
   w.bad.set(500, { silent: false, percent: 100 });

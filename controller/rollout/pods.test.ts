@@ -94,7 +94,7 @@ const pod = ({ metadata, spec, status }: Changes = {}): KubernetesObject =>
 
 const kept = (changes: Changes = {}): AgentPod => keepPod(pod(changes)) ?? assert.fail("not kept");
 
-test("keeps what decisions need of a pod", () => {
+test("keeps the parts of a pod that decisions need", () => {
   assert.deepEqual(kept(), {
     name: "global-pull-secret-syncer-x7k2p",
     uid: "11111111-2222-4333-8444-555555555555",
@@ -170,7 +170,7 @@ const cases: readonly (readonly [what: string, changes: Changes, expected: Parti
     { grant: undefined, mode: undefined, template: "" },
   ],
   [
-    "a grant that was taken back",
+    "a grant that was revoked",
     {
       metadata: {
         annotations: {
@@ -184,7 +184,7 @@ const cases: readonly (readonly [what: string, changes: Changes, expected: Parti
     { grant: { ...grant, revision: 0, digest: "", word: false } },
   ],
   [
-    "a pod from before a kubectl rollout restart as one of another template",
+    "a pod that is older than a kubectl rollout restart as a pod of another template",
     { metadata: { annotations: { ...granted, "kubectl.kubernetes.io/restartedAt": at(1) } } },
     { template: `0123456789abcdef ${at(1)}` },
   ],
@@ -309,12 +309,12 @@ const waiting = (reason: string) => ({ waiting: { reason, message: "not kept" } 
 const first = (state: object) => ({ name: "look", state });
 const reasons: readonly (readonly [what: string, status: Fields, reason: string | undefined])[] = [
   [
-    "of the container",
+    "that of the container",
     { containerStatuses: [agentStatus(waiting("ImagePullBackOff"))] },
     "ImagePullBackOff",
   ],
   [
-    "of the init container that the container waits for",
+    "that of the init container, while the container waits for it",
     {
       initContainerStatuses: [first(waiting("CreateContainerError"))],
       containerStatuses: [agentStatus(waiting("PodInitializing"))],
@@ -322,7 +322,7 @@ const reasons: readonly (readonly [what: string, status: Fields, reason: string 
     "CreateContainerError",
   ],
   [
-    "of no container while the init container runs",
+    "none while the init container runs",
     {
       initContainerStatuses: [first(running)],
       containerStatuses: [agentStatus(waiting("PodInitializing"))],
@@ -330,25 +330,25 @@ const reasons: readonly (readonly [what: string, status: Fields, reason: string 
     undefined,
   ],
   [
-    "of the scheduler",
+    "that of the scheduler",
     {
       conditions: [condition("PodScheduled", "False", at(0), "Unschedulable")],
       containerStatuses: undefined,
     },
     "Unschedulable",
   ],
-  ["not in other words", { containerStatuses: [agentStatus(waiting("not one word"))] }, undefined],
+  ["none with a space", { containerStatuses: [agentStatus(waiting("not one word"))] }, undefined],
   [
-    "not in a very long word",
+    "none if it is a very long word",
     { containerStatuses: [agentStatus(waiting("A".repeat(65)))] },
     undefined,
   ],
 ];
 for (const [what, status, reason] of reasons)
-  test(`keeps the reason ${what}, for which a pod does not start`, () =>
+  test(`keeps the reason why a pod does not start: ${what}`, () =>
     assert.equal(kept({ status }).waitingReason, reason));
 
-test("keeps nothing that refers to the pod object", () => {
+test("keeps no reference to an object of the pod, so that the pod can be freed", () => {
   const object = pod({
     status: { containerStatuses: [agentStatus(running, ended(proved))] },
   });

@@ -36,7 +36,7 @@ for (const name of unwritable)
       assert.equal((await world.step(nothingLeft)).failure, undefined);
     });
 
-test("rolls out and withdraws while admission changes what an agent needs in the DaemonSet", async () => {
+test("rolls out and withdraws while admission changes fields of the DaemonSet that an agent needs", async () => {
   const world = await deployed();
   otherImage(world);
   world.api.store.admit = ({ kind, spec }) => {
@@ -76,7 +76,7 @@ function refusing(
       : undefined;
 }
 
-test("reports why a grant is refused while it lasts, and grants to the others", async () => {
+test("reports why a grant is refused as long as the refusal lasts, and grants to the other nodes", async () => {
   const world = await deployed();
   refusing(world, "b");
   await world.until(two, ({ ended }) => ended);
@@ -142,7 +142,7 @@ async function patching(allowed: readonly string[]): Promise<World> {
   return world;
 }
 
-test("writes the state a few times a minute while admission refuses all grants, and then goes on", async () => {
+test("writes the state a few times a minute while admission refuses all grants, and then continues", async () => {
   const world = await patching([]);
   const from = world.writes.length;
   const minutes = 5;
@@ -182,7 +182,7 @@ test("grants to 200 nodes in half a minute while the API server answers one patc
   assert.ok(world.seconds - seconds <= 30, `${world.seconds - seconds} s`);
 });
 
-test("replaces the other pods, and retries once a minute, when the deletion of one is refused", async () => {
+test("replaces the other pods, and retries once a minute, when the deletion of one pod is refused", async () => {
   const world = await deployed();
   otherImage(world);
   refusing(world, "a", 403, "pods of kube-system stay", "delete");

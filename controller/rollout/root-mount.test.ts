@@ -68,7 +68,10 @@ const stuck = [{ waitingReason: "CreateContainerConfigError" } as AgentPod];
 /** What the test changes. */
 type Asked = Readonly<{ pods?: readonly AgentPod[]; isRemoval?: boolean }>;
 
-/** Asks at a time. Returns the nodes because of which no agent searches; `search` if agents do. */
+/**
+ * Returns a function that decides for a given time: `search` if agents search, otherwise the nodes
+ * that prevent the search.
+ */
 function asking({ cluster }: Nodes, changes: Partial<typeof agent> = {}) {
   const mounts = new RootMounts();
   return async (steady: number, template?: V1DaemonSet, asked: Asked = {}) => {
@@ -80,19 +83,19 @@ function asking({ cluster }: Nodes, changes: Partial<typeof agent> = {}) {
 }
 
 for (const [what, handlers, isAble, ready = "Ready"] of [
-  ["reports it", can, true],
+  ["reports support", can, true],
   [
-    "reports it of a handler without a name",
+    "reports support for a handler without a name",
     [{ features: { recursiveReadOnlyMounts: true } }],
     true,
   ],
   ["is Ready and reports no handlers, as before 1.31", undefined, false],
   ["is Ready and reports an empty list", [], false],
-  ["reports no features", [{ name: "" }], false],
-  ["reports that it cannot", cannot, false],
-  ["reports that it cannot and is not Ready", cannot, false, "not Ready"],
+  ["reports a handler without features", [{ name: "" }], false],
+  ["reports no support", cannot, false],
+  ["reports no support and is not Ready", cannot, false, "not Ready"],
   [
-    "reports it of another handler",
+    "reports support only for another handler",
     [{ name: "runc", features: { recursiveReadOnlyMounts: true } }],
     false,
   ],
@@ -102,7 +105,7 @@ for (const [what, handlers, isAble, ready = "Ready"] of [
     assert.deepEqual(await ask(0), isAble ? "search" : ["b"]);
   });
 
-test("asks only nodes that are served", async () => {
+test("considers only nodes that are served", async () => {
   const nodes = await nodesWith(
     ["a", can, "Ready", { ...linux, pool: "x" }],
     ["windows", undefined, "Ready", { "kubernetes.io/os": "windows" }],
@@ -150,7 +153,7 @@ for (const handlers of [undefined, []])
     assert.deepEqual([await ask(30), await ask(900), nodes.reads], ["search", "search", 2]);
   });
 
-test("counts a node that turns Ready without support, although it was undecided before", async () => {
+test("mounts no root directory once an undecided node turns Ready and reports no support for the mount", async () => {
   const nodes = await nodesWith(["a", can], ["joining", [], "not Ready"]);
   const ask = asking(nodes);
   assert.equal(await ask(0), "search");

@@ -36,11 +36,11 @@ export type RootMount = Readonly<{
   /** No agent searches. */
   skips: boolean;
   /**
-   * The nodes without support, because of which no pod mounts the root directory. Empty if they are
-   * not known yet.
+   * The nodes without support, which prevent the mount of the root directory. Empty if they are not
+   * known yet.
    */
   names: readonly string[];
-  /** Seconds until the result may differ even if nothing changes. */
+  /** Seconds until the result may change only because time has passed. */
   again: number;
 }>;
 
@@ -121,9 +121,9 @@ export class RootMounts {
 const none: ReadonlySet<string> = new Set();
 
 /**
- * What Nodes report about the handler without a name, which runs pods without a RuntimeClass. While
- * its runtime does not answer, a kubelet reports no handlers, and its node is not Ready. A kubelet
- * before 1.31 never reports any.
+ * The Nodes' reports about the handler without a name, which runs pods without a RuntimeClass.
+ * While its runtime does not answer, a kubelet reports no handlers, and its node is not Ready. A
+ * kubelet before 1.31 never reports any.
  */
 async function answersOf(
   cluster: Cluster,

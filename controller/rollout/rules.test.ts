@@ -1,6 +1,6 @@
 /**
- * Proves that the laws can fail: each row switches off one rule of the product, by changing what it
- * sees or what it wants, and names the law that needs the rule.
+ * Proves that the laws can fail. Each row switches off one rule of the product, by changing the
+ * input, the memory or the actions of a decision. It names the law that then fails.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -85,14 +85,19 @@ const withdrawal = plan([150, "withdraw", 0, 0]);
 type Row = readonly [rule: string, law: string, rewrite: Rewrite, plans: (seed: number) => Plan];
 
 const rows: readonly Row[] = [
-  ["a canary is alone", "one first", state({ word: true, base: Infinity }), planOf],
+  [
+    "only the canary gets content first",
+    "one first",
+    state({ word: true, base: Infinity }),
+    planOf,
+  ],
   [
     "at most maxUnavailable grants are unproved",
     "window",
     policy(({ maxUnavailable }) => ({ maxUnavailable: more(maxUnavailable) })),
     planOf,
   ],
-  ["a deleted pod keeps its place", "window", forgetful, deletions],
+  ["a deleted pod keeps its slot", "window", forgetful, deletions],
   ["failures are recorded", "breaking content", state({ failed: [] }), twoMayFail],
   [
     "a canary that disappears has failed",
@@ -101,7 +106,7 @@ const rows: readonly Row[] = [
     lostCanaries,
   ],
   [
-    "more than maxFailures halt",
+    "more than maxFailures failures halt a rollout",
     "breaking content",
     policy(() => ({ maxFailures: 1000 })),
     badContent,
@@ -112,16 +117,16 @@ const rows: readonly Row[] = [
     { snapshot: (seen) => ({ ...seen, retry: seen.state.retry }) },
     absentCanary,
   ],
-  ["grants of excused nodes are taken back", "ends", without("take-back"), unfit],
+  ["grants of excused nodes are revoked", "ends", without("take-back"), unfit],
   ["a served slot is emptied at once", "withdrawn credential", without("empty-served"), joiner],
   [
-    "a slot with a withdrawn source is dropped",
+    "a publication drops a served slot with a withdrawn source",
     "withdrawn credential",
     actions((action) => (action.kind === "publish" ? { ...action, served: "newest" } : action)),
     plan([150, "withdrawOne", 0, 3], [151, "join", 0, 0], [153, "join", 0, 0]),
   ],
   [
-    "a source that leaves does not wait",
+    "the withdrawal of a source does not wait for minInterval",
     "prompt withdrawal",
     {
       snapshot: (seen) => ({
@@ -132,7 +137,7 @@ const rows: readonly Row[] = [
     oneLeaves,
   ],
   [
-    "a canary proves by its termination message",
+    "a canary proves content by its termination message",
     "ends",
     actions((action) =>
       action.kind === "grant" ? { ...action, grant: { ...action.grant, word: false } } : action,
@@ -140,13 +145,13 @@ const rows: readonly Row[] = [
     planOf,
   ],
   [
-    "promotion needs that proof",
+    "a promotion needs the canary's proof",
     "status",
     { decision: (wanted) => ({ ...wanted, actions: [...wanted.actions, { kind: "promote" }] }) },
     planOf,
   ],
   [
-    "a pause holds grants",
+    "a pause delays grants",
     "pause",
     { snapshot: (seen) => ({ ...seen, isPaused: false }) },
     plan([150, "edit", 0, 1], [155, "pause", 0, 0]),
@@ -154,7 +159,7 @@ const rows: readonly Row[] = [
   ["replaced nodes are recorded", "image", state({ replaced: [] }), badImage],
   ["pods of older templates are replaced", "ends", without("delete"), plan([150, "upgrade", 0, 0])],
   [
-    "a revision exceeds all published ones",
+    "a new revision exceeds all published revisions",
     "restart once",
     actions((action) => (action.kind === "publish" ? { ...action, revision: 7 } : action)),
     planOf,

@@ -279,7 +279,7 @@ test("repairs the agents' rights and the DaemonSet when others changed them, and
   );
 });
 
-test("replaces pods of an older template one by one, and records each before", async () => {
+test("replaces pods of an older template one by one, and records each node before", async () => {
   const world = await deployed();
   const before = new Set(world.pods.map(({ metadata }) => metadata?.uid));
   const { length } = world.writes;
@@ -308,7 +308,7 @@ test("completes an upgrade when a node whose pod was deleted is no longer served
   assert.deepEqual(Object.fromEntries(pods), { b: false, c: false });
 });
 
-test("adopts what version 0.2 published, and serves new nodes what every node had", async () => {
+test("adopts the content that version 0.2 published, and serves new nodes the content that every node had", async () => {
   const world = new World();
   const newest = { ...one, revision: 5, salt: Buffer.alloc(32, 1) };
   const made = globalSecret({ newest, mode: "Restart", served: "nothing", publishedAt: 1 });
@@ -324,7 +324,7 @@ test("adopts what version 0.2 published, and serves new nodes what every node ha
   assert.equal(world.published?.mode, "Restart");
 });
 
-test("occupies no slot with a grant that was not sent because its canary could not be recorded", async () => {
+test("occupies no slot for a grant that was not sent because its canary could not be recorded", async () => {
   const world = await World.of({ a: "proves", b: "proves" });
   await world.step(one);
   const isCanary = ({ path }: { path: string }): boolean => path.startsWith(owned.state);
@@ -390,7 +390,7 @@ test("reads back what it wrote last", async () => {
   assert.deepEqual(readPublished(global), world.published);
 });
 
-test("promotes without a node that was served before and has been unreachable for a minute", async () => {
+test("promotes content without waiting for a node that was served before and has been unreachable for a minute", async () => {
   const world = await deployed();
   world.nodes.set("b", "away");
   const { view } = await world.until(two, ({ ended }) => ended);
@@ -398,7 +398,7 @@ test("promotes without a node that was served before and has been unreachable fo
   assert.deepEqual(world.granted, { a: 2, b: 1, c: 2 });
 });
 
-test("promotes without a node that failed before the others were granted the content", async () => {
+test("promotes content without waiting for a node that failed before the other nodes were granted it", async () => {
   const world = await deployed();
   const { policy } = world.remover;
   const rollout = { ...policy.rollout, maxFailures: 1 };
@@ -463,7 +463,7 @@ test("ends a halt of promoted content that an older version recorded", async () 
   assert.deepEqual([view?.phase, world.state.halted], ["served", false]);
 });
 
-test("lists Nodes a few times while a withdrawal waits for one without a pod, and at once when it confirms", async () => {
+test("lists Nodes a few times while a withdrawal waits for a node without a pod, and at once when that node confirms", async () => {
   const world = await deployed();
   world.nodes.set("b", "podless");
   await world.step(nothingLeft);

@@ -32,7 +32,7 @@ import type { AgentPod } from "./pods.ts";
 export type Progress = Readonly<{
   /** Undefined before the agents' pods have been read once. */
   view: View | undefined;
-  /** The newest revision in global-pull-secret, and the one that new nodes get. 0: none. */
+  /** The newest revision in global-pull-secret, and the revision that new nodes get. 0: none. */
   revision: number;
   served: number;
   intent: "apply" | "release";
@@ -65,8 +65,8 @@ export type Progress = Readonly<{
 }>;
 
 /**
- * Decisions in one step: a publication, its grants, and what these allow. More decisions would only
- * delay status and Events.
+ * The most decisions in one step. They suffice for a publication, its grants, and what the grants
+ * allow. More decisions would only delay status and Events.
  */
 const mostDecisions = 4;
 
@@ -198,8 +198,8 @@ class Step {
   }
 
   /**
-   * The last view from before the watch of the pods ended, together with the content that waits
-   * until they can be read again.
+   * The last view before the watch of the pods ended. If other content is wanted, the view reports
+   * that this content waits, because it waits until the pods can be read again.
    */
   #lastView(): View | undefined {
     const { view: last } = this.#context.memory;
@@ -265,8 +265,8 @@ class Step {
   }
 
   /**
-   * The published Secret. If its time of publication is unknown or in the future, now counts
-   * instead, because the end of a withdrawal is measured from it.
+   * The published Secret. If its time of publication is unknown or in the future, we use the
+   * present time, because the end of a withdrawal is measured from the time of publication.
    */
   #read(secret: V1Secret | undefined): Published | undefined {
     const published = readPublished(secret);
@@ -324,8 +324,9 @@ class Step {
   }
 
   /**
-   * Records the directory before content gets there, or anything may change that. If the state is
-   * written before the first grant anyway, for its canary, that write contains the record.
+   * Records the directory before content reaches it, and before another write could hide that
+   * content is there. If the state is written before the first grant anyway, for its canary, that
+   * write contains the record.
    */
   async #recordDirectory(actions: readonly Action[]): Promise<void> {
     const { agent, cluster, memory, pods } = this.#context;
@@ -397,8 +398,8 @@ class Step {
     await this.#writeAccess();
     const { daemonSet: live } = this.#objects;
     const { rollout, servedBefore } = readState(this.#objects.state);
-    // On first install nothing can have reached a node. Otherwise the lost note may have recorded
-    // that something has reached a node.
+    // On first install nothing can have reached a node. Otherwise the note was lost, and something
+    // may have reached a node.
     const isFirst = live === undefined && rollout === undefined && servedBefore === 0;
     if (recall(this.#objects.global).rolled === undefined) await this.#noteRolled(!isFirst);
     // The state is written before the DaemonSet. If only the state is left, a removal must still

@@ -47,7 +47,8 @@ export class Survey {
   readonly now: Now;
   readonly pods: readonly SurveyedPod[];
   /**
-   * The pod of each Node. If a Node has two, the one that is not being deleted, then the younger.
+   * The pod of each Node. If a Node has two pods, a pod that is not being deleted comes first, then
+   * the younger pod.
    */
   readonly byNode: ReadonlyMap<string, SurveyedPod>;
   /** Slots of pods that were deleted while they held a grant. */
@@ -81,7 +82,7 @@ export class Survey {
     const byNode = new Map<string, SurveyedPod>();
     this.taken = new Set();
     for (const found of snapshot.pods) {
-      // An agent from before grants ignores grants.
+      // An agent of a version without grants ignores them.
       const pod = found.mode === undefined ? { ...found, grant: undefined } : found;
       const isRelease = secret.intent === "release" && pod.grant?.revision === secret.revision;
       const before = updateRecord(pod, memory.pods.get(pod.uid), now);
@@ -123,7 +124,7 @@ export class Survey {
     this.#state = { ...this.#state, ...changes };
   }
 
-  /** Saves the state. Changes with no other action between them are one write. */
+  /** Saves the state. Two saves with no other action between them become one write. */
   save(): void {
     if (this.actions.at(-1)?.kind === "save") this.actions.pop();
     this.actions.push({ kind: "save", state: this.#state });
@@ -133,7 +134,7 @@ export class Survey {
     return this.secret.intent === "release";
   }
 
-  /** A pause holds grants and retries. A withdrawal that has begun continues. */
+  /** A pause delays grants and retries. A withdrawal that has begun continues. */
   isPaused(): boolean {
     return this.snapshot.isPaused && !this.isRelease();
   }
@@ -225,11 +226,11 @@ export function settlePlaces(survey: Survey): readonly string[] {
       survey.recheckIn(successor ? 1 : absenceSeconds - waited);
       continue;
     }
-    // Without the Node it is unknown whether it failed.
+    // The Node was not read yet. It may be gone, and a Node that is gone has not failed here.
     const uid = survey.snapshot.nodes.byName.get(node)?.uid;
     if (uid === undefined) continue;
-    // The slot stays occupied until the failure is stored. If that write is refused, neither is
-    // lost.
+    // The slot stays occupied until the failure is stored. So a refused write loses neither the
+    // failure nor the slot.
     if (survey.isRelease() || survey.state.failed.includes(uid)) end();
     else failed.push(uid);
   }
@@ -313,7 +314,7 @@ function nodeStateOf(survey: Survey, { pod, record, grantState }: SurveyedPod): 
     return { nodeState: grantState.is, reason: grantState.because };
   if (grantState.is === "proved" && holdsNewest(pod, survey.secret))
     return { nodeState: "current" };
-  // This holds even while the grant is being tried again.
+  // The node counts as refused even while the controller tries the grant again.
   if (isRefused(record, survey.now)) return { nodeState: "excused", reason: "admission" };
   if (survey.taken.has(pod.node) && grantState.is !== "back") return { nodeState: "changing" };
   if (over !== undefined) return { nodeState: over.is, reason: over.because };
@@ -339,7 +340,10 @@ function stateFromMessage(
     : { nodeState: "excused", reason: message.kind };
 }
 
-/** What waits, for status. A halt is reported as such, because a retry must end it anyway. */
+/**
+ * Why newer content waits, for status. A halt is reported as a halt, because a retry must end it
+ * anyway.
+ */
 function pendingOf(survey: Survey, { cause, waitsFor }: NewerContent): View["pending"] {
   if (waitsFor !== undefined) return waitsFor;
   if (cause !== undefined) return "places";

@@ -50,7 +50,7 @@ const rows: readonly Row[] = [
   ],
   ["a pod that stays unready in mode Reread", [begins], [320], { mode: "Reread" }],
   [
-    "a canary that is Ready again without its word",
+    "a canary that is Ready again without its termination message",
     [begins, [5, true]],
     [8, 10, 20, 40],
     { word: true },
@@ -108,14 +108,14 @@ function granted({ word, mode, back }: NonNullable<Row[3]>): World {
   return w;
 }
 
-/** Sees this probation in the policy, and another one in the pods. */
+/** Changes a snapshot: the policy has this probation, and the pods have the probation `own`. */
 const probations = (probation: number, own?: number) => (seen: Snapshot) => ({
   ...seen,
   policy: { ...seen.policy, probation },
   pods: seen.pods.map((pod) => Object.assign({}, pod, { probation: own })),
 });
 
-test("fails a node by the probation of its own pod after the policy's was lowered", () => {
+test("fails a node by its own pod's probation after the policy's probation was lowered", () => {
   const w = granted({});
   const [pod] = w.api.pods.values();
   assert.ok(pod);

@@ -32,7 +32,7 @@ import { takeStep, type Progress } from "./step.ts";
 
 /**
  * How a node's agent reacts to a grant. `away`: the node no longer answers. `podless`: it has no
- * agent. `elsewhere`: its kubelet has another directory than `/var/lib/kubelet`.
+ * agent. `elsewhere`: its kubelet's directory is not `/var/lib/kubelet`.
  */
 export type Behaviour = "proves" | "fails" | "ignores" | "away" | "podless" | "elsewhere";
 

@@ -39,8 +39,8 @@ const grants = (...nodes: readonly string[]) => nodes.map((node) => action("gran
 type Request = Readonly<{ method: string; path: string; body: unknown }>;
 
 /**
- * A cluster whose answers the test decides, with a memory after a decision: each pod has a place
- * for a grant that was sent.
+ * A cluster whose answers the test decides, with a memory after a decision: each pod has a slot for
+ * a grant that was sent.
  */
 function scripted(answer: (path: string) => unknown = () => undefined) {
   const now = { steady: 50, api: 1_767_225_600.5 };
@@ -119,12 +119,12 @@ test("writes a grant to the version of the pod that was read, and passes it to t
 
 const bodies: readonly (readonly [what: string, action: PodAction, expected: object])[] = [
   [
-    "removes the request for a termination message from a grant without one",
+    "removes an old request for a termination message",
     action("grant", "a", { ...given, word: false }),
     { "globalpullsecret.io/word": null },
   ],
   [
-    "takes a grant back by revision 0",
+    "revokes a grant by writing revision 0",
     action("take-back", "a", { revision: 0, digest: "7", since: "s", word: false }),
     {
       "globalpullsecret.io/revision": "0",
@@ -134,7 +134,7 @@ const bodies: readonly (readonly [what: string, action: PodAction, expected: obj
     },
   ],
   [
-    "requests another sync by the time in milliseconds, and nothing else",
+    "requests another sync by writing only the time in milliseconds",
     action("sync", "a"),
     { "globalpullsecret.io/sync": "1767225600500" },
   ],
@@ -221,7 +221,7 @@ test("does not change the decision's memory when a grant was written", async () 
   assert.equal(context.memory.grants, before);
 });
 
-test("writes to the other pods when one has changed, is gone or is refused", async () => {
+test("writes to the other pods when one pod has changed, is gone, or its write is refused", async () => {
   const errors = new Map([
     ["b", refusal(409)],
     ["c", refusal(404)],
@@ -263,7 +263,7 @@ for (const status of [429, 503])
     await writePods(context, grants(...nodes));
     assert.equal(requests.length, 16);
     assert.equal(wrote.length, 15);
-    // A place for a grant that was never sent would delay newer content for a minute.
+    // A slot for a grant that was never sent would delay newer content for a minute.
     assert.equal(nodes.filter((node) => seen(node)?.holds).length, 15);
     isBusy = false;
     pass(6);

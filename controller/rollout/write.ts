@@ -24,7 +24,7 @@ export const isPodAction = (action: Action): action is PodAction => "pod" in act
 
 /**
  * Parallel requests. A patch takes 3 to 10 ms, so 5,000 pods take a few seconds. An API server
- * allows one client more than this.
+ * allows each client more parallel requests than this.
  */
 const parallel = 16;
 
@@ -174,7 +174,7 @@ export class Repairs {
     }
   }
 
-  /** The error to report. It stays the same until the next try. */
+  /** The error to report. This error stays the same until the next try. */
   get failure(): Error | undefined {
     const errors = [...this.#failed.values()].map(({ error }) => error);
     return errors.find((error) => !isConflict(error)) ?? errors[0];

@@ -17,7 +17,7 @@ import { accept } from "./accept.ts";
 import { globalSecret, newSalt } from "../objects/global-secret.ts";
 import { noState, stateSecret } from "../objects/state.ts";
 
-test("H9: prefers the additional on a conflict, and the sources show it", () => {
+test("H9: prefers the additional Secret on a conflict, and the sources show it", () => {
   const { wanted } = accept(sources({ additional, original, originalName }), policy);
   assert.equal(
     wanted?.document,
@@ -43,7 +43,7 @@ test("wants the same content for other bytes with the same meaning", () => {
   );
 });
 
-test("H19: records a rewrite with another meaning, but one with the same meaning only if it is shorter", () => {
+test("H19: records a rewrite that changes the meaning, and a rewrite with the same meaning only if it is shorter", () => {
   const entries = { "quay.io": "add:1", "a.example": "add:2" };
   const short = text(entries);
   const reordered = text(Object.fromEntries(Object.entries(entries).toReversed()));
@@ -77,13 +77,13 @@ test("H19: notices changes of an original's keys beside auths", () => {
   }
 });
 
-test("H7, H24: deploys nothing for an invalid additional that was never valid, and names the key path", () => {
+test("H7, H24: deploys nothing for an invalid additional Secret that was never valid, and names the key path", () => {
   const { wanted, problems } = accept(sources({ additional: bad, original, originalName }), policy);
   assert.equal(wanted, undefined);
   assert.match(problems.additional[0]?.path ?? "", /auths\["quay\.io"\]\.auth/);
 });
 
-test("keeps the last accepted entries of an invalid additional while the original rotates", () => {
+test("keeps the last accepted entries of an invalid additional Secret while the original rotates", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const rotated = secret(text({ "quay.io": "orig:1", "o.example": "rotated:2" }));
   const { wanted, problems } = accept(
@@ -98,7 +98,7 @@ test("keeps the last accepted entries of an invalid additional while the origina
   assert.deepEqual(problems.original, []);
 });
 
-test("keeps the last accepted state of an additional that was valid but empty", () => {
+test("keeps the last accepted state of an additional Secret that was valid but empty", () => {
   const before = acceptedFrom({ additional: secret('{"auths":{}}'), original, originalName });
   const { wanted } = accept(
     sources({ additional: bad, original, originalName, ...before }),
@@ -126,7 +126,7 @@ test("removes nothing when the original vanishes", () => {
   assert.equal(problems.original[0]?.code, "GPS303");
 });
 
-test("does not delay the additional when the original does not exist yet", () => {
+test("does not delay the additional Secret when the original does not exist yet", () => {
   const { wanted } = accept(sources({ additional, originalName }), policy);
   assert.equal(wanted?.document, text({ "a.example": "add:2", "quay.io": "add:1" }));
 });
@@ -141,7 +141,7 @@ test("wants only the original's content for a removal", () => {
   );
 });
 
-test("refuses the additional as a whole for a protected registry, and keeps its last accepted entries", () => {
+test("refuses the additional Secret as a whole for a protected registry, and keeps its last accepted entries", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const strict = { conflicts: "additional", protect: ["o.example"] } as const;
   const shadow = secret(text({ "o.example/team": "add:3" }));
@@ -175,7 +175,7 @@ test("intends to apply as long as there is an additional Secret, whatever source
   assert.equal(accept(sources({ original, originalName }), policy).wanted?.intent, "release");
 });
 
-test("accepts an absent additional whatever the flags and the original are", () => {
+test("accepts an absent additional Secret, whatever the flags and the original are", () => {
   const huge = secret(padded("o.example", "p:1", capacity + 1));
   for (const protect of [[], ["quay.io"], ["quay.io/*"]])
     for (const first of [original, bad, huge, "absent", "unknown"] as const)
@@ -266,7 +266,7 @@ for (const [sentence, document, refused] of sizes) {
   });
 }
 
-test("refuses only an original that grows too large, and still delivers the additional's changes", () => {
+test("refuses only an original that grows too large, and still delivers the additional Secret's changes", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const given = sources({
     additional: secret(text({ "quay.io": "add:new" })),

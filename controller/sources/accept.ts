@@ -133,7 +133,7 @@ const isUnknown = (readings: readonly SourceReading[]) =>
   readings.some(({ input }) => input.applies === "never" && input.found === "unknown");
 
 /**
- * The published content, if a changed flag makes even that unacceptable. It stays in force, and the
+ * The published content. It stays in force even if a changed flag makes it unacceptable, and the
  * controller keeps repairing its objects.
  */
 function asPublished(published: Published | undefined): WantedContent | undefined {

@@ -88,7 +88,7 @@ for (const found of [bad, "forbidden", "unknown", "kept"] as const) {
   });
 }
 
-test("does not delay an extra because of a broken additional that was never valid", () => {
+test("does not delay an extra because of a broken additional Secret that was never valid", () => {
   const extras = { "team-a": one("t.example", "team:1") };
   const { wanted, problems } = accept(sources({ additional: bad, extras }), policy);
   assert.equal(wanted?.document, text({ "t.example": "team:1" }));
@@ -96,7 +96,7 @@ test("does not delay an extra because of a broken additional that was never vali
   assert.equal(problems.additional.length, 1);
 });
 
-test("does not delay an extra because of a protected additional that was never in force", () => {
+test("does not delay an extra because the additional Secret, never in force, has a protected registry", () => {
   const strict = { conflicts: "additional", protect: ["quay.io"] } as const;
   const extras = { "team-a": one("t.example", "team:1") };
   const { wanted, problems } = accept(sources({ additional, extras }), strict);
@@ -138,7 +138,7 @@ test("leaves out only the extra that serves a protected registry, and reports it
   assert.match(teamA?.message ?? "", /^GPS127 team-a: /);
 });
 
-test("leaves out the lowest extras when there is too much, and never the additional or the original", () => {
+test("leaves out the lowest extras when the sources are too large together, and never the additional Secret or the original", () => {
   const padded = (registry: string, bytes: number) =>
     secret(text({ [registry]: "u:p" }) + " ".repeat(bytes));
   const extras = {
@@ -174,7 +174,7 @@ const finds = fc.oneof(
   fc.constantFrom<ExtraInput["found"][]>(bad, "forbidden", "unknown", "absent", "reserved"),
 );
 
-test("law: judges additional and original as if extras did not exist when there are none", () => {
+test("law: judges the additional Secret and the original in the same way with and without extras", () => {
   const protect = fc.constantFrom([], ["quay.io"], ["t.example", "a.example"]);
   fc.assert(
     fc.property(

@@ -1,8 +1,8 @@
 /**
- * Chooses which document of each source goes into the merge: the present one, the last accepted
- * one, or none. Pure. The additional and the original are chosen first, as if there were no other
- * source. Then each extra is added, highest first, if it fits. So no extra can block another
- * source.
+ * Chooses which document of each source goes into the merge: the present document, the last
+ * accepted document, or no document. Pure. The additional and the original are chosen first, as if
+ * there were no other source. Then each extra is added, highest first, if it fits. So no extra can
+ * block another source.
  */
 import { canonical, sourcesOf } from "#pullsecret/merge/canonical.ts";
 import { bytesOf, judgeSize } from "#pullsecret/merge/capacity.ts";
@@ -61,9 +61,9 @@ const take = ({ input }: SourceReading, source: Supply, leftOut = false): Choice
 const isBase = ({ input }: SourceReading) => input.applies === "never";
 
 /**
- * Chooses the documents of the additional and the original, so that changes of a valid one are
- * still delivered. `others`: there are extras. Then an additional that was never in force may be
- * left out.
+ * Chooses the documents of the additional Secret and the original, so that changes of a valid
+ * source are still delivered. `others`: there are extras. Then an additional Secret that was never
+ * in force may be left out.
  */
 function chooseCore(core: readonly SourceReading[], policy: MergePolicy, others: boolean): Outcome {
   const first = join(

@@ -27,7 +27,7 @@ test("law: gives the same order however the list is written", () => {
   );
 });
 
-test("warns of each source but the first with equal priority, naming the one before", () => {
+test("warns of each source with the same priority as the source before it, and names that source", () => {
   const warnings = samePriorities(["c=1", "a=1", "b=1", "d=2"].map(source));
   assert.deepEqual(
     warnings.map(({ code, source: of }) => [code, of]),

@@ -1,6 +1,7 @@
 /**
- * Follows each extra Secret while the policy names it. The right to read one may be missing or be
- * granted later. The controller polls such a Secret slowly, and it does not delay other sources.
+ * Follows each extra Secret while the policy names it. The right to read an extra Secret may be
+ * missing, or be granted later. The controller polls such a Secret slowly, so the Secret does not
+ * delay other sources.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { namespace } from "#contract/names.ts";
@@ -33,7 +34,10 @@ type Options = Readonly<{
 type FollowedExtra = {
   readonly informer: Informer;
   readonly end: AbortController;
-  /** The last refused request: its meaning, and the time before which we do not repeat it. */
+  /**
+   * The last request that failed: whether the right is missing or there was no answer, and the time
+   * before which we do not repeat the request.
+   */
   refused: { found: "forbidden" | "unknown"; until: number } | undefined;
 };
 

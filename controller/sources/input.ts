@@ -22,9 +22,10 @@ type Found = V1Secret | "absent" | "kept" | "forbidden" | "unknown";
 type Traits = Readonly<{
   /**
    * When the source's entries should be on nodes. `whilePresent`: whether or not it is valid.
-   * `onceAccepted`: only after it has been valid, so that one that never was cannot block a
-   * withdrawal. `never`: its entries are only merged with the entries of other sources. The absence
-   * of this source removes nothing, and its entries stay when the other sources are withdrawn.
+   * `onceAccepted`: only after it has been valid, so that a source that was never valid cannot
+   * block a withdrawal. `never`: its entries are only merged with the entries of other sources. The
+   * absence of this source removes nothing, and its entries stay when the other sources are
+   * withdrawn.
    */
   applies: "whilePresent" | "onceAccepted" | "never";
   /**
@@ -62,7 +63,10 @@ export type AdditionalInput = InputOf<"additional", V1Secret | "absent" | "kept"
  */
 export type ExtraInput = InputOf<"extra", Found | "reserved">;
 
-/** The credentials that nodes may have had before; the lowest source. */
+/**
+ * The credentials that nodes may have had before our first change. The source with the lowest
+ * priority.
+ */
 export type OriginalInput = InputOf<"original", Original>;
 
 /** The original Secret. It counts as absent if the right to read it is missing. */

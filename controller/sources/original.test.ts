@@ -9,7 +9,7 @@ const secret = { metadata: { name: "pull-secret" } };
 const refused = (status: number) =>
   new ApiError({ status, reason: "R", method: "GET", path: "/p" });
 
-/** A reader whose cluster gives these answers one by one, the last one for ever. */
+/** A reader whose cluster gives these answers one by one, and then repeats the last answer. */
 function reading(...answers: (() => Promise<unknown>)[]) {
   let [asked, time] = [0, 0];
   const reported: (string | undefined)[] = [];
@@ -40,7 +40,7 @@ const answers: readonly (readonly [
   ["reads an original that exists", async () => secret, secret],
   ["reports a missing original as absent", async () => undefined, "absent"],
   [
-    "reports an original as absent if it may not be read, because someone decided that",
+    "reports an original as absent if the controller lacks the right to read it",
     () => Promise.reject(refused(403)),
     "absent",
   ],

@@ -30,7 +30,7 @@ type Options = Readonly<{
   informer: Informer;
   now: () => Date;
   /**
-   * Called with the reason when the original becomes unreadable, and without one when it is
+   * Called with the reason when the original becomes unreadable, and without a reason when it is
    * readable again.
    */
   changed: (problem: string | undefined) => void;

@@ -1,4 +1,4 @@
-/** The present document of a source, and what replaces it. */
+/** The present document of a source, and the document that replaces it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -24,7 +24,7 @@ import { noState } from "../objects/state.ts";
 
 const one = (pair: string) => secret(text({ "quay.io": pair }));
 
-test("removes nothing from any node when the original becomes equal to the additional", () => {
+test("removes nothing from any node when the original gets the same entries as the additional Secret", () => {
   const before = acceptedFrom({ additional: one("u:B"), original: one("u:A"), originalName });
   const { wanted } = accept(
     sources({ additional: one("u:B"), original: one("u:B"), originalName, ...before }),
@@ -34,7 +34,7 @@ test("removes nothing from any node when the original becomes equal to the addit
   assert.equal(wanted.document, text({ "quay.io": "u:B" }));
 });
 
-test("applies an additional that only repeats the original, or wins no conflict", () => {
+test("applies an additional Secret that only repeats the original, or wins no conflict", () => {
   const repeats = accept(
     sources({ additional: one("u:A"), original: one("u:A"), originalName }),
     policy,
@@ -46,7 +46,7 @@ test("applies an additional that only repeats the original, or wins no conflict"
   assert.equal(loses.wanted.document, text({ "quay.io": "u:A" }));
 });
 
-test("keeps the entries that a broken additional shared with the original when the original rotates", () => {
+test("keeps the entries that a broken additional Secret shared with the original when the original rotates", () => {
   const before = acceptedFrom({ additional: one("u:B"), original: one("u:B"), originalName });
   const { wanted } = accept(
     sources({ additional: bad, original: one("u:C"), originalName, ...before }),
@@ -55,7 +55,7 @@ test("keeps the entries that a broken additional shared with the original when t
   assert.equal(wanted?.document, text({ "quay.io": "u:B" }));
 });
 
-test("keeps the entries of a broken original that the additional had overridden, for its withdrawal", () => {
+test("keeps the entries of a broken original that the additional Secret overrides, to restore them in a withdrawal", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const { wanted } = accept(sources({ original: bad, originalName, ...before }), policy);
   assert.equal(wanted?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
@@ -66,8 +66,8 @@ test("falls back to the labels once in an installation without recorded document
   const first = accept(sources({ additional: bad, original: bad, originalName, ...older }), policy);
   assert.equal(first.wanted?.document, older.published.document);
   const state = { ...noState, accepted: first.accepted };
-  // Rotated to the additional's value: by its label, the entry would belong to the original from
-  // now on.
+  // The original rotates to the additional Secret's value. By its label, the entry would belong to
+  // the original from now on.
   const rotated = secret(text({ "quay.io": "add:1", "a.example": "add:2" }));
   const published = acceptedFrom({ additional, original: rotated, originalName }).published;
   const { wanted } = accept(
@@ -135,7 +135,7 @@ test("treats an unreadable original as unknown, not absent: its last accepted en
   assert.equal(accept(sources({ additional, original: "unknown" }), policy).unknown, false);
 });
 
-test("uses the last accepted entries of an absent additional in its grace period, while the original rotates", () => {
+test("uses the last accepted entries of an absent additional Secret in its grace period, while the original rotates", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const rotated = secret(text({ "o.example": "rotated:2" }));
   const given = sources({ additional: "kept", original: rotated, originalName, ...before });
@@ -154,7 +154,10 @@ const documents = fc.dictionary(fc.constantFrom("quay.io", "a.example", "quay.io
   maxKeys: 3,
 });
 const valid = documents.map((entries) => secret(text(entries)));
-/** Leftovers of tools beside real entries. An additional leaves it out; nodes would try it. */
+/**
+ * Leftovers of tools beside real entries. They are left out of an additional Secret, because nodes
+ * would try them.
+ */
 const leftovers = fc.dictionary(
   fc.constantFrom("quay.io/team", "a.example", "docker.io"),
   fc.constantFrom<object | null>({}, { auth: "" }, { email: "a@b" }, null),

@@ -128,8 +128,8 @@ function read(
   const bytes = Buffer.from(value, "base64");
   const parsed = parse(bytes, { name: id, role });
   if (!parsed.ok) return refused(...parsed.problems);
-  // The kubelet reads such a file as one without credentials. Its author hardly meant to remove all
-  // of them.
+  // The kubelet would find no credentials in such a file. It is probably a mistake, and would
+  // remove all credentials.
   if (role === "original" && !hasAuths(bytes))
     return refused(problem("noAuths", "original", "auths"));
   // The file of a credential helper: its entries have no credentials, and the kubelet would try
@@ -182,9 +182,9 @@ export function lastGood(
   const kept = text === undefined ? undefined : reread(text, id, role);
   if (kept !== undefined) return { entries: kept, text, problems: [], present: true };
   if (published === undefined) return undefined;
-  // An old installation recorded none, so use the published entries that are labelled as this
-  // source's. If several sources had the same entry, it has the label of the lowest of them, so
-  // this is not exact. It happens only once, because the result is recorded.
+  // An old installation recorded no documents, so we use the published entries with this source's
+  // label. If several sources had the same entry, the entry has the label of the lowest source, so
+  // the result may lack entries. This happens only once, because we record the result.
   const all = reread(published.document, id, "original");
   if (all === undefined) return undefined;
   const suppliers = suppliersIn(published);

@@ -4,7 +4,7 @@ import { problem } from "#pullsecret/problems/problems.ts";
 import { messageOf, nameOf, registriesOf, type SourceVerdict } from "./verdict.ts";
 import { Credential } from "#pullsecret/document/auth.ts";
 
-test("names the additional by its Secret's name, and every other source by its id", () => {
+test("names the additional Secret by its name, and every other source by its id", () => {
   assert.deepEqual(["additional", "original", "constructor"].map(nameOf), [
     "additional-pull-secret",
     "original",
@@ -52,7 +52,7 @@ const messages: readonly (readonly [count: number, inForce: boolean, expected: R
   [5, true, /^(GPS115 [^|]* \| ){3}and 2 more \(its last/],
 ];
 for (const [count, inForce, expected] of messages) {
-  test(`the message of ${count} problems, ${inForce ? "with" : "without"} a last good`, () => {
+  test(`shows ${count} problems of a source ${inForce ? "with" : "without"} entries in force`, () => {
     const one = problem("notBase64", "team-a", 'auths["a.io"].auth');
     const problems: SourceVerdict["problems"] = Array.from({ length: count }, () => one);
     assert.match(messageOf(problems, inForce), expected);

@@ -21,7 +21,7 @@ export type SourceVerdict = Readonly<{
   /** `Unknown`: the present content cannot be read. */
   accepted: "True" | "False" | "Unknown";
   reason: SourceReason;
-  /** Codes, what is wrong, what to do and what stays in force. Never a value. */
+  /** Codes, faults, what to do, and the content that stays in force. Never a value. */
   message: string;
   problems: readonly Problem[];
 }>;
@@ -45,8 +45,8 @@ export const isExtra = ({ name }: Pick<SourceVerdict, "name">): boolean =>
   name !== additionalSecretName && name !== sourceIds.original;
 
 /**
- * Registries for users. Secrets that may be in an original's key are removed. If two keys then look
- * the same, they become one registry, because the API accepts each name only once.
+ * Registries for users. Secrets that may be in a key of the original are removed. If two keys then
+ * look the same, they become one registry, because the API accepts each name only once.
  */
 export function registriesOf(entries: readonly MergedEntry[]): readonly RegistryVerdict[] {
   const byRegistry = new Map<string, RegistryVerdict>();
@@ -117,7 +117,7 @@ function awaited(until: Date | undefined): string {
 /** Problems to show. The rest are only counted, because a message of 32 KiB is too long to read. */
 const shown = 3;
 
-/** The message of a verdict: what is wrong, what to do, and what is in force meanwhile. */
+/** The message of a verdict: the faults, what to do, and the content that stays in force. */
 export function messageOf(problems: readonly Problem[], inForce: boolean): string {
   if (problems.length === 0) return "in order";
   const lines = problems.slice(0, shown).map((one) => `${one.code} ${formatProblem(one)}`);

@@ -12,7 +12,10 @@ type Sent = {
   involvedObject: { name: string };
 };
 
-/** An API server that knows names, like a real one, and an announcer with its own clock. */
+/**
+ * An API server that refuses an Event whose name exists, like a real one, and an announcer with its
+ * own clock.
+ */
 function setUp(refuse: (body: Sent) => number = () => 0) {
   const created: Sent[] = [];
   const clock = { time: 0 };

@@ -50,7 +50,7 @@ const cases: readonly (readonly [state: string, gauges: Gauges, series: Record<s
 for (const [state, gauges, series] of cases)
   test(`gauges: ${state}`, async () => {
     const metrics = createMetrics();
-    // Left from before.
+    // Values of an earlier state.
     setGauges(metrics, {
       revision: 3,
       rolledOut: 1,

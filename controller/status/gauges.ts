@@ -1,7 +1,6 @@
 /**
- * The values of the gauges. Pure. This is the one place that decides what a gauge shows when its
- * subject is gone. An absent series raises no alert; a stale value raises one for ever. The table
- * is in docs/reference/metrics.md.
+ * The values of the gauges, also for a subject that is gone. Pure. An absent series raises no
+ * alert, but a stale value raises one for ever. The table is in docs/reference/metrics.md.
  */
 import type { NodeState } from "#controller/rollout/facts.ts";
 import type { Progress } from "../rollout/step.ts";

@@ -21,7 +21,9 @@ import { troubles, type TroubleKind } from "./troubles.ts";
 import type { View } from "#controller/rollout/facts.ts";
 import type { Progress } from "../rollout/step.ts";
 
-/** How many lines to show. The rest are only counted, because an Event holds 1,024 characters. */
+/**
+ * How many lines to show. The rest are only counted, because an Event has at most 1,024 characters.
+ */
 const shown = 5;
 
 const line = (problem: Problem) => `${problem.code} ${formatProblem(problem)}`;
@@ -181,7 +183,7 @@ function listed(troubled: readonly TroubledNode[]): string {
   return some.join(" | ") + more;
 }
 
-/** The object that takes a retry. Without the CRD there is only the Secret. */
+/** The object on which administrators request a retry. Without the CRD, only the Secret exists. */
 type RetryTarget = "GlobalPullSecret" | "Secret";
 
 const retryTargets: Readonly<Record<RetryTarget, string>> = {
@@ -262,7 +264,7 @@ export function overdue(
   releasing: boolean,
 ): Notice {
   const what = `removal has made no progress for ${seconds} s, waiting for ${list(names) || "the DaemonSet controller"}`;
-  const byHand = releasing ? `: to finish without them: ${finish(revision)}` : "";
+  const byHand = releasing ? `; to finish without them: ${finish(revision)}` : "";
   const message = line(finding("overdue", "removal", "nodes", what)) + byHand;
   return lasting("overdue", message, String(revision));
 }

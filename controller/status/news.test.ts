@@ -68,7 +68,7 @@ const table: readonly (readonly [
     [["halted", /failed on 1 node and no other node gets it; to try/]],
   ],
   [
-    "promoted content is halted, by a state from before",
+    "promoted content is halted, by the state of an older version",
     progressWith({ view: { phase: "halted", failures: 1, failed: [listed("a", "late")] } }),
     [["halted", /GPS305 /]],
   ],
@@ -106,7 +106,7 @@ for (const [when, progress, said] of table)
       assert.match(message, said[at]?.[1] ?? /^$/);
   });
 
-test("reports a revision as rolled out once, with the nodes that lack it", () => {
+test("reports once that a revision is rolled out, and names the nodes that lack it", () => {
   const excused = stuck(2, "not-started", "ImagePullBackOff");
   const over = progressWith({ ended: true, desired: 20, view: { excused } });
   assert.match(newsOf(over)?.message ?? "", /^revision 7 is on 18 of 20 nodes .*: n0, n1$/);

@@ -88,7 +88,8 @@ const refusalsBeforeReport = 2;
 const silencesBeforeReport = 8;
 
 /**
- * Statuses that mean nothing about the request itself: no answer, too many requests, not available.
+ * With these statuses, the API server has not judged the request: no answer, too many requests,
+ * not available, no answer in time.
  */
 const silent: ReadonlySet<number> = new Set([0, 429, 503, 504]);
 

@@ -11,7 +11,7 @@ import { progressWith, rollingOut } from "../rollout/progress.fixture.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
 import { type Report, createReport } from "./report.ts";
 
-/** Writes of another client against ours. */
+/** The objects that another client keeps changing. */
 let contests: readonly ContestedObject[] = [];
 
 function reportWith(announce: Announce): Report {
@@ -74,7 +74,7 @@ const noObjects = {
 const snapshotOf = (found: Partial<Snapshot>) => ({ ...noObjects, ...found }) as Snapshot;
 const verdictOf = (additional: V1Secret) => accept(sources({ additional }), policy);
 
-/** A report, its Events by reason, and the series for Prometheus without those of the process. */
+/** A report, its Events by reason, and the series for Prometheus except process metrics. */
 function watched() {
   const announced: string[] = [];
   const metrics = createMetrics();
@@ -180,7 +180,7 @@ test("reports an API server that does not answer for eight runs, not counting co
   assert.match(announced[0] ?? "", /^RequestUnanswered: GPS325 .*no answer Unreachable/);
   assert.deepEqual(await series(), { 'trouble{reason="RequestUnanswered"}': 1 });
   report.failed(failure(0, "Elsewhere"));
-  assert.equal(new Set(announced).size, 1, "other words of the same trouble are another Event");
+  assert.equal(new Set(announced).size, 1, "the same trouble with another text is another Event");
   report.succeeded();
   assert.deepEqual(await series(), {});
   announced.length = 0;
@@ -202,7 +202,7 @@ test("never reports a conflict: the next run reads again", () => {
   assert.deepEqual(announced, []);
 });
 
-test("reports a contested write with the other field manager until it is over", async () => {
+test("names the field manager that undoes our writes, until it stops", async () => {
   const { report, announced, series } = watched();
   const path = "/apis/apps/v1/namespaces/kube-system/daemonsets/global-pull-secret-syncer";
   const found = { path, manager: "other-operator" };
@@ -290,7 +290,7 @@ test("names a refused extra source in the Event and in the metric", async () => 
   });
 });
 
-test("shows when a source's first credential expires as a metric, until the source is gone", async () => {
+test("shows in a metric when a source's first credential expires, until the source is gone", async () => {
   const { report, series } = watched();
   const until = (exp: number) =>
     `u:eyJhbGciOiJub25lIn0.${Buffer.from(JSON.stringify({ exp })).toString("base64url")}.x`;

@@ -67,7 +67,8 @@ function firstEnd(registries: readonly RegistryVerdict[], { name }: SourceVerdic
 }
 
 /**
- * The label value of a source. The two built-in sources have labels from before sources had names.
+ * The label value of a source. The two built-in sources keep the labels of older versions, in which
+ * sources had no names.
  */
 function labelOf({ name }: SourceVerdict): string {
   return name === additionalSecretName ? sourceIds.additional : name;

@@ -47,9 +47,9 @@ type Seen = Readonly<{
 }>;
 
 /**
- * The versions after a run. A restart loses all versions except the served ones, which are in
- * status. The others are known again after the next run or, if a source changed meanwhile, after
- * the next revision. So no version is reported too early.
+ * The versions after a run. When the controller restarts, it keeps only the served versions,
+ * because status contains them. It finds the published versions again in the next run or, if a
+ * source changed meanwhile, with the next revision. So it reports no version too early.
  */
 export function servedAfter(
   before: ServedVersions,

@@ -44,7 +44,7 @@ function bench(...errors: readonly Error[]) {
         pauses.push({ milliseconds, end });
       }),
   });
-  /** Until it waits for the next pause, or has nothing left to do. */
+  /** Waits until the writer waits for the next pause, or has nothing left to do. */
   const flush = async () => {
     for (let step = 0; step < 20; step += 1) await Promise.resolve();
   };

@@ -30,7 +30,10 @@ const pauseMilliseconds = 1000;
  */
 export const statusManager = "global-pull-secret-status";
 
-/** A watch may lag by seconds. After this time we trust its version, even if it is older. */
+/**
+ * Milliseconds. A watch may lag by seconds. After this time we trust its version, even if it is
+ * older than ours.
+ */
 const longestLag = 60_000;
 
 type Options = Readonly<{

@@ -147,7 +147,7 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   ["write contested", trouble("contested"), "False WriteContested - S True"],
   ["no answer for minutes", trouble("unanswered"), "Unknown RequestUnanswered R - True"],
   [
-    "request refused from the first one on",
+    "a request is refused from the beginning",
     { ...trouble("refused"), stage: { kind: "starting" } },
     "False RequestRefused - S False",
   ],
@@ -156,7 +156,7 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
     { ...trouble("podsRefused"), stage: rollout({ ...rollingOut("canary"), view: startingAll }) },
     "False PodsRefused - S False",
   ],
-  ["admission changes ours", trouble("mutated"), "True InForce - - True"],
+  ["admission changes objects", trouble("mutated"), "True InForce - - True"],
   ["no search for hidden files", trouble("unsearched"), "True InForce - - True"],
   ["paused, nothing waits", paused, "True Paused - - True"],
   [
@@ -298,7 +298,7 @@ test("counts a registry whose name the CRD does not accept, without displacing o
   assert.equal(status.registriesOmitted, 1);
 });
 
-test("changes a time with its condition's status, not with its message, and keeps what is known until the pods are read", () => {
+test("changes a condition's time with its status, not with its message, and keeps known values until the pods are read", () => {
   const counted = factsWith({ stage: { kind: "rollout", progress: crowd } });
   const first = statusOf(counted, undefined, now);
   const later = new Date(now.getTime() + 60_000);
@@ -326,7 +326,7 @@ test("keeps the time of a refused revision, and the revision in force", () => {
   assert.deepEqual(statusOf(facts, first, new Date(now.getTime() + 9e6)).revision, expected);
 });
 
-test("raises a source's served version only when its revision is served, or at once if nothing changed, and never lowers it", () => {
+test("reports a source's new version once its revision is served, or at once if the content is the same, and never an older one", () => {
   const versions = (additional: string) => ({ versions: { additional } });
   const one = servedAfter(nothingKnown, { revision: 1, same: true, out: true, ...versions("5") });
   assert.deepEqual(one.served, { additional: "5" });

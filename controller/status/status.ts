@@ -1,6 +1,6 @@
 /**
  * The whole status of GlobalPullSecret, from the facts and the previous status. Pure. It cannot
- * contain a credential, nor a hash or length of one, because the facts contain none.
+ * contain a credential, or a hash or length of a credential, because the facts contain none.
  */
 import type {
   GlobalPullSecretStatus,
@@ -81,7 +81,7 @@ function revisionOf(
   const goes = revision > 0 && (revision !== served || !isOut) && next !== "nobody";
   // The last served revision, because during a rollout the Secret may serve nothing.
   const last = served > 0 && served !== revision ? served : before?.inForce;
-  // Without nodes nothing is ever served, and every node has the revision.
+  // In a cluster without nodes, nothing is ever served. The revision then counts as in force.
   const inForce = isOut ? revision : last;
   const found = {
     ...optional("inForce", inForce),

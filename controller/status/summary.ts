@@ -30,7 +30,7 @@ export type StatusFacts = Readonly<{
    * given.
    */
   reason: string;
-  /** A pause holds a change of the spec. */
+  /** A pause delays a change of the spec. */
   specWaits: boolean;
   stage: Stage;
   /** Everything that lasts, with its message. No message contains a credential. */
@@ -129,7 +129,7 @@ function ofRemoval(facts: StatusFacts): Summary | undefined {
 
 const isAwaited = ({ reason }: StatusFacts["sources"][number]) => reason === "WithdrawalAwaited";
 
-/** A pause. The message begins with what waits, because that is what the pause holds. */
+/** The state during a pause. The message begins with the changes that the pause delays. */
 function ofPause(facts: StatusFacts): Summary | undefined {
   const { stage, managementState, reason, specWaits, withdrawsAt, sources } = facts;
   if (managementState !== "Paused") return undefined;
@@ -191,7 +191,7 @@ function ofRollout(facts: StatusFacts): Summary | undefined {
   );
 }
 
-/** Entries that agents leave out do not prevent the content from being in force. */
+/** Messages about a skipped search for hidden files. The content is nevertheless in force. */
 const unsearched = ({ troubles: found }: StatusFacts): readonly string[] =>
   found.filter(({ kind }) => kind === "unsearched").map(({ message }) => message);
 
@@ -226,8 +226,8 @@ const isOut = (progress: Progress): boolean =>
   progress.view?.pending === "no" && isPublishedOut(progress);
 
 /**
- * True when the published content is on every node that can be served, whatever waits to follow.
- * Nodes that joined before the promotion count. Nodes that joined later get the content by
+ * True when the published content is on every node that can be served, even if newer content
+ * waits. Nodes that joined before the promotion count. Nodes that joined later get the content by
  * themselves.
  */
 export const isPublishedOut = (progress: Progress): boolean => {

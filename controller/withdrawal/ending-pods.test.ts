@@ -24,7 +24,7 @@ function serving(pods: readonly object[], nodes: Record<string, object>) {
   return { asked, cluster: { get } as unknown as Cluster };
 }
 
-test("counts pods on Ready nodes, but not those on unreachable or deleted nodes, nor those of others", async () => {
+test("counts our pods on Ready nodes, but no pods on unreachable or deleted nodes, and no pods of others", async () => {
   const nodes = { a: node("True"), b: node("Unknown") };
   const { cluster } = serving(
     [pod("a"), pod("b"), pod("gone"), { spec: { nodeName: "a" } }],

@@ -33,16 +33,22 @@ const cases: readonly (readonly [
   ],
   ["a recorded absence continues, even after a restart", absence({}), at(0), at(30), false],
   ["the grace period ends with its last second", absence({ now: at(30) }), at(0), at(30), true],
-  ["and not a moment earlier", absence({ now: at(29.9) }), at(0), at(30), false],
   [
-    "without a grace period it begins at once",
+    "the grace period does not end a moment earlier",
+    absence({ now: at(29.9) }),
+    at(0),
+    at(30),
+    false,
+  ],
+  [
+    "without a grace period the withdrawal begins at once",
     absence({ since: undefined, graceSeconds: 0 }),
     at(10),
     at(10),
     true,
   ],
   [
-    "an immediate withdrawal ends it, and is recorded",
+    "an immediate withdrawal ends the grace period, and is recorded",
     absence({ immediate: true }),
     at(-20),
     at(10),
@@ -50,7 +56,7 @@ const cases: readonly (readonly [
   ],
   ["a withdrawal that has begun is not postponed", absence({ begun: true }), at(0), at(30), true],
   [
-    "a clock that was set back does not make it longer",
+    "a clock that was set back does not extend the grace period",
     absence({ since: at(3600) }),
     at(10),
     at(40),
@@ -77,11 +83,15 @@ const foreign = { metadata: {}, data: {} };
 const begun: readonly (readonly [sentence: string, found: Absence, begun: boolean])[] = [
   ["nodes that have entries keep them", found({ global: secret("apply") }), false],
   ["nodes keep the entries that they have", found({ global: secret("hold") }), false],
-  ["so do nodes whose Secret someone deleted meanwhile", found({}), false],
+  ["nodes keep their entries when someone deleted global-pull-secret", found({}), false],
   ["a removal that has begun continues", found({ global: secret("release") }), true],
-  ["a state Secret that is left alone waits for nothing", found({ daemonSet: undefined }), true],
   [
-    "a Secret of someone else under the state's name cannot record anything",
+    "a state Secret without our other objects waits for nothing",
+    found({ daemonSet: undefined }),
+    true,
+  ],
+  [
+    "no grace period delays a removal if the state Secret belongs to someone else",
     found({ global: secret("apply"), state: foreign }),
     true,
   ],

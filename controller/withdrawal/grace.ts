@@ -94,7 +94,7 @@ export function withdrawals(
 }
 
 /**
- * The sources. A source stays if its grace period has not ended, or if a pause holds its
+ * The sources. A source stays if its grace period has not ended, or if a pause delays its
  * withdrawal.
  */
 export function keptOf(

@@ -14,8 +14,8 @@ import {
 } from "./withdrawal.ts";
 
 /**
- * The released content if the original cannot be read. Even the original's entries must not stay in
- * force.
+ * The released content if the original cannot be read. The original's last entries must not stay in
+ * force either.
  */
 const noCredential: WantedContent = {
   document: '{"auths":{}}',
@@ -52,8 +52,9 @@ export async function release(
       again: { seconds: Math.min(progress.again, pauseAfter(unchanged)) },
     };
   }
-  // This comes before the note on global-pull-secret, which marks the release as complete. The
-  // state is deleted last, and a state with a rollout would mean that nodes are still waited for.
+  // First we remove the rollout from the state. Then we write the note on global-pull-secret that
+  // marks the release as complete. The state is deleted last, and if it still had a rollout, the
+  // controller would wait for nodes again.
   const { stateSecret, global } = progress;
   if (stateSecret !== undefined)
     await writeState(context.cluster, stateSecret, {

@@ -55,7 +55,7 @@ const deletedOf = ({ writes }: World): string[] =>
 const said = ({ pods }: World) =>
   pods.map(({ status }) => status?.containerStatuses?.[0]?.lastState?.terminated?.message).join();
 
-/** A node that should run a pod but does not: it takes none, and its pod is gone. */
+/** Deletes the pod of a node that should run one, and lets the node create no other pod. */
 async function podless(world: World, name: string): Promise<void> {
   world.nodes.set(name, "podless");
   await world.showPods();
@@ -96,7 +96,7 @@ test("stops waiting for a node that is deleted, but not for another one", async 
   assert.deepEqual(deletedOf(world), everything);
 });
 
-test("gives up nodes that stay away after forgetAfter, and names them", async () => {
+test("stops waiting for nodes that stay away after forgetAfter, and names them", async () => {
   const world = await deployed({ a: "proves", b: "proves" });
   await podless(world, "b");
   await runs(world, 100);
@@ -107,7 +107,7 @@ test("gives up nodes that stay away after forgetAfter, and names them", async ()
   assert.deepEqual(deletedOf(world), everything);
 });
 
-test("names an existing node that never confirmed among those that it gives up", async () => {
+test("names an existing node that never confirmed among the nodes that it stops waiting for", async () => {
   const world = await deployed({ a: "proves", b: "ignores" });
   const policy = policyWith({ maxUnavailable: 1 }, { forgetAfterSeconds: 60 });
   Object.assign(world.remover, { policy });

@@ -130,8 +130,8 @@ function keep<T extends { metadata?: V1ObjectMeta }>(object: T | undefined): T |
 }
 
 /**
- * The maximum number of pods to read at once. They take 0.5 MB, of up to 5,000 pods. At most as
- * many nodes are read.
+ * The maximum number of pods to read, of up to 5,000. They take 0.5 MB. The controller reads at
+ * most as many nodes.
  */
 const page = 100;
 

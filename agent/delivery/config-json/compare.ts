@@ -22,8 +22,8 @@ export function giveTheSame(one: NodeDocument, other: NodeDocument): boolean {
 type ComparedValues = ReadonlyMap<string, RawJson>;
 
 /**
- * Compares one by one, because the whole as one text would have as many bytes as the file.
- * Identical values need no parsing.
+ * Compares the values one by one, because one text of all values would be as large as the file.
+ * Identical objects are not converted to text.
  */
 function haveTheSame(
   one: ComparedValues,
@@ -46,7 +46,7 @@ export function digest(value: RawJson): string {
   return made;
 }
 
-/** A merge asks several times for each of up to 1,000 entries. */
+/** A cache, because a merge needs the digest of each of up to 1,000 entries several times. */
 const digests = new WeakMap<object, string>();
 
 /** Keys of `auths` that serve the same images as `registry`. */
@@ -54,7 +54,10 @@ export function aliases(document: NodeDocument, registry: string): readonly stri
   return indexOf(document).get(imagesOf(registry)) ?? [];
 }
 
-/** Images → keys. Made once per document, because a merge asks for each of up to 1,000 entries. */
+/**
+ * Images → keys. Built once per document, because a merge searches it for each of up to 1,000
+ * entries.
+ */
 function indexOf(document: NodeDocument): Map<string, string[]> {
   const known = indexes.get(document);
   if (known !== undefined) return known;

@@ -29,8 +29,8 @@ export const configJson: Delivery = {
 type Unusable = Extract<NodeFile, { why: string } | { kind: "changing" }>;
 
 /**
- * Reads config.json, and whether we may replace it. Never throws: an unreadable file, or one that
- * cannot be replaced by a file of its kind, is refused with the reason.
+ * Reads config.json, and whether we may replace it. Never throws. If the file cannot be read, or
+ * cannot be replaced by a file of the same kind, it is refused with the reason.
  */
 export function readFile(file: string): Present | Unusable {
   try {

@@ -21,7 +21,7 @@ export type NodeDocument = Readonly<{
 
 /**
  * `odd`: the kubelet may read something that we could not keep, so we do not touch the file.
- * `invalid`: what makes the kubelet ignore the file.
+ * `invalid`: why the kubelet ignores the file.
  */
 export type Reading =
   | Readonly<{ kind: "document"; document: NodeDocument; invalid?: string }>
@@ -30,8 +30,8 @@ export type Reading =
 export const emptyDocument: NodeDocument = { auths: new Map(), rest: new Map() };
 
 /**
- * Reads config.json. Never throws. The reasons contain keys of the file, redacted (a key may
- * contain a password, as in `https://user:password@host`), and never a value.
+ * Reads config.json. Never throws. The reasons contain keys of the file, and never a value. The
+ * keys are redacted, because a key may contain a password, as in `https://user:password@host`.
  */
 export function readDocument(bytes: Uint8Array): Reading {
   const tree = treeOf(bytes);
@@ -45,8 +45,8 @@ export function readDocument(bytes: Uint8Array): Reading {
   const [fault = notUtf8(bytes)] = faults;
   if (fault !== undefined) return { kind: "odd", why: `${fault.path}: ${fault.kind}` };
   const rest = new Map(membersOf(value));
-  // Go's decoder takes AUTHS, Auths and a long s for auths, and merges them. Beside another
-  // spelling, ours would win or lose by order.
+  // Go's decoder takes AUTHS, Auths and a long s for auths, and merges them. If the file also has
+  // another spelling, our `auths` would win or lose, depending on the order.
   const other = [...rest.keys()].find((key) => key !== "auths" && fold(key) === "auths");
   if (other !== undefined)
     return { kind: "odd", why: `the key ${quote(other)} should be spelled "auths"` };
@@ -85,8 +85,9 @@ export function writeDocument(document: NodeDocument, like?: Uint8Array): Buffer
   return Buffer.from(JSON.stringify(top, undefined, indent) + (like?.at(-1) === 0x0a ? "\n" : ""));
 }
 
-// Values. The agent needs two views of a value: what it writes back, in which numbers keep their
-// text (1.0, 12345678901234567890), and what the kubelet takes from an entry.
+// Values. The agent needs a value in two forms. One is the value to write back, in which numbers
+// keep their text (1.0, 12345678901234567890). The other is the credential that the kubelet takes
+// from an entry.
 
 /** A JSON value that JSON.stringify writes as it was. A number is a `JSON.rawJSON`. */
 export type RawJson = unknown;
@@ -189,8 +190,8 @@ function isEscaped(bytes: Uint8Array, at: number): boolean {
 }
 
 /**
- * Twice the limit of a Secret: as much of other programs as of ours. The largest known pull secrets
- * have about 100 KiB.
+ * Twice the limit of a Secret, so other programs' entries may take as much space as ours. The
+ * largest known pull secrets have about 100 KiB.
  */
 export const mostBytes = 2 * 1024 * 1024;
 /**
@@ -201,7 +202,10 @@ export const mostBytes = 2 * 1024 * 1024;
 const mostWeight = 2_300_000;
 const valueWeight = 100;
 
-/** The excess over the agent's memory, if anything. Such bytes are neither read nor written. */
+/**
+ * Why these bytes do not fit into the agent's memory; undefined if they fit. Bytes that do not fit
+ * are neither read nor written.
+ */
 export function excess(bytes: Uint8Array): string | undefined {
   if (bytes.length > mostBytes) return "more than 2 MiB";
   const values = countValues(bytes);

@@ -1,6 +1,6 @@
 /**
- * Laws of the node's file: whatever was there, whatever we write, in whatever order, nothing of
- * others is lost.
+ * Laws of the node's file: entries of other programs are never lost, whatever the file contained,
+ * and whatever we write, in any order.
  */
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -142,7 +142,7 @@ function textOf(one: File): string | undefined {
 
 const nothing = mounted({});
 
-test("H20: a release restores the exact bytes, mode and absence, whatever was applied and however often", () => {
+test("H20: a release restores the file's exact bytes and mode, or removes the file, whatever was applied and however often", () => {
   fc.assert(
     fc.property(file, fc.array(additional, { minLength: 1, maxLength: 4 }), (before, revisions) => {
       let bytes = before;
@@ -259,7 +259,7 @@ for (const mine of [hubKey, "docker.io"])
       const before = JSON.stringify({ auths: { "z.io": theirEntry, [their]: theirEntry } });
       const one = apply(before, undefined, onlyAdditional({ [mine]: "x" }));
       assert.deepEqual(triedForHub(one.bytes), ["x"]);
-      // Overwritten by their tool, and under the other name in the next revision.
+      // Their tool overwrites our entry, and the next revision has our entry under the other name.
       const over = JSON.stringify({ auths: { [their]: theirEntry, "z.io": theirEntry } });
       const two = apply(over, one.journal, onlyAdditional({ [mine]: "x" }));
       assert.deepEqual(triedForHub(two.bytes), ["x"]);
@@ -313,7 +313,7 @@ test("recognizes our credential in another form or spelling, and never restores 
   assert.equal(apply(kept.bytes, kept.journal, nothing).bytes, more);
 });
 
-test("keeps a rotated original on release if the node had that original before us, and removes other originals", () => {
+test("keeps a rotated original on release if the node had that original before our first change, and removes other originals", () => {
   const before = JSON.stringify({ auths: { "a.io": theirEntry } });
   const both = {
     "a.io": { password: "1", original: true },
@@ -373,7 +373,7 @@ test("removes other users' rights on a file with our entries, and restores its m
 
 const owned = { entries: [], rest: [] };
 
-test("keeps an administrator's chmod while our entries are in force, but gives other users no rights before the removal", () => {
+test("keeps an administrator's chmod while our entries are in force, but gives other users no rights until our entries are removed", () => {
   const before = JSON.stringify({ auths: { "z.io": theirEntry } });
   const document = onlyAdditional({ "a.io": "x" });
   const one = applied(before, undefined, document, 0o644);
@@ -429,7 +429,7 @@ function auth(one: string) {
   return { auth: Buffer.from(`ours:${one}`).toString("base64") };
 }
 
-test("treats additional entries that equal ours in any spelling as ours without a journal, but not entries of the original", () => {
+test("without a journal, treats an additional entry that equals ours in any spelling as ours, but not an entry of the original", () => {
   const document = mounted({
     "a.io": { password: "x", original: false },
     "d.io": { password: "o", original: true },
@@ -477,7 +477,7 @@ test("removes our credentials from a copy of a file that was rolled back", () =>
   const failed = apply(
     first.bytes,
     first.journal,
-    // c.io has the same password as its entry before us.
+    // Our password for c.io is the same as in the node's own entry.
     onlyAdditional({ "a.io": "y", "b.io": "x", "c.io": "x" }),
   );
   const { revision, content, owned } = first.journal;
@@ -492,7 +492,7 @@ test("removes our credentials from a copy of a file that was rolled back", () =>
   }
 });
 
-test("recognizes a copy that is older than nine or more rotations", () => {
+test("recognizes a copy from before nine or more rotations", () => {
   const before = JSON.stringify({ auths: { "z.io": theirEntry } });
   let last = apply(before, undefined, onlyAdditional({ "a.io": "p0" }));
   const copy = last.bytes;
@@ -503,7 +503,7 @@ test("recognizes a copy that is older than nine or more rotations", () => {
   assert.equal(apply(back.bytes, back.journal, nothing).bytes, before);
 });
 
-test("restores an entry that the node had before us, although we wrote the same value later", () => {
+test("restores an entry that the node had before our first change, although we wrote the same value later", () => {
   const before = JSON.stringify({ auths: { "a.io": auth("x") } });
   const document = (...passwords: string[]) =>
     passwords.reduce(

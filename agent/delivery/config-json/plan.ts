@@ -106,8 +106,8 @@ export function previous(found: Present): File {
 }
 
 /**
- * The exact former bytes, or no file, if the document means the same as the former one. Otherwise
- * the document.
+ * If the document means the same as the former file, the result is exactly the former file (or no
+ * file). Otherwise it is the document.
  */
 function restoredTo(
   found: Present,
@@ -122,7 +122,7 @@ function restoredTo(
   return { changed: !isUnchanged(found, file), file };
 }
 
-/** The document as a file. A new file gets the mode of the `former` one. */
+/** The document as a file. A new file gets the mode of `former`. */
 function asFile(
   document: NodeDocument,
   found: Present,
@@ -186,8 +186,8 @@ function isUnchanged(found: Present, file: File): boolean {
 }
 
 /**
- * `left`: entries that the kubelet may have cached. The kubelet nevertheless gets another
- * credential for these entries.
+ * Whether the kubelet must read the new file to get the right credentials. `left`: keys of `found`
+ * to ignore, because the credential provider serves their registries.
  */
 function changesCredentials(
   found: Present,
@@ -213,7 +213,7 @@ function documentOf(file: File): NodeDocument {
   return reading.kind === "document" ? reading.document : emptyDocument;
 }
 
-/** The file before us, as far as we can tell without a journal. */
+/** The file before our first change, as far as we can tell without a journal. */
 function withoutOurs(found: Present, owned: Owned): File {
   const { document } = release(found.document, owned, { entries: new Map(), rest: new Map() });
   if (areEquivalent(document, found.document)) return previous(found);

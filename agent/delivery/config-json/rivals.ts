@@ -24,7 +24,10 @@ export function rivalsIn(document: NodeDocument, owned: Owned): string | undefin
   return answer;
 }
 
-/** Both are the same objects in each round, unless the file or the journal was written. */
+/**
+ * Cached answers. The document and the ownership are the same objects in each round, unless the
+ * file or the journal was written.
+ */
 const answers = new WeakMap<NodeDocument, { owned: Owned; answer: string | undefined }>();
 
 function find({ auths }: NodeDocument, owned: Owned): string | undefined {

@@ -4,10 +4,10 @@
  *
  * Entries and top-level keys of other programs stay as they are. If one of our entries replaces
  * another, we record the other under its own key and restore it on removal. The kubelet considers
- * `https://a.io` and `a.io` the same registry and would try both in random order, and it would try
+ * `https://a.io` and `a.io` the same registry and would try both in random order. It would try
  * `docker.io` instead of docker login's key for Docker Hub. If another program overwrites an entry
- * of ours, ours wins while it is in force, and the other one is restored on removal: we cannot
- * distinguish a mistake from a newer intention, and a removal must not lose either.
+ * of ours, ours wins while it is in force, and the other entry is restored on removal. We cannot
+ * distinguish a mistake from a newer intention, and a removal must lose neither.
  */
 import { aliases, digest } from "./compare.ts";
 import { type NodeDocument, type RawJson, plain, valueOf } from "./document.ts";
@@ -137,7 +137,7 @@ function formerBeside(owned: Owned, gone: Owned, entries: readonly Own[]): Forme
   );
 }
 
-/** Values that the first list has written and the second does not list. */
+/** Digests of our values in the first list that the second list does not contain. */
 function leftOf(entries: readonly Own[], now: readonly Own[]): Former {
   const known = new Map(now.map(({ key, wrote }) => [key, new Set(wrote)]));
   return entries.map(({ key, wrote }) => ({
@@ -176,9 +176,9 @@ export function ownedBefore(owned: Owned, before: Owned): Owned {
 }
 
 /**
- * Restores the state before our first change, with one exception. If the node had an entry for a
- * registry before us, and the original pull secret also has one, the original's current value
- * stays, because a rotation must not be undone.
+ * Restores the state before our first change, with one exception. The node may have had an entry
+ * for a registry that the original pull secret has too. Then the original's current value stays,
+ * because we must not undo a rotation.
  */
 export function release(current: NodeDocument, owned: Owned, desired: Desired): MergeResult {
   const entries = owned.entries.map((one) => {
@@ -204,9 +204,10 @@ export function release(current: NodeDocument, owned: Owned, desired: Desired): 
 }
 
 /**
- * Undoes one change, from `before` with `ownedBefore` to `owned`. At the registries and keys of
- * both, restores what `before` had, unless another program wrote there meanwhile. Everything else
- * stays as it is now.
+ * Undoes one change. `before` and `ownedBefore`: the file and our entries before the change.
+ * `owned`: our entries after the change. At the registries and keys of `ownedBefore` and `owned`,
+ * restores what `before` had, unless another program wrote there meanwhile. Everything else stays
+ * as it is now.
  */
 export function restore(
   current: NodeDocument,
@@ -331,7 +332,10 @@ function ownRecord(
   return { key, wrote, displaced: withOlder(mine, displaced) };
 }
 
-/** The record of a place that we keep empty. What we wrote there earlier is still ours. */
+/**
+ * The record of a registry for which we keep config.json without an entry. The values that we wrote
+ * there earlier are still ours.
+ */
 function vacantRecord(key: string, mine: Own | undefined, displaced: Own["displaced"]): Own {
   const wrote = mine?.wrote ?? [];
   return { key, wrote, displaced: withOlder(mine, displaced), vacant: true };

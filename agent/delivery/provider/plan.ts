@@ -55,8 +55,8 @@ export function providedBy(
 }
 
 /**
- * config.json is in force again, after a time in which the credential provider was. The answer is
- * emptied only once config.json is proved.
+ * The mode was CredentialProvider, and config.json takes over again. The agent empties the
+ * provider's answer only after config.json is proved.
  */
 export function afterProvider(config: FoundFile, installed: InstalledProvider): FoundFile {
   return {
@@ -78,7 +78,8 @@ export function afterProvider(config: FoundFile, installed: InstalledProvider): 
 }
 
 /**
- * config.json is restored first, so that its credentials are in force when the answer is emptied.
+ * config.json is restored first, so that its credentials are in force when the agent empties the
+ * provider's answer.
  */
 function planRelease(
   config: FoundFile,
@@ -89,8 +90,8 @@ function planRelease(
 ): Plan {
   const planned = config.plan(journal, document, lost);
   const { answer: _answer, ...owned } = planned.owned;
-  // The answer is ours until it is emptied: if the agent is killed before that, the journal must
-  // still list it.
+  // The journal lists the provider's answer as ours until the agent has emptied it, because the
+  // agent may be killed before it does that.
   const answer = journal?.owned.answer;
   const meanwhile = answer === undefined ? planned.meanwhile : { ...planned.meanwhile, answer };
   const released = { ...planned, owned, meanwhile };
@@ -130,8 +131,8 @@ export type Shares = Readonly<{
  * entries stay in config.json, and so do entries for which the kubelet would not run our script.
  *
  * The kubelet tries config.json before it runs a provider. An entry in config.json would win over
- * the answer, so its place is kept empty. But only after the kubelet has run our script: until
- * then, the entry in config.json is the only one that the kubelet is sure to have.
+ * the provider's answer, so we remove the entry from config.json. We do this only after the kubelet
+ * has run our script. Until then, the kubelet may get the credential only from config.json.
  */
 export function share(
   { entries, rest }: Desired,

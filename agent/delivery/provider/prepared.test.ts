@@ -21,7 +21,7 @@ const env = `${directory}/${kubeadmFile}`;
 type File = Readonly<{ path: string; permissions: string; content: string }>;
 function lay(root: string, files: readonly File[]): void {
   for (const { path, permissions, content } of files) {
-    // Cluster API reads what it gives to cloud-init as a Jinja template.
+    // Cluster API's data for cloud-init is a Jinja template.
     assert.doesNotMatch(content, /\{[{%#]/);
     fs.mkdirSync(dirname(join(root, path)), { recursive: true });
     fs.writeFileSync(join(root, path), content, { mode: Number.parseInt(permissions, 8) });
@@ -33,7 +33,7 @@ type Listed = Registration<{ name: string; value: string }[]>;
 type Template = { spec: { template: { spec: { files: File[]; joinConfiguration: Listed } } } };
 type Mapped = { joinConfiguration: Registration<Record<string, string>> };
 
-/** Runs a page's commands with ROOT. */
+/** Runs a page's commands on a node whose root directory is `root`. */
 function run(root: string, body: string): void {
   execFileSync("sh", ["-c", body], { env: { ...process.env, ROOT: root } });
 }
@@ -108,7 +108,7 @@ for (const [heading, prepare] of snippets)
     const told = [env, "/etc/default/kubelet"]
       .map((file) => join(root, file))
       .find((file) => fs.existsSync(file));
-    // The file named there, which every kubelet uses.
+    // The file that the page names, which every kubelet uses.
     assert.ok(namesProvider(fs.readFileSync(told ?? "", "utf8")));
   });
 

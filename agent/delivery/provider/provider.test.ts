@@ -74,17 +74,35 @@ const own = (key: string, vacant?: true): Owned => ({
   rest: [],
 });
 const rows: readonly Row[] = [
-  ["asked: its place is kept empty", {}, nothing, ["a.io"], ["orig.io", "-a.io"]],
-  ["not asked yet: what is there stays", { asked: false }, nothing, ["a.io"], ["orig.io"]],
-  ["not asked yet: ours stays", { asked: false }, own("a.io"), ["a.io"], ["orig.io", "a.io"]],
   [
-    "not asked any more: an empty place stays empty",
+    "the kubelet has asked: config.json lacks the entry",
+    {},
+    nothing,
+    ["a.io"],
+    ["orig.io", "-a.io"],
+  ],
+  ["the kubelet has not asked: nothing changes", { asked: false }, nothing, ["a.io"], ["orig.io"]],
+  [
+    "the kubelet has not asked: our entry stays",
+    { asked: false },
+    own("a.io"),
+    ["a.io"],
+    ["orig.io", "a.io"],
+  ],
+  [
+    "the kubelet asks no longer: config.json still lacks the entry",
     { asked: false },
     own("a.io", true),
     ["a.io"],
     ["orig.io", "-a.io"],
   ],
-  ["no row for it: config.json serves it", { rows: ["b.io"] }, nothing, [], ["orig.io", "a.io"]],
+  [
+    "no row for the registry: config.json gets its entry",
+    { rows: ["b.io"] },
+    nothing,
+    [],
+    ["orig.io", "a.io"],
+  ],
 ];
 for (const [what, given, owned, answer, kept] of rows)
   test(`divides the entries: ${what}`, () => {
@@ -95,14 +113,14 @@ for (const [what, given, owned, answer, kept] of rows)
     assert.deepEqual(shown, kept);
   });
 
-test("scope Annotated: makes a node unfit for an entry that only config.json could serve, because every pod would get it", () => {
+test("scope Annotated: considers a node unfit if only config.json could serve an entry, because every pod would get it", () => {
   const found = providedBy(config({}), { ...installed, rows: ["b.io"] }, "Annotated");
   const planned = found.plan(undefined, document("a.io"), false);
   assert.match(planned.unfit ?? "", /a\.io/);
   assert.equal(keysOf(planned)?.length, 0);
 });
 
-test("writes the answer before it empties our place in config.json, and restores displaced entries first", () => {
+test("writes the answer before it removes our entry from config.json, and restores displaced entries first", () => {
   const theirs = config({ "a.io": { auth: "dTp0" }, "b.io": value });
   const found = providedBy(theirs, installed, "All");
   const put = found.plan(undefined, document("a.io"), false);
@@ -128,7 +146,7 @@ test("writes only the answer on a rotation, so no kubelet has to reread anything
   assert.ok(planned.changed && planned.kept && !planned.matters);
 });
 
-test("keeps the answer after a change from the provider mode until config.json is proved, and never touches a foreign answer", () => {
+test("keeps the provider's answer after a change to another mode until config.json is proved, and never touches a foreign answer", () => {
   const answer = answerOf(new Map([["a.io", value]]));
   const owned: Owned = { ...own("a.io", true), answer: digestOf(answer) };
   const journal: Journal = { ...firstJournal({ absent: true }), owned };

@@ -1,7 +1,7 @@
 /**
  * Delivery by a credential provider. The kubelet runs a script at each look-up, and the script
  * prints our answer. So a new answer serves the next pull without a kubelet restart. config.json
- * contains what is not in the answer.
+ * contains the other entries.
  */
 import { join } from "node:path";
 import { nodeFiles, providerFiles, type ProviderScope } from "#contract/names.ts";
@@ -15,7 +15,10 @@ import { describe } from "#agent/files/errno.ts";
 import { mountOver, readMounts, readOwn } from "#agent/files/own-file.ts";
 
 const { folder, script, config, answer } = providerFiles;
-/** The folder's identity shows when the stamp appears, but not each time that it is touched. */
+/**
+ * The identity of the folder changes when the stamp appears, but not when the script touches the
+ * stamp again.
+ */
 const names = [...configJson.names, folder, script, config, answer];
 
 /** The kubelet already has flags, script and configuration. We do not change them. */
@@ -60,7 +63,7 @@ const executable = 0o100;
 const nothing = { answer: undefined, identity: "absent" } as const;
 
 /**
- * Reads what is installed below the kubelet's directory: script and configuration, which an
+ * Reads the provider's files below the kubelet's directory: script and configuration, which an
  * administrator installed, and the answer, which is ours. Reports whether a kubelet can use the
  * answer. Never throws.
  */
@@ -90,7 +93,7 @@ function readAnswer(path: string): Pick<InstalledProvider, "answer" | "identity"
 
 /**
  * The kubelet uses the answer as long as it exists, even if we cannot read it. So a withdrawal
- * replaces it with an empty one. A directory serves nothing.
+ * replaces it with an empty one. A directory in its place serves nothing.
  */
 function unread(path: string): Pick<InstalledProvider, "answer" | "identity"> {
   const found = trying(() =>

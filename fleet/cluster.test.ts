@@ -1,4 +1,4 @@
-/** The meaning of the answer to a write, whatever the watch shows. The cluster is scripted. */
+/** Checks what the answer to a write changes, whatever the watch shows. The cluster is scripted. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
@@ -53,13 +53,13 @@ async function guestWith(
     hint: () => hinted.resolve(),
   });
   await hinted.promise;
-  // The watch has acted by then.
+  // After this turn of the event loop, the watch has acted.
   await setImmediate();
   return {
     fleetCluster,
     writes: () => writes,
     deletions: () => deletions,
-    /** Once the result of a write is known. */
+    /** Resolves once the result of a write is known. */
     async untilIdle() {
       while (fleetCluster.busy) {
         hinted = Promise.withResolvers<void>();
@@ -71,14 +71,14 @@ async function guestWith(
   };
 }
 
-test("does not repeat a write that no watch can show before a list has shown it", async () => {
+test("does not repeat a write while there is no watch, until a list has shown the result", async () => {
   using one = await guestWith(async () => {});
   for (let n = 0; n < 3; n++) await one.fleetCluster.change(content, owner);
   assert.equal(one.writes(), 1);
   assert.equal(one.fleetCluster.busy, true);
 });
 
-test("counts the answer to a write before its event, which may never come, while the watch stands", async () => {
+test("counts the answer to a write at once while there is a watch, without waiting for its event", async () => {
   using one = await guestWith(rolloutState);
   assert.equal(one.is(), "other");
   await one.fleetCluster.change(content, owner);
@@ -120,9 +120,9 @@ const ours = {
 };
 
 const theirs: readonly (readonly [what: string, object: KubernetesObject])[] = [
-  ["of nobody", { ...ours, metadata: { ...ours.metadata, annotations: {} } }],
+  ["without an owner", { ...ours, metadata: { ...ours.metadata, annotations: {} } }],
   [
-    "of an earlier management cluster, with the same content",
+    "of a former management cluster, with the same content",
     {
       ...ours,
       metadata: { ...ours.metadata, annotations: { "globalpullsecret.io/fleet-owner": "old/x" } },
@@ -130,7 +130,7 @@ const theirs: readonly (readonly [what: string, object: KubernetesObject])[] = [
   ],
 ];
 for (const [what, object] of theirs)
-  test(`refuses a Secret ${what}, and adopts it when the spec asks for that`, async () => {
+  test(`refuses a Secret ${what}, and adopts it when the spec requests that`, async () => {
     using one = await guestWith(rolloutState, [object]);
     assert.equal(one.is(), "foreign");
     one.fleetCluster.mayAdopt = () => true;
@@ -142,7 +142,8 @@ for (const [what, object] of theirs)
 
 test("retries a refused deletion after 5 to 30 seconds, whatever the time of day, and keeps its reason", async (t) => {
   using one = await guestWith(rolloutState, [ours]);
-  // Never before the cluster's own clock, and in whole numbers, so that no difference is rounded.
+  // The fake clock must not go back behind the time that the cluster's object has already read.
+  // Whole numbers avoid rounding.
   let now = Math.ceil(performance.now());
   t.mock.method(performance, "now", () => now);
   t.mock.method(Date, "now", () => 4e12 / (1 + one.deletions()));
@@ -165,7 +166,7 @@ test("retries a refused deletion after 5 to 30 seconds, whatever the time of day
     }
     now = refused + wait;
   }
-  // Content is not a removal: a refusal of one does not concern the other.
+  // The cluster refused a removal. This does not count as a refusal of content.
   assert.equal(one.fleetCluster.refusal(content), undefined);
 });
 
@@ -173,7 +174,7 @@ for (const [whose, left] of [
   [owner, []],
   ["id/kube-system/another", ["crs-pull-secret", "crs-pull-secret"]],
 ] as const)
-  test(`of the pair crs-pull-secret, which version 0.2 made for any target, ${left.length} objects of ${whose} stay`, async () => {
+  test(`keeps ${left.length} objects of ${whose} from the pair crs-pull-secret, which version 0.2 made for any target`, async () => {
     const transport = resourceSet(
       "a",
       { namespace: "kube-system", name: "other" },
@@ -216,7 +217,7 @@ for (const [whose, left] of [
       holds: () => true,
       hint: () => hinted.resolve(),
     });
-    // Its watches stand and show nothing later, so nothing after the last change counts.
+    // The watches stay open and show nothing later, so no hint follows the last change.
     while (![...objects.keys()].join().includes("crs-other") || removed.length < 2 - left.length) {
       await hinted.promise;
       hinted = Promise.withResolvers<void>();
@@ -256,10 +257,10 @@ test("identifies placed objects under each name of a cluster, but not in a clust
 const other = { type: "Opaque", data: { a: "eQ==" } };
 
 for (const [what, wanted] of [
-  ["content is written", content],
-  ["it is removed", undefined],
+  ["writes", content],
+  ["removals", undefined],
 ] as const)
-  test(`${what} five times at once and then once a minute, and starts again for other content`, () => {
+  test(`allows five ${what} at once and then one a minute, and starts again for other content`, () => {
     const one = newContest();
     const start = Math.ceil(performance.now());
     for (let n = 0; n < 5; n++) {

@@ -17,14 +17,14 @@ import { Contest } from "#kube/contested-client.ts";
 const longestPause = 30_000;
 
 /**
- * Shortest pause, in milliseconds, before a refused write is repeated. A refusal lasts at least as
- * long.
+ * Shortest pause, in milliseconds, before a refused write is repeated. During this time, the
+ * cluster counts as refusing.
  */
 const shortestRetry = 5000;
 
 type Options = Readonly<{
   transport: Transport;
-  /** How to reach the cluster, or the management cluster itself. */
+  /** Finds out how to reach the cluster. For the management cluster, this is its client. */
   reach: (() => Promise<AccessReading>) | Cluster;
   /** True while this process holds the Lease. Only the holder writes. */
   holds: () => boolean;
@@ -43,11 +43,15 @@ export class FleetCluster {
    * unreachable.
    */
   #unanswered: { why: string; times: number; until: number } | undefined;
-  /** A refusal of content or of its removal: the reason, how often, and when to try again. */
+  /**
+   * A refusal of content or of its removal: the reason, how often it came, and when to try again.
+   */
   #refusal: { of: Wanted; why: string; own: boolean; times: number; next: number } | undefined;
   #writing = false;
   readonly #contest = newContest();
-  /** Whether to take over a Secret that has this owner's mark, or no mark. */
+  /**
+   * Whether to take over a Secret that has this owner's mark. Undefined: a Secret without a mark.
+   */
   mayAdopt: (mark: string | undefined) => boolean = () => false;
 
   constructor({ connect, ...options }: Options) {
@@ -128,9 +132,9 @@ export class FleetCluster {
   }
 
   /**
-   * Identifies what this owner placed in this cluster. Undefined while not all of it is known to be
-   * there. The uids alone do not suffice: a cluster restored from the same etcd has the same uids,
-   * but another authority.
+   * Identifies the objects that this owner placed in this cluster. Undefined until all of them are
+   * known to be there. The uids alone do not suffice: a cluster restored from the same etcd has the
+   * same uids, but another authority.
    */
   placementId(owner: string): string | undefined {
     const objects = this.#objects();
@@ -151,8 +155,8 @@ export class FleetCluster {
   }
 
   /**
-   * Why the cluster refused this content or its removal, whether for its own reasons, and in how
-   * many milliseconds to try again.
+   * The refusal of this content or of its removal. It contains the reason, whether the reason is
+   * the cluster's own, and the milliseconds until the next attempt.
    */
   refusal(wanted: Wanted): Readonly<{ why: string; own: boolean; wait: number }> | undefined {
     const one = this.#refusal;
@@ -174,8 +178,8 @@ export class FleetCluster {
 
   /**
    * Removes what this owner placed, in reverse order, unless the cluster has just refused that.
-   * Returns true when nothing is left. `offered`: another owner takes the copy over, so it stays
-   * until it has that owner's mark.
+   * Returns true when nothing is left. `offered`: another owner takes the copy over, so the copy
+   * stays until it has that owner's mark.
    */
   withdraw(owner: string, offered = false): boolean {
     const objects = this.#objects();
@@ -282,15 +286,18 @@ async function place(
   if (found !== undefined && isReplaced) await cluster.remove(path, uid, resourceVersion);
   let reply: KubernetesObject;
   if (isReplaced) reply = await cluster.apply(path, with_({ resourceVersion: newborn }), how);
-  // An apply leaves what others added to our fields. A replacement must keep other owners that need
-  // the object.
+  // An apply would leave the additions that others made to our fields, so we replace the object.
+  // The replacement keeps the ownerReferences, because other owners may need the object.
   else if (one.crowded(found, content))
     reply = await cluster.replace(path, with_({ uid, resourceVersion, ownerReferences }));
   else reply = await cluster.apply(path, with_({ uid, resourceVersion }), how);
   if (!one.has(reply, content, owner)) throw new Mutated(sentence("mutated"));
 }
 
-/** True if there is no answer, or one that does not concern the request. A refusal is an answer. */
+/**
+ * True if there is no answer, or if the answer is not a decision about the request. A refusal is a
+ * decision.
+ */
 function isAway(error: unknown): boolean {
   if (!(error instanceof ApiError)) return false;
   return error.status === 0 || error.status >= 500 || [401, 408, 429].includes(error.status);

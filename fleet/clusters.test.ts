@@ -14,7 +14,7 @@ const table: readonly (readonly [mark: string | undefined, refuse: boolean, adop
   ["id/kube-system/younger", true, true],
 ];
 for (const [mark, refuse, adopt] of table)
-  test(`takes over a Secret of ${mark ?? "nobody"}: ${refuse} with Refuse, ${adopt} with Adopt`, () => {
+  test(`takes over a Secret with owner ${mark ?? "none"}: ${refuse} with Refuse, ${adopt} with Adopt`, () => {
     const rivals = [["id/kube-system/older"], ["id/kube-system/younger"]] as const;
     assert.equal(adoptionRule({ spec }, ...rivals)(mark), refuse);
     assert.equal(adoptionRule({ spec: { ...spec, conflicts: "Adopt" } }, ...rivals)(mark), adopt);
@@ -57,7 +57,7 @@ test("reconnects only to the cluster whose transport changed because its selecto
   clusters.keep([]);
 });
 
-/** The last status, and how the cluster counts until the next controller has asked it. */
+/** The last status, and how the cluster counts until the next controller has an answer from it. */
 const remembered: readonly (readonly [
   state: ClusterStatus["state"],
   reason: string | undefined,
@@ -74,7 +74,7 @@ const remembered: readonly (readonly [
   ),
 ];
 for (const [state, reason, rolloutState] of remembered)
-  test(`keeps a cluster that was ${state} for ${reason?.slice(0, 6) ?? "no reason"} counts as ${rolloutState} until it has answered`, () => {
+  test(`counts a cluster that was ${state} for ${reason?.slice(0, 6) ?? "no reason"} as ${rolloutState} until it has answered`, () => {
     const clusters = new FleetClusters({ home: {} as Cluster, holds: () => true, hint() {} });
     const since = new Date().toISOString();
     const known = { name: "a", state, since, ...(reason === undefined ? {} : { reason }) };

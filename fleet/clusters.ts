@@ -19,7 +19,7 @@ import type { Transport } from "./transport/transport.ts";
 
 type Options = Readonly<{ home: Cluster; holds: () => boolean; hint: () => void }>;
 
-/** The facts of one run, for judging the clusters. */
+/** The facts of one run, which decide the states of the clusters. */
 export type Run = Readonly<{
   object: FleetSecret;
   /** Undefined: the object is deleted and needs no source. */
@@ -158,9 +158,9 @@ export class FleetClusters {
 }
 
 /**
- * Decides which existing Secrets an object takes over, by the mark of their owner. It takes those
- * of younger objects with the same target, so that no cluster loses its Secret meanwhile. It never
- * takes those of older objects. With `conflicts: Adopt` it takes all others.
+ * Decides which existing Secrets an object takes over, by the mark of their owner. It takes the
+ * Secrets of younger objects with the same target, so that no cluster loses its Secret meanwhile.
+ * It never takes the Secrets of older objects. With `conflicts: Adopt` it takes all other Secrets.
  */
 export function adoptionRule(
   { spec }: Pick<FleetSecret, "spec">,
@@ -204,7 +204,10 @@ function formerOf(
   return { ...statusFields(known), since: Date.parse(known.since) };
 }
 
-/** The state according to the last status. Only a refusal of the content counts as a refusal. */
+/**
+ * The state according to the last status. Failed counts as failed only if the cluster refused the
+ * content.
+ */
 function lastKnownState(former: ClusterFacts["former"]): RolloutState {
   if (former?.state === "Done") return "done";
   if (former?.state === "Progressing") return "busy";

@@ -1,6 +1,6 @@
 /**
- * How long a kubeconfig is used. The cluster is scripted and the clock is the test's, because five
- * real minutes would take too long.
+ * Checks how long a kubeconfig is used. The cluster is scripted and the test sets the clock,
+ * because five real minutes would take too long.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -21,7 +21,7 @@ const accessTo = (server: string): AccessReading => {
 
 type Is = Readonly<{ removed: string[] }> & { items: object[]; lists: number; refusal?: ApiError };
 
-/** It has these objects, accepts a deletion without making it, and its watches last. */
+/** A cluster with these objects. It accepts a deletion but deletes nothing. Its watches last. */
 const clusterOf = (is: Is) =>
   ({
     remove: async (path: string) => void is.removed.push(path),
@@ -69,7 +69,7 @@ async function connectionOf(t: TestContext) {
     },
   });
   t.after(() => connection.close());
-  /** Lets time pass, a second at a time, with everything that follows from it. */
+  /** Lets time pass, a second at a time. Everything that is due happens after each second. */
   const pass = async (milliseconds: number) => {
     for (let left = milliseconds; left > 0; left -= 1000) {
       t.mock.timers.tick(1000);
@@ -103,7 +103,7 @@ test("uses a replaced kubeconfig after at most six minutes, even if the old one 
 
 const forbidden = new ApiError({ status: 403, reason: "Forbidden", method: "GET", path: "/x" });
 
-/** The change of the kubeconfig, how it is read then, and the reported reason. */
+/** The change of the kubeconfig, the result of the next read, and the reported reason. */
 const revoked: readonly (readonly [string, () => Promise<AccessReading>, RegExp])[] = [
   ["asks for more", async () => ({ ok: false, why: "GPS437: why" }), /^GPS437: why$/],
   [
@@ -134,7 +134,7 @@ for (const [what, read, isReported] of [...revoked, deleted])
     assert.deepEqual(is.opened, ["https://one", "https://one"]);
   });
 
-test("keeps the connection of a leaving cluster whose kubeconfig was deleted with its namespace, until it is served again", async (t) => {
+test("keeps the connection of a leaving cluster whose kubeconfig was deleted with its namespace, until the cluster is served again", async (t) => {
   const { connection, is, pass } = await connectionOf(t);
   connection.leaving = true;
   is.read = async () => ({ ok: false, why: "GPS436: why", absent: true });
@@ -167,7 +167,7 @@ test("revokes nothing when the management cluster does not answer", async (t) =>
   assert.deepEqual(is.opened, ["https://one"]);
 });
 
-/** How many hints and lists there are in that time. */
+/** Counts the hints and the lists in that time. */
 async function during(
   { is, pass }: Awaited<ReturnType<typeof connectionOf>>,
   milliseconds: number,
@@ -177,7 +177,7 @@ async function during(
   return { hints: is.hints - hints, lists: is.lists - lists };
 }
 
-test("hints for a changed object, and not for a renewed watch that lists the same one", async (t) => {
+test("hints for a changed object, and not for a renewed watch that lists the same object", async (t) => {
   const one = await connectionOf(t);
   one.is.items = [{ metadata: { name: "pull-secret", uid: "u", resourceVersion: "1" } }];
   assert.equal((await during(one, 6 * minute)).hints, 1);
@@ -210,7 +210,7 @@ test("hints when a cluster becomes unreachable, and when it is back with the sam
   assert.ok("away" in (connection.found as object));
   delete is.refusal;
   const hinted = is.hints;
-  // The pause before the next list is real.
+  // The pause before the next list takes real time, so we repeat until it is over.
   while (!Array.isArray(connection.found)) await one.pass(1000);
   assert.ok(is.hints > hinted);
 });

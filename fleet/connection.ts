@@ -18,8 +18,8 @@ import { connect } from "#kube/client/client.ts";
 import { kubeConfigOf } from "#kube/remote.ts";
 
 /**
- * Milliseconds for which a warning about too much data stays. The pauses of the watch are not
- * longer.
+ * Milliseconds for which a warning about too much data stays. The watch never pauses for longer
+ * than this.
  */
 const excessMilliseconds = 60_000;
 
@@ -27,7 +27,10 @@ const excessMilliseconds = 60_000;
 const longestPause = 30_000;
 
 type Options = Readonly<{
-  /** Called before each connection and every five minutes; or the management cluster itself. */
+  /**
+   * Finds out how to reach the cluster; called before each connection and every five minutes. For
+   * the management cluster: its client.
+   */
   reach: (() => Promise<AccessReading>) | Cluster;
   /** Objects that must be readable. */
   needed: readonly WatchTarget[];
@@ -46,7 +49,7 @@ type FollowedObject = {
   problem: string | undefined;
   /** Whether the result of a write was unknown when the object was last looked at. */
   doubted: boolean;
-  /** Whether something else than the object has changed since the last hint. */
+  /** Whether something other than the object has changed since the last hint. */
   news: boolean;
 };
 type Open = Readonly<{
@@ -115,8 +118,9 @@ export class Connection {
   }
 
   /**
-   * True while the result of a write is unknown. It is read again. If there is no watch, the list
-   * that begins the next watch shows it. Until then we send no second write.
+   * True while the result of a write is unknown. We then read the object again. If there is no
+   * watch, the list that begins the next watch shows the result. Until we have the result, we send
+   * no second write.
    */
   get doubted(): boolean {
     return this.#open?.all.some(({ informer }) => informer.doubted) === true;
@@ -344,8 +348,8 @@ const connectTo = (access: Access): Cluster =>
 /**
  * Milliseconds between two reads of a kubeconfig whose connection works, plus or minus 20 %. A
  * kubeconfig stays in use for at most this long after someone replaced or deleted it, or removed
- * the right to read it. A watch would need the right to list Secrets. A thousand clusters cause
- * three reads a second.
+ * the right to read it. We do not watch kubeconfigs, because a watch would need the right to list
+ * Secrets. A thousand clusters cause three reads a second.
  */
 const readMilliseconds = 300_000;
 

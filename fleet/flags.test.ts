@@ -9,7 +9,7 @@ const table: readonly (readonly [value: string, ok: boolean])[] = [
   ["", false],
 ];
 for (const [value, ok] of table)
-  test(`--fleet-namespace=${value}: ${ok ? "is taken" : "is refused"}, because it names one namespace`, () => {
+  test(`${ok ? "accepts" : "refuses"} --fleet-namespace=${value}: the flag names one namespace`, () => {
     const parsed = parseFleetConfig([`--fleet-namespace=${value}`]);
     assert.equal(parsed.ok, ok);
     assert.ok(!parsed.ok || parsed.value["fleet-namespace"] === value);

@@ -1,6 +1,6 @@
 /**
- * One run of an object. The management cluster is scripted, because a real one would need minutes
- * for a thousand namespaces.
+ * Tests one run of an object. The management cluster is scripted, because a real one would need
+ * minutes for a thousand namespaces.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -77,7 +77,7 @@ const leaving: FleetSecret = {
   status: { clusters: [{ name: "gone", state: "Leaving", since: overdue }] },
 };
 
-test("names a cluster in status that was given up, until it is selected again, even in the next process", async () => {
+test("lists a given-up cluster in status until it is selected again, even in the next process", async () => {
   const { fleet, written } = fleetWith(1);
   while (written.at(-1)?.givenUp === undefined) {
     await fleet.run(leaving, [leaving]);
@@ -152,8 +152,8 @@ test("names a cluster that is given up at its deadline in an Event on the object
 });
 
 /**
- * Runs the object once while reading its source is refused in this way, and returns what was
- * written.
+ * Runs the object once while its source cannot be read because of this status, and returns the
+ * writes.
  */
 async function withoutSource(status: number, metadata: object) {
   const written: Record<string, unknown>[] = [];
@@ -201,7 +201,7 @@ for (const [what, metadata, managementState] of [
   ["that is Paused", {}, "Paused"],
   ["that is deleted", { deletionTimestamp: new Date() }, "Managed"],
 ] as const)
-  test(`forgets a cluster that is being removed at once, without a grace, in an object ${what}`, async () => {
+  test(`forgets a cluster with the label for leaving at once, without a grace period, in an object ${what}`, async () => {
     const written: FleetSecret[] = [];
     const home = {
       async pages(

@@ -1,4 +1,4 @@
-/** One FleetSecret: its clusters, and a run that brings them closer to what it declares. */
+/** Serves one FleetSecret. Each run brings its clusters closer to the spec. */
 import type { V1Secret } from "@kubernetes/client-node";
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -133,8 +133,8 @@ export class Fleet {
     const goesOn = source?.ok === true && !isPaused(object);
     if (goesOn) {
       // Change only clusters that are named in status, so that the next controller finds them if
-      // this one is killed now. Until status shows that a cluster does not leave any more, another
-      // object may take its Secret over.
+      // this one is killed now. While status lists a cluster as leaving, another object may take
+      // its Secret over.
       const recorded = new Set(
         (object.status?.clusters ?? []).flatMap(({ name, state }) =>
           state === "Leaving" ? [] : name,
@@ -199,7 +199,7 @@ export class Fleet {
 
   /**
    * Withdraws from the clusters that are due: those that are leaving, and those that are given up.
-   * Where an heir selects the cluster, the Secret is offered to it and not deleted.
+   * If an heir selects the cluster, the Secret is offered to the heir and not deleted.
    */
   #withdraw(
     { object, owner, now }: Run,
@@ -228,7 +228,7 @@ export class Fleet {
       [...this.#clusters.placed([name], owner)].some((one) => kept.has(one));
     const heirOf = (name: string) =>
       due.get(name)?.rolloutState === "unreachable" || isKept(name) ? undefined : heirs.get(name);
-    // What is offered takes no slot of a removal.
+    // A Secret that is offered to an heir is not removed, so it takes no slot.
     const removed = [...due].filter(([name]) => heirOf(name) === undefined);
     const { change } = nextChanges(
       [
@@ -256,8 +256,8 @@ export class Fleet {
         continue;
       }
       const givenUp = one.overdue && judged !== undefined && isGivenUp(judged);
-      // We write to a cluster that refused only after its pause. Meanwhile it may have lost the
-      // Secret.
+      // We write to a cluster that refused only after its pause. During the pause, the cluster may
+      // have lost the Secret.
       const isNext = rolloutState === "failed" || change.includes(name);
       const gone = rolloutState && (orphan || isKept(name) || (isNext && cluster?.withdraw(owner)));
       if (gone) continue;

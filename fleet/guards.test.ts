@@ -1,4 +1,4 @@
-/** When a joined cluster counts as guarded: its policies and bindings are as a join made them. */
+/** Checks that a joined cluster counts as guarded only with the policies that a join made. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { joinedGuards, objectsOf } from "#contract/joined.ts";
@@ -12,7 +12,7 @@ const made = joinedGuards.flatMap((one) => objectsOf(one));
 
 const other = (more: Fields) => (spec: Fields) => ({ ...spec, ...more });
 
-/** As an API server returns the spec: of a policy with its additions, of a binding unchanged. */
+/** The spec as an API server returns it: it adds fields to a policy, and none to a binding. */
 function returned(spec: object): Fields {
   if (!("matchConstraints" in spec)) return { ...spec };
   const { matchConstraints, ...others } = spec as Policy;
@@ -22,7 +22,9 @@ function returned(spec: object): Fields {
   return { matchConstraints: constraints, ...others };
 }
 
-/** Of a cluster that has each of these objects, with its spec changed like this. */
+/**
+ * Whether a cluster counts as guarded if it has all objects, and `change` was made to each spec.
+ */
 const guarded = (change: (spec: Fields, at: number) => Fields | undefined): Promise<boolean> => {
   const specs = new Map(made.map(({ path, body }, at) => [path, change(returned(body.spec), at)]));
   const get = async (path: string) => specs.get(path) && { spec: specs.get(path) };
@@ -59,7 +61,7 @@ const ofPolicy: Changes = {
   "selects namespaces": within({ namespaceSelector: selector }),
   "selects objects": within({ objectSelector: selector }),
   "matches exact versions only": within({ matchPolicy: "Exact" }),
-  "matches only what no namespace has": inRule({ scope: "Cluster" }),
+  "matches only objects without a namespace": inRule({ scope: "Cluster" }),
   "matches named resources only": inRule({ resourceNames: ["other"] }),
 };
 const ofBinding: Changes = {

@@ -7,7 +7,7 @@ import { clusterManager } from "#contract/joined.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { keepJoinedClusters } from "./joined-clusters.ts";
 
-// How many connections they have is in joined.test.ts.
+// joined.test.ts counts the connections.
 test("reads the credentials of 1,000 joined clusters, of at most 50 at the same time", async () => {
   const profiles = Array.from({ length: 1000 }, (_, at) => ({
     apiVersion: clusterProfileVersion,

@@ -22,10 +22,10 @@ type Options = Readonly<{
 const secondsBetweenRounds = 30;
 
 /**
- * How many clusters to ask at the same time. A cluster that hangs takes 10 s, so a hundred of them
- * add 20 s to a round. This bounds the answers that are in memory, and not the connections: each
- * stays open for 4 s after its last request, so that a fast round over 1,000 clusters has nearly as
- * many at its end.
+ * How many clusters to check at the same time. A cluster that hangs takes 10 s, so a hundred of
+ * them add 20 s to a round. This bounds the answers in memory, not the connections: a connection
+ * stays open for 4 s after its last request, so a fast round over 1,000 clusters ends with nearly
+ * 1,000 open connections.
  */
 const lanes = 50;
 

@@ -116,8 +116,8 @@ function healthy(found: FoundCluster): NewCondition {
 }
 
 /**
- * If someone deleted the policies, their limits no longer apply. Nothing stops, but the condition
- * reports it.
+ * If someone deleted the policies, their limits no longer apply. We continue, but the condition
+ * reports the missing policies.
  */
 function guarded(profile: ClusterProfile, found: FoundCluster): NewCondition {
   if (found.kind !== "answers" || found.guarded === undefined)
@@ -134,8 +134,8 @@ function guarded(profile: ClusterProfile, found: FoundCluster): NewCondition {
 
 /**
  * The command for an administrator. It does not name the Secrets, because a repeated join keeps the
- * Secrets that the Roles name. Without --server, the address would be the context's, which the host
- * may not reach.
+ * Secrets that the Roles name. Without --server, the join would use the address in the context, and
+ * the host may not reach that address.
  */
 function joinCommand({ metadata: { name, annotations = {} } }: ClusterProfile): string {
   const { [serverAnnotation]: server, [serverNameAnnotation]: serverName } = annotations;

@@ -1,4 +1,4 @@
-/** What a hostile API server of a cluster can do: a fake one, over TLS. */
+/** Hostile API servers of clusters cannot do harm. The servers are fakes, over TLS. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError, unreachable } from "#kube/client/api-error.ts";
@@ -11,7 +11,7 @@ import { JoinedCluster } from "./joined.ts";
 
 const collection = "/api/v1/namespaces/kube-system/secrets";
 
-/** The cluster `east` of a fake server, with that manner. */
+/** Access to the cluster `east` of a fake server that behaves in this manner. */
 function accessTo(fakes: FakeServer, manner: Manner) {
   fakes.become("east", manner);
   const read = readKubeconfig(Buffer.from(fakes.kubeconfig("east")), "east");
@@ -31,7 +31,7 @@ test("gives up at the first policy that takes much memory when it is parsed", as
   await using fakes = await FakeServer.start();
   const found = await new JoinedCluster().observe(accessTo(fakes, "swells"));
   assert.match("why" in found ? found.why : found.kind, /the answer has more than 10000 values$/);
-  // The version, the readiness, and one of four policies.
+  // Three requests: for the version, for the readiness, and for one of four policies.
   assert.equal(fakes.requests("east").length, 3);
 });
 
@@ -55,7 +55,7 @@ test("has one connection for each FleetSecret that selects the cluster, and one 
   });
   await until("both are connected", () => connected.every(({ found }) => Array.isArray(found)));
   assert.equal((await new JoinedCluster().observe(access)).kind, "answers");
-  // As docs/extend/fleet.md counts them.
+  // docs/extend/fleet.md has the same number.
   assert.equal(fakes.connections, connected.length + 1);
   for (const one of connected) one.close();
 });

@@ -42,7 +42,7 @@ export class JoinedCluster {
       const answer = await cluster.get<{ gitVersion?: unknown }>("/version");
       const version = answer?.gitVersion;
       if (typeof version !== "string" || !/^v[-+.0-9A-Za-z]{1,63}$/.test(version))
-        return { kind: "away", why: "/version was not answered like an API server does" };
+        return { kind: "away", why: "the answer to /version is not that of an API server" };
       const ready = await isReady(cluster);
       // Without etcd the API server cannot return policies. This failure must not mark the cluster
       // as unreachable.
@@ -54,7 +54,10 @@ export class JoinedCluster {
     }
   }
 
-  /** Policies that are in place are not read every time. */
+  /**
+   * Whether the policies are in place. If they were at the last check, they are not read every
+   * time.
+   */
   async #isGuarded(cluster: Cluster): Promise<boolean> {
     this.#observations += 1;
     if (!this.#guarded || this.#observations % observationsPerGuard === 0)
@@ -67,14 +70,14 @@ export class JoinedCluster {
     if (this.#open === undefined) return;
     const { metadata: times, ...rest } = tokenSecret(await requestToken(this.#open.cluster));
     const { namespace = "", name = "" } = metadata;
-    // Only with the same uid, so that a Secret that was deleted meanwhile is not created again.
+    // The uid prevents this write from creating a Secret again that was deleted meanwhile.
     const body = { ...rest, metadata: { ...times, name, uid: secret.metadata?.uid } };
     const how = { manager: fleetManager, force: true };
     await home.apply(`${secretsIn(namespace)}/${name}`, body, how);
   }
 }
 
-/** False also for status 500, which a broken control plane answers. */
+/** Also false for status 500, the answer of a broken control plane. */
 async function isReady(cluster: Cluster): Promise<boolean> {
   try {
     return (await cluster.get<string>("/readyz", { as: "text" })) === "ok";
@@ -91,7 +94,7 @@ async function isReady(cluster: Cluster): Promise<boolean> {
  */
 export async function isGuarded(cluster: Cluster): Promise<boolean> {
   try {
-    // One after the other, so that only one of four answers is held.
+    // We read the policies one after the other, so that only one of the four answers is in memory.
     for (const { path, body } of joinedGuards.flatMap((one) => objectsOf(one)))
       if (!isAsMade((await cluster.get<Specified>(path))?.spec, body.spec)) return false;
     return true;

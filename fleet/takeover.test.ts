@@ -1,6 +1,7 @@
 /**
- * One FleetSecret replaces another with the same target. Both place beside the Cluster, in the
- * management cluster, which is scripted: it keeps objects and shows each change to its watches.
+ * One FleetSecret replaces another with the same target. Both place their objects beside the
+ * Cluster, in the management cluster. That cluster is scripted. It keeps objects, and shows each
+ * change to its watches.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -20,10 +21,13 @@ const copiesIn = (cluster: string) => [
 const source = "/api/v1/namespaces/kube-system/secrets/source";
 const here = fleetSecretsIn("kube-system");
 
-/** What Cluster API reports. */
+/** The conditions that Cluster API reports. */
 const applied = { status: { conditions: [{ type: "ResourcesApplied", status: "True" }] } };
 
-/** Keeps objects by path, with versions and watches. A FleetSecret is deleted at its finalizer. */
+/**
+ * Keeps objects by path, with versions and watches. A FleetSecret is deleted when its finalizer is
+ * gone.
+ */
 class Home {
   readonly objects = new Map<string, KubernetesObject>();
   /** Paths of deleted objects, in order. */
@@ -143,7 +147,7 @@ function replacing(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
         ...object,
         metadata: { ...object.metadata, deletionTimestamp: new Date() },
       })),
-    /** Whose mark both copies of a cluster have. */
+    /** The owner whose mark both copies of a cluster have. */
     owner(cluster = "x"): string | undefined {
       const marks = copiesIn(cluster).map((path) => ownerMark(home.objects.get(path) ?? {}));
       assert.equal(marks[0], marks[1]);
@@ -177,14 +181,14 @@ function replacing(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
 
 type Replacing = ReturnType<typeof replacing>;
 
-/** What ends the service of an object in x. */
+/** Actions after which an object no longer serves the cluster x. */
 const ends: readonly (readonly [what: string, end: (one: Replacing, of: Name) => void])[] = [
   ["deselects it", (one, of) => one.select(of, "y")],
   ["is deleted", (one, of) => one.remove(of)],
 ];
 for (const [what, end] of ends)
   for (const removalPolicy of ["Delete", "Orphan"] as const)
-    test(`hands the Secret of a cluster to a younger object that selects it when the older one ${what}, with ${removalPolicy}`, async (t) => {
+    test(`hands the Secret of a cluster to a younger object that selects the cluster when the older object ${what}, with ${removalPolicy}`, async (t) => {
       const one = replacing(t, { removalPolicy });
       await one.pass(60);
       assert.deepEqual([one.owner(), one.owner("y")], ["first", "first"]);
@@ -197,7 +201,7 @@ for (const [what, end] of ends)
       assert.deepEqual([one.state("first"), one.removed()], [undefined, []]);
     });
 
-test("hands the Secret to an older object that selects the cluster at the moment at which the younger one leaves it", async (t) => {
+test("hands the Secret to an older object that selects the cluster when the younger object leaves the cluster", async (t) => {
   const one = replacing(t);
   one.select("first", "y");
   one.select("second", "x");
@@ -218,7 +222,7 @@ test("hands the Secret to an older object that selects the cluster at the moment
   assert.deepEqual(one.removed(), []);
 });
 
-test("keeps a Secret for as long as the object that selects the cluster stands still, which delays no other removal, and removes it when no object selects the cluster", async (t) => {
+test("keeps a Secret while a paused object selects the cluster, delays no other removal, and removes the Secret when no object selects the cluster", async (t) => {
   const one = replacing(t);
   one.select("second", "x");
   one.set("second", { managementState: "Paused" });
@@ -235,7 +239,7 @@ test("keeps a Secret for as long as the object that selects the cluster stands s
   );
 });
 
-test("serves a cluster by the older object again that returns after the Secret was handed over", async (t) => {
+test("lets the older object serve a cluster again when it selects the cluster again after the handover", async (t) => {
   const one = replacing(t);
   one.select("second", "x");
   await one.pass(60);

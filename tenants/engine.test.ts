@@ -1,4 +1,4 @@
-/** Pauses of the engine, with a scripted side: no real API server fails at a chosen call. */
+/** Checks the engine's pauses. The side is scripted, to fail at a chosen call. */
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { readFileSync } from "node:fs";
@@ -166,15 +166,15 @@ for (const [what, status, reason] of reasons)
     assert.ok(copy());
     management.refuses = () => undefined;
     await pass(1);
-    // As long as the deadline: an object that looks left behind may belong to a backup that is half
-    // restored.
+    // The copy stays for another deadline, because a backup may be half restored: the object may
+    // come back.
     await pass(3500);
     assert.ok(copy(), "its object has time to come back");
     await pass(101);
     assert.equal(copy(), undefined);
   });
 
-test("keeps a copy whose object comes back, as from a backup, and counts the whole time again", async (t) => {
+test("keeps a copy whose object comes back, for example from a backup, and starts the deadline again", async (t) => {
   const { management, hide, copy, pass } = await leaving(t);
   const before = copy()?.metadata.uid;
   for (const hidden of [true, false, true, false]) {
@@ -186,7 +186,7 @@ test("keeps a copy whose object comes back, as from a backup, and counts the who
   assert.ok(!management.asked.some(({ verb }) => verb === "delete"));
 });
 
-test("counts the whole time again for a copy that comes back without its object, as from a backup", async (t) => {
+test("starts the deadline again for a copy that comes back without its object, for example from a backup", async (t) => {
   const { there, hide, copy, pass } = await leaving(t);
   hide(true);
   await pass(1);
@@ -207,7 +207,7 @@ for (const [status, reason] of [
   [409, "Conflict"],
   [500, "InternalError"],
 ] as const)
-  test(`counts an overdue object whose finalizer could not be removed (${status}) only after it is removed, and serves the others`, async (t) => {
+  test(`counts an overdue object whose finalizer could not be removed (${status}) only after the removal succeeds, and serves the others`, async (t) => {
     const { home, management, object, reported, copy, create, pass, leave } = await leaving(t);
     const uid = copy()?.metadata.name ?? assert.fail("there is no copy");
     management.refuses = ({ path }) =>
@@ -227,7 +227,7 @@ for (const [status, reason] of [
     assert.equal(reported.length, 1);
   });
 
-test("L20: waits on neither side beyond the deadline for a foreign finalizer on the copy", async (t) => {
+test("L20: stops waiting on both sides at the deadline if the copy has a foreign finalizer", async (t) => {
   const { management, there, object, reported, copy, pass, leave } = await leaving(t);
   const { metadata, ...rest } = copy() ?? assert.fail("there is no copy");
   const finalizers = ["planted.example/f"];

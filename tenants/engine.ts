@@ -1,8 +1,8 @@
 /**
- * Reconciles the objects of one side; both sides use it. A run lists only metadata. It reads an
- * object, and takes one step, if the resourceVersion of the object or of its result (the copy or
- * the Secret made from it) has changed since both were last in sync. No content is kept between two
- * runs.
+ * Reconciles the objects of one side. Both sides use this engine. A run lists only metadata. If the
+ * resourceVersion of an object or of its result (the copy or the Secret made from the object) has
+ * changed since both were last in sync, the run reads the object and takes one step. No content is
+ * kept between two runs.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { Logger } from "pino";
@@ -26,8 +26,8 @@ const conflictSeconds = 0.5;
 /** Seconds until an object that waits for others is read again, in case a watch missed a change. */
 const waitSeconds = 10;
 /**
- * Writes of one content. Repairing ten edits at once is normal. If the same content needs more than
- * one write a minute forever, there is another writer.
+ * How often one content may be written. Repairing ten edits at once is normal. If the same content
+ * needs more than one write a minute forever, there is another writer.
  */
 const writes = { perSecond: 1 / 60, atOnce: 10 };
 
@@ -39,12 +39,12 @@ const leastTrial = 60_000;
 /** Finalizers of the garbage collector, which it removes itself. */
 const collectors: ReadonlySet<string> = new Set(["foregroundDeletion", "orphan"]);
 
-/** What we remember about an object between runs: versions, but no content. */
+/** The facts that we remember about an object between runs: versions, but no content. */
 type Known = {
   /** The versions of the object and of its result when they were last in sync. */
   seen: string;
   failed: Readonly<{ at: string; times: number; next: number }> | undefined;
-  /** The generation counts, so that a change by the user is written at once. */
+  /** Counts the writes of each generation, so that a change by the user is written at once. */
   contest: Contest<number>;
   /** When this process noticed the deletion, by performance.now(). */
   leaving: number | undefined;
@@ -134,7 +134,7 @@ export class Engine {
       return undefined;
     }
     const { failed } = known;
-    // Not the time of day, which may be set back.
+    // We do not use the time of day, because the clock may be set back.
     const now = performance.now();
     if (failed?.at === at && now < failed.next) return { seconds: (failed.next - now) / 1000 };
     const { namespace = "", name } = metadata;
@@ -259,7 +259,8 @@ export class Engine {
   }
 
   /**
-   * Removes our finalizer without confirmation, once the deadline is over. Returns whether it did.
+   * Removes our finalizer without confirmation, once the deadline is over. Returns true if it
+   * removed the finalizer.
    */
   async #giveUp(metadata: V1ObjectMeta, why: string): Promise<boolean> {
     const { from, finalizer, leftBehind } = this.#side;
@@ -375,7 +376,7 @@ const done: Readonly<Record<Writing, (side: Side) => string>> = {
 
 const uidOf = ({ metadata }: SyncSecret): string => metadata.uid ?? "";
 
-/** The Secret that the former status named: without it the new status would lose the name. */
+/** The Secret that the old status names. Without it, the new status would lose the name. */
 function kept({ status }: SyncSecret): Pick<Found, "secretName" | "resourceVersion"> {
   const { secretName, resourceVersion } = status ?? {};
   return {
@@ -388,7 +389,8 @@ type Writing = "create" | "update" | "recreate";
 
 /**
  * Takes the step. Throws Elsewhere if the write is refused, or if the reply differs from our
- * object. In the second case admission changes it, and would change it again at every write.
+ * object. In the second case, admission changes our object, and would change it again at every
+ * write.
  */
 async function make(
   { to, made, noun, propagation }: Side,

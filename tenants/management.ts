@@ -23,7 +23,7 @@ const parseManagementConfig = (argv: readonly string[]): ParsedFlags<ManagementC
 
 /** The text of `--help`. */
 const managementUsage = (): string =>
-  `Makes Secrets of the SyncSecrets in the namespaces of tenants.\n${usageOf(flags)}`;
+  `Creates a Secret from each SyncSecret in the tenants' namespaces.\n${usageOf(flags)}`;
 
 const namespaces = "/api/v1/namespaces";
 const query = { labelSelector: tenantLabel };

@@ -6,7 +6,7 @@ import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { createAlarm, createExpiry } from "./metrics.ts";
 
-test("L20: counts deletions that a deadline ended by namespace, and reports each in an Event on the object", async () => {
+test("L20: counts, by namespace, the deletions that a deadline ended, and reports each in an Event on the object", async () => {
   const api = new FakeApi();
   const registry = new Registry();
   const alarm = createAlarm(directly(api, "global-pull-secret-sync"), registry);

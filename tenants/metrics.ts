@@ -23,7 +23,7 @@ export function createMetrics(registry: Registry): Metrics {
   });
   const durations = new Histogram({
     name: "global_pull_secret_sync_secret_reconcile_duration_seconds",
-    help: "Duration of a reconcile, failed ones included",
+    help: "Duration of a reconcile, including failed reconciles",
     labelNames: ["namespace"],
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 30],
     registers,
@@ -40,7 +40,7 @@ export function createMetrics(registry: Registry): Metrics {
 export function createAlarm(cluster: Cluster, registry: Registry) {
   const counter = new Counter({
     name: "global_pull_secret_sync_left_behind_total",
-    help: "Deleted SyncSecrets that a deadline ended, by namespace: something may be left of them",
+    help: "SyncSecret deletions that a deadline ended and that may have left objects, by namespace",
     labelNames: ["namespace"],
     registers: [registry],
   });

@@ -40,7 +40,8 @@ export async function readObject(
 }
 
 /**
- * Adds or removes the finalizer, and returns the object. Writes nothing if it is already as wanted.
+ * Adds or removes the finalizer, and returns the object. Writes nothing if the finalizer is already
+ * as wanted.
  */
 export async function writeFinalizer(
   cluster: Cluster,
@@ -51,8 +52,8 @@ export async function writeFinalizer(
   const finalizers = object.metadata.finalizers ?? [];
   if (finalizers.includes(finalizer) === wanted) return object;
   const others = finalizers.filter((one) => one !== finalizer);
-  // Replaces the whole object in the version that was read. Unlike an apply, that also removes a
-  // finalizer that another field manager wrote, as after a restore from a backup.
+  // Replaces the whole object in the version that was read. Unlike an apply, this also removes a
+  // finalizer that another field manager wrote, for example a restore from a backup.
   const { managedFields: _written, ...rest } = object.metadata;
   const metadata = { ...rest, finalizers: wanted ? [...others, finalizer] : others };
   return await cluster.replace<SyncSecret>(pathOf(metadata), { ...object, metadata });

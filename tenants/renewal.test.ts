@@ -1,4 +1,4 @@
-/** The renewal of a tenant's token. Both clusters are in memory, and the clock is the test's. */
+/** The renewal of a tenant's token. Both clusters are in memory, and the test sets the clock. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ const kubeconfigWith = (token: string) =>
 
 const secret = "/api/v1/namespaces/kube-system/secrets/global-pull-secret-sync-management";
 
-/** A token of 24 hours, so many hours old. */
+/** The renewal of a token that lives 24 hours. `hours`: the token's age. */
 async function renewalAt(t: TestContext, hours: number, refuses = false) {
   const now = Date.parse("2026-11-27T00:00:00Z");
   t.mock.timers.enable({ apis: ["Date"], now });
@@ -110,7 +110,7 @@ async function renewalAt(t: TestContext, hours: number, refuses = false) {
   return { asked, reported, kept, again, putBack, now };
 }
 
-test("renews a token at half of its time, bound to its Secret, and only once while the file follows", async (t) => {
+test("renews a token at half of its time, bound to its Secret, and only once until the file is updated", async (t) => {
   const { asked, reported, kept, again, now } = await renewalAt(t, 12);
   assert.equal(asked.length, 1);
   assert.match(

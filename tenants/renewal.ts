@@ -36,8 +36,8 @@ type Options = Readonly<{
 }>;
 
 /**
- * Renewals of one token: three at once, then one an hour. If more are needed, another writer
- * restores the old token, and each renewal requests a new one.
+ * How often one token may be renewed: three times at once, then once an hour. If it needs more,
+ * another writer restores the old token, and each renewal requests a new token.
  */
 const renewals = { perSecond: 1 / 3600, atOnce: 3 };
 

@@ -58,14 +58,14 @@ test("creates an immutable Secret only from an immutable object", () => {
     );
 });
 
-test("makes a service account's token as Opaque, and records its type", () => {
+test("makes an Opaque Secret from a service account's token, and records the original type", () => {
   const type = "kubernetes.io/service-account-token";
   const made = management.wanted(objectOf("tenant-a"), { ...content, type });
   assert.equal(made.type, "Opaque");
   assert.equal(made.metadata.annotations["globalpullsecret.io/original-type"], type);
 });
 
-test("names the Secret in the status once it is as wanted", () => {
+test("names the Secret in the status once the Secret is as wanted", () => {
   const live = { metadata: { name: "77", resourceVersion: "5" } } as unknown as Live;
   const { reason, secretName, resourceVersion } = management.describe(live);
   assert.deepEqual([reason, secretName, resourceVersion], ["Synced", "77", "5"]);

@@ -44,8 +44,8 @@ export type Side = Readonly<{
    */
   isOwn?: (made: V1ObjectMeta) => boolean;
   /**
-   * Seconds after a deletion until our finalizer is removed without confirmation, or, if we have
-   * none, until foreign finalizers are.
+   * Seconds after an object's deletion until this side stops waiting. It then removes its own
+   * finalizer without confirmation. A side without a finalizer removes foreign finalizers.
    */
   deadline: number;
   /** Reports an object that was left behind. */
@@ -84,7 +84,7 @@ export async function elsewhere<T>(asked: Promise<T>): Promise<T> {
 
 function foundBy({ status, reason }: ApiError): Found {
   const away = status === 0 || status >= 500 || [401, 429].includes(status);
-  // Only HTTP status and reason: the message may quote what was sent.
+  // We report only HTTP status and reason, because the message may quote the request.
   const why = `${status || "no answer"} ${reason}`;
   return away
     ? { reason: "Unreachable", message: sentence("unreachable", why) }

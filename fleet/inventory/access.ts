@@ -14,9 +14,7 @@ export type AccessReading =
        */
       made: string;
     }>
-  /**
-   * `absent`: there is no kubeconfig. This neither replaces nor withdraws the previous kubeconfig.
-   */
+  /** `absent`: there is no kubeconfig. A leaving cluster then keeps its open connection. */
   | Readonly<{ ok: false; why: string; absent?: true }>;
 
 /** The access in a kubeconfig, or the first of its problems. */

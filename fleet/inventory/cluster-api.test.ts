@@ -1,4 +1,4 @@
-/** Which clusters are selected from Cluster API's objects. The management cluster is in memory. */
+/** Checks which of Cluster API's clusters are selected. The management cluster is in memory. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -75,13 +75,13 @@ const table: readonly (readonly [what: string, source: ClusterAPISource, names: 
     "lead",
   ],
   [
-    "a Cluster's label, one Cluster for each namespace",
+    "a Cluster's label, with one Cluster in each namespace",
     { ...all, clusterSelector: { matchLabels: { env: "prod" } } },
     "gold,lead,none",
   ],
-  ["a label of no such Cluster", { ...all, clusterSelector: { matchLabels: { env: "test" } } }, ""],
+  ["a label of no Cluster", { ...all, clusterSelector: { matchLabels: { env: "test" } } }, ""],
   [
-    "a Cluster's label, several for each namespace",
+    "a Cluster's label, with several Clusters in each namespace",
     {
       namespaceSelector: { matchLabels: { tier: "gold" } },
       clusterNameLabelValue: "Name",
@@ -107,7 +107,7 @@ for (const version of ["v1beta2", "v1beta1"])
       assert.equal(found.toSorted((a, b) => (a < b ? -1 : 1)).join(), names);
     });
 
-test("law: selects by a query exactly what its labels and conditions mean", () => {
+test("law: builds a query that selects exactly the objects that match the selector", () => {
   const key = fc.constantFrom("a", "b");
   const value = fc.constantFrom("x", "y");
   const values = fc.uniqueArray(value, { minLength: 1, maxLength: 2 });

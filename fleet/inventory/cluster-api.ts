@@ -1,6 +1,6 @@
 /**
- * Clusters of Cluster API, with the kubeconfig in a Secret beside each. A namespace contains either
- * one Cluster with the namespace's name, or any number with their own names.
+ * Clusters of Cluster API. The kubeconfig of each is in a Secret beside it. A namespace contains
+ * either one Cluster with the namespace's name, or any number with their own names.
  */
 import { Buffer } from "node:buffer";
 import type { KubernetesObject, V1Namespace, V1Secret } from "@kubernetes/client-node";

@@ -47,7 +47,7 @@ test("reads the access from a profile and its token", async () => {
   assert.deepEqual(read.access.proof, { token });
 });
 
-/** Of a profile with `cluster`, and a kubeconfig's Secret with `own`. */
+/** Reads a profile with the fields `cluster`, whose kubeconfig has the fields `own`. */
 async function byKubeconfig(cluster: Fields, own: Fields) {
   const config = kubeconfig({ ...place, ...own }, { token }, { "current-context": "none" });
   const home = homeWith({
@@ -84,7 +84,7 @@ const elsewhere: readonly (readonly [what: string, fields: Fields])[] = [
   ["another name in its certificate", { "tls-server-name": "other.example" }],
 ];
 for (const [what, fields] of elsewhere)
-  test(`GPS447: sends no kubeconfig's credential elsewhere: ${what}, in the kubeconfig or the profile`, async () => {
+  test(`GPS447: refuses a kubeconfig that differs from its profile by ${what}`, async () => {
     for (const read of [await byKubeconfig({}, fields), await byKubeconfig(fields, {})])
       assert.match(read.ok ? "ok" : read.why, /^GPS447: /);
   });
@@ -102,9 +102,9 @@ const refused: readonly (readonly [code: string, cluster: Fields, user?: Fields]
 
 for (const [code, cluster, user] of refused)
   for (const reader of ["secretreader", "kubeconfig-secretreader"]) {
-    // A token has no user around it.
+    // This reader reads only a token, and its Secret contains no user.
     if (reader === "secretreader" && user !== undefined) continue;
-    test(`${code}refuses a profile with ${JSON.stringify([cluster, user])} by ${reader}`, async () => {
+    test(`${code}: refuses a profile with ${JSON.stringify([cluster, user])} by ${reader}`, async () => {
       const value = base64(JSON.stringify(kubeconfig({}, user ?? { token })));
       const home = homeWith({
         [path("east")]: profile({ ...place, ...cluster }, reader),

@@ -1,7 +1,7 @@
 /**
- * Clusters of ClusterProfiles, in named namespaces and of named managers. The two secret readers of
- * the inventory's reference are supported without running them: the controller reads the same
- * Secrets itself, as data.
+ * Clusters of ClusterProfiles. The object names the namespaces and the managers of these profiles.
+ * The two secret readers of the inventory's reference implementation are supported, but we do not
+ * run them: the controller reads the same Secrets itself, as data.
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -76,18 +76,18 @@ function accessBy(
   const place = parseKubeconfig(configOf(source.cluster, { token: "none" }), name);
   const proof = readKubeconfig(bytes, source.secret, source.context);
   if (!place.ok || !proof.ok) return reading(place.ok ? proof : place, made);
-  // With another place, the profile's author could send any kubeconfig's credential of this
-  // namespace to a server of theirs.
+  // The profile and the kubeconfig must name the same server. Otherwise the profile's author could
+  // send the credential of any kubeconfig in this namespace to a server of the author's choice.
   if (placeOf(place.access) !== placeOf(proof.access))
     return { ok: false, why: sentence("provider", "the kubeconfig leads to another server") };
   return { ok: true, access: new Access(place.access, proof.access.proof), made };
 }
 
-/** The server, the name in its certificate, and the certificates that it is checked with. */
+/** The server, the name in its certificate, and the authority's certificates. */
 const placeOf = ({ server, serverName, authority }: Access): string =>
   JSON.stringify([server, serverName, authority === undefined ? null : certificatesIn(authority)]);
 
-/** A kubeconfig of one cluster and one user. It is judged like any other kubeconfig. */
+/** A kubeconfig of one cluster and one user. It is checked like any other kubeconfig. */
 const configOf = (cluster: object, user: object) => ({
   clusters: [{ name: "profile", cluster }],
   users: [{ name: "profile", user }],
@@ -97,7 +97,7 @@ const configOf = (cluster: object, user: object) => ({
 
 /** A Secret in the profile's own namespace. */
 export type CredentialSource = Readonly<{
-  /** The cluster of a kubeconfig, not yet judged. */
+  /** The `cluster` part of a kubeconfig, not yet validated. */
   cluster: Readonly<Record<string, unknown>>;
   secret: string;
   key: string;

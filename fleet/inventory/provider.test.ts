@@ -36,7 +36,7 @@ const cases: readonly (readonly [what: string, given: ClusterProfile, expected: 
     token,
   ],
   [
-    "a token of another name, which could be anyone's",
+    "a token in a Secret with another name, which could be anyone's",
     profile(provider("secretreader", { clusterName: "admin" })),
     { problem: "provider" },
   ],
@@ -83,7 +83,7 @@ for (const [what, given, expected] of cases)
     if ("secret" in source) assert.partialDeepStrictEqual(found, cluster);
   });
 
-test("reads the field's former name, and prefers the new one", () => {
+test("reads the field's former name, and prefers the new name", () => {
   const former = (one: ClusterProfile, ...credentialProviders: readonly AccessProvider[]) => ({
     ...one,
     status: { ...one.status, credentialProviders },

@@ -17,16 +17,16 @@ const table: readonly (readonly [what: string, secret: object | undefined, said:
   ["an opaque Secret", { type: "Opaque", data: { a: base64("1") } }, "ok"],
   ["a Secret without a type", { data: {} }, "ok"],
   ["TLS", { type: "kubernetes.io/tls", data: { "tls.crt": "", "tls.key": "" } }, "ok"],
-  ["none", undefined, "SourceMissing GPS431"],
+  ["missing", undefined, "SourceMissing GPS431"],
   ["a bootstrap token", { type: "bootstrap.kubernetes.io/token" }, "SourceRefused GPS433"],
   [
     "a service account token",
     { type: "kubernetes.io/service-account-token" },
     "SourceRefused GPS433",
   ],
-  ["no JSON", pull(`{"auths": ${planted}`), "SourceRefused GPS432"],
-  ["no base64", pull(`{"auths":{"quay.io":{"auth":"${planted}!"}}}`), "SourceRefused GPS432"],
-  ["no key", { type: "kubernetes.io/dockerconfigjson", data: {} }, "SourceRefused GPS432"],
+  ["not JSON", pull(`{"auths": ${planted}`), "SourceRefused GPS432"],
+  ["not base64", pull(`{"auths":{"quay.io":{"auth":"${planted}!"}}}`), "SourceRefused GPS432"],
+  ["without a key", { type: "kubernetes.io/dockerconfigjson", data: {} }, "SourceRefused GPS432"],
 ];
 for (const [what, secret, said] of table)
   test(`the source is ${what}: ${said}`, () => {

@@ -1,4 +1,4 @@
-/** The content for the clusters, judged before any cluster gets it. Pure. */
+/** The content for the clusters, checked before any cluster gets it. Pure. */
 import { Buffer } from "node:buffer";
 import type { KubernetesObject, V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
 import { fleetOwnerAnnotation, secretKeys, secretType } from "#contract/names.ts";
@@ -17,8 +17,8 @@ export type Judged =
     }>;
 
 /**
- * Types of Secrets that give access to the cluster in which they were created. A copy in another
- * cluster is useless there, and gives away access to this one.
+ * Types of Secrets that give access to the cluster in which they were created. A copy is useless in
+ * another cluster, and would give away access to the first cluster.
  */
 const openOneCluster: ReadonlySet<string> = new Set([
   "bootstrap.kubernetes.io/token",
@@ -27,7 +27,7 @@ const openOneCluster: ReadonlySet<string> = new Set([
 
 /**
  * The source's content, or why no cluster may have it. A pull secret must be valid for every
- * kubelet. We do not judge other types.
+ * kubelet. We do not check other types.
  */
 export function judge(secret: V1Secret | undefined, name: string): Judged {
   if (secret === undefined)
@@ -65,8 +65,8 @@ export function has(secret: V1Secret, content: Content): boolean {
 const managedBy = { "app.kubernetes.io/managed-by": "global-pull-secret-fleet" };
 
 /**
- * The owner's id. It contains the object's name, so an object that is created again recognizes what
- * the previous one placed.
+ * The owner's id. It contains the object's name, so an object that is created again recognizes the
+ * Secrets that the previous object placed.
  */
 export const ownerOf = (clusterId: string, { namespace, name }: V1ObjectMeta): string =>
   `${clusterId}/${namespace}/${name}`;

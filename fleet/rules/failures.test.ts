@@ -47,7 +47,7 @@ test("names a cluster that is unreachable or does not use the content, with its 
   ]);
 });
 
-test("keeps the time of a repeated failure, sets a new time for another failure, and drops that of a deleted cluster", () => {
+test("keeps the time of a repeated failure, sets a new time for another failure, and drops the failure of a deleted cluster", () => {
   const former = [failure("a"), failure("b"), failure("gone")];
   const clusters = [
     cluster("a", "Failed", refused),

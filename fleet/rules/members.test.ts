@@ -41,7 +41,7 @@ const table: readonly (readonly [what: string, known: ClusterStatus[], left: obj
   ["is past the deadline", [leaving("x", 3900)], [left(true, true, 0)]],
 ];
 for (const [what, known, left] of table)
-  test(`a cluster that is not selected and ${what}`, () => {
+  test(`decides when to withdraw from a cluster that is not selected and ${what}`, () => {
     const members = membersOf({ object: fleetSecret(known), selected: ["a"], now });
     assert.deepEqual(members, { served: ["a"], leaving: left, cut: 0 });
   });
@@ -63,12 +63,12 @@ const names = (count: number) => Array.from({ length: count }, (_, n) => `n${n}`
 
 const most: readonly (readonly [what: string, selected: number, leaving: number, cut: number])[] = [
   ["serves as many as status can hold", 1000, 0, 0],
-  ["cuts one more", 1001, 0, 1],
+  ["leaves out one more", 1001, 0, 1],
   ["counts leaving clusters", 1000, 1, 1],
-  ["until they are gone, all of it", 3, 1000, 3],
+  ["serves none while leaving clusters fill the status", 3, 1000, 3],
 ];
 for (const [what, count, left, cut] of most)
-  test(`${what}: of ${count} selected and ${left} leaving ${cut} are not served`, () => {
+  test(`${what}: ${cut} not served with ${count} selected and ${left} leaving`, () => {
     const known = Array.from({ length: left }, (_, n) => done(`x${n}`));
     const members = membersOf({ object: fleetSecret(known), selected: names(count), now });
     assert.deepEqual(
@@ -78,7 +78,7 @@ for (const [what, count, left, cut] of most)
     assert.ok(members.served.length + members.leaving.length <= mostClusters);
   });
 
-test("never drops a served cluster in favour of a new one, whatever their names", () => {
+test("never drops a served cluster to serve a new cluster, whatever their names", () => {
   const known = names(mostClusters);
   const object = fleetSecret(known.map(done));
   const { served, cut } = membersOf({ object, selected: ["a", ...known], now });

@@ -6,8 +6,8 @@ export type Members = Readonly<{
   /** Selected clusters, sorted. */
   served: readonly string[];
   /**
-   * Clusters that are no longer selected, sorted. `due`: the grace period has ended. `next`: when
-   * the next of these times comes, in milliseconds.
+   * Clusters that are no longer selected, sorted. `due`: the grace period has ended. `overdue`: the
+   * deadline after it has passed too. `next`: the next of these two times, in milliseconds.
    */
   leaving: readonly Readonly<{ name: string; due: boolean; overdue: boolean; next: number }>[];
   /** How many selected clusters are not served, because status has no room for them. */
@@ -18,7 +18,7 @@ type Asked = Readonly<{
   object: FleetSecret;
   /** Clusters that the inventories select. */
   selected: readonly string[];
-  /** Clusters that `clusters remove` is removing. It deletes the copies there. */
+  /** Clusters that `clusters remove` is removing. The command deletes the copies there. */
   released?: readonly string[];
   now: number;
 }>;
@@ -69,9 +69,9 @@ export function secondsOf(text: string): number {
 export type Rivals = Readonly<{
   /** Cluster → the older object that keeps it. */
   claims: ReadonlyMap<string, FleetSecret>;
-  /** Cluster → the object that leaves it and offers its Secret. */
+  /** Cluster → another object that leaves the cluster and offers its Secret there. */
   offers: ReadonlyMap<string, FleetSecret>;
-  /** Cluster → an object that selects it, and takes its Secret over if it is offered. */
+  /** Cluster → another object that selects the cluster, and takes over a Secret offered there. */
   heirs: ReadonlyMap<string, FleetSecret>;
   older: readonly FleetSecret[];
   younger: readonly FleetSecret[];
@@ -99,7 +99,7 @@ export function rivalsOf(object: FleetSecret, all: readonly FleetSecret[]): Riva
           (other.status?.clusters ?? []).filter(isMeant).map(({ name }) => [name, other] as const),
         ),
     );
-  // The other transport places its copy elsewhere, so it takes none over.
+  // With another transport the copy is in another place, so no object takes it over.
   const alike = rivals.filter(
     ({ spec }) => (spec.via ?? "Direct") === (object.spec.via ?? "Direct"),
   );

@@ -32,48 +32,48 @@ const table: readonly (readonly [
   more?: Partial<RolloutPace>,
   halted?: boolean,
 ])[] = [
-  ["there are no clusters", "", ""],
-  ["all have it", "ddd", ""],
-  ["the first one is the canary", "wwww", "0"],
-  ["while the canary changes, no other starts", "bwww", ""],
-  ["then as many as the limit allows", "dwww", "12"],
-  ["changing clusters take their slots", "dbww", "2"],
-  ["a canary that has had it too briefly is awaited", "swww", ""],
-  ["and keeps its slot in the wave", "dsww", "2"],
-  ["until it has had it long enough", "ddww", "23"],
-  ["a cluster gets back what it lost, whatever others do", "bpww", "12"],
-  ["also beside canaries, and counts as one", "bpwww", "12", { canary: 3 }],
-  ["and even if others refuse", "fpww", "1", none, true],
-  ["half of three is one", "dww", "1"],
-  ["at least one", "dwwwwwwwww", "1", { maxConcurrency: "1%" }],
-  ["a number is used as it is", "dwwww", "123", { maxConcurrency: 3 }],
-  ["several canaries go together", "wwww", "01", { canary: 2 }],
-  ["one canary of two is not enough", "dwww", "1", { canary: 2 }],
-  ["without canaries all slots are open", "wwww", "01", { canary: 0 }],
-  ["more canaries than clusters means all", "www", "012", { canary: 9 }],
-  ["an unreachable cluster is not a canary", "uwww", "1"],
-  ["and counts for no percentage", "duuuww", "4"],
-  ["and is not waited for", "du", ""],
-  ["nobody answers", "uuu", ""],
-  ["a canary that refuses is followed by one other", "fwww", "1"],
-  ["the second refusal halts while none has it", "ffwwwwww", "", { maxFailures: "50%" }, true],
-  ["a number counts from the start", "ffwwwwww", "2", { maxFailures: 5 }],
-  ["and halts when more refuse", "ffwwwwww", "", { maxFailures: 1 }, true],
-  ["and no longer once a cluster has it", "dffwwwww", "345", { maxFailures: 5, maxConcurrency: 3 }],
-  ["a percentage of failures is at least one", "dfww", "23"],
-  ["and two of forty", `${"d".repeat(20)}ff${"w".repeat(18)}`, "22", { maxConcurrency: 1 }],
-  ["or, with three, halts", `${"d".repeat(20)}fff${"w".repeat(17)}`, "", {}, true],
-  ["with none allowed, the canary's refusal halts", "fwww", "", none, true],
-  ["a cluster that failed for its own reasons comes last, and does not count", "duuaw", "4", none],
-  ["and is tried when none waits", "dda", "2", none],
-  ["but not while the content is suspect", "dffa", "", none, true],
-  ["one that joins waits for no canary", "ddw", "2"],
-  ["one more than allowed halts", "dffw", "", { maxFailures: 1 }, true],
-  ["only a cluster that refused is tried again", "dwrw", "2", none, true],
-  ["and meanwhile no other", "dwtw", "", none, true],
-  ["its trial takes a slot", "dtww", "2", { maxFailures: 1 }],
-  ["after those that wait, if refusals are allowed", "drww", "23", { maxFailures: 1 }],
-  ["a canary that refuses may be tried again alone", "rwww", "0", none, true],
+  ["changes nothing without clusters", "", ""],
+  ["changes nothing when all have the content", "ddd", ""],
+  ["changes the canary first", "wwww", "0"],
+  ["starts no other cluster while the canary changes", "bwww", ""],
+  ["then changes as many as the limit allows", "dwww", "12"],
+  ["gives a slot to each changing cluster", "dbww", "2"],
+  ["waits for a canary that has had the content too briefly", "swww", ""],
+  ["gives a slot to a cluster that has had the content too briefly", "dsww", "2"],
+  ["frees the slot when a cluster has had the content long enough", "ddww", "23"],
+  ["restores lost content at once, whatever other clusters do", "bpww", "12"],
+  ["restores lost content beside canaries, as one of them", "bpwww", "12", { canary: 3 }],
+  ["restores lost content even during a halt", "fpww", "1", none, true],
+  ["rounds half of three down to one", "dww", "1"],
+  ["rounds a percentage up to at least one", "dwwwwwwwww", "1", { maxConcurrency: "1%" }],
+  ["uses a number as it is", "dwwww", "123", { maxConcurrency: 3 }],
+  ["changes several canaries together", "wwww", "01", { canary: 2 }],
+  ["waits for the second of two canaries", "dwww", "1", { canary: 2 }],
+  ["opens all slots without canaries", "wwww", "01", { canary: 0 }],
+  ["takes all clusters if more canaries are wanted", "www", "012", { canary: 9 }],
+  ["never takes an unreachable cluster as the canary", "uwww", "1"],
+  ["does not count unreachable clusters in a percentage", "duuuww", "4"],
+  ["does not wait for an unreachable cluster", "du", ""],
+  ["changes nothing while no cluster answers", "uuu", ""],
+  ["tries one other cluster after a canary refuses", "fwww", "1"],
+  ["halts at the second refusal before a success", "ffwwwwww", "", { maxFailures: "50%" }, true],
+  ["counts a number of failures from the start", "ffwwwwww", "2", { maxFailures: 5 }],
+  ["halts at one failure more than that number", "ffwwwwww", "", { maxFailures: 1 }, true],
+  ["opens all slots after a success", "dffwwwww", "345", { maxFailures: 5, maxConcurrency: 3 }],
+  ["allows at least one failure with a percentage", "dfww", "23"],
+  ["allows two of forty", `${"d".repeat(20)}ff${"w".repeat(18)}`, "22", { maxConcurrency: 1 }],
+  ["halts at three of forty", `${"d".repeat(20)}fff${"w".repeat(17)}`, "", {}, true],
+  ["halts at the canary's refusal if none is allowed", "fwww", "", none, true],
+  ["tries a cluster that failed for its own reasons last, without counting it", "duuaw", "4", none],
+  ["retries a cluster that failed for its own reasons when none waits", "dda", "2", none],
+  ["does not retry such a cluster during a halt", "dffa", "", none, true],
+  ["changes a joining cluster without a canary", "ddw", "2"],
+  ["halts at one refusal more than allowed", "dffw", "", { maxFailures: 1 }, true],
+  ["during a halt, retries only a cluster that refused", "dwrw", "2", none, true],
+  ["changes no other cluster during that retry", "dwtw", "", none, true],
+  ["gives a slot to a retry", "dtww", "2", { maxFailures: 1 }],
+  ["retries after the waiting clusters if refusals are allowed", "drww", "23", { maxFailures: 1 }],
+  ["retries only the canary that refused", "rwww", "0", none, true],
 ];
 
 for (const [what, text, change, more = {}, halted = false] of table)
@@ -100,7 +100,7 @@ const paces = fc.record({
 const count = (all: readonly RankedCluster[], ...of: readonly RolloutState[]) =>
   all.filter(({ rolloutState }) => of.includes(rolloutState)).length;
 
-test("law: never changes a cluster that is unreachable, has the content or is changing, nor gives it another cluster's slot", () => {
+test("law: never changes a cluster that is unreachable, has the content or is changing, and never gives it another cluster's slot", () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(
@@ -123,7 +123,7 @@ test("law: never changes a cluster that is unreachable, has the content or is ch
   );
 });
 
-test("law: never changes more at a time than canary or concurrency allow, and none new beyond maxFailures", () => {
+test("law: never changes more clusters at a time than canary or concurrency allow, and starts no new cluster beyond maxFailures", () => {
   fc.assert(
     fc.property(fleets, paces, (given, pace) => {
       const all = given.filter(({ rolloutState }) => rolloutState !== "repair");
@@ -206,7 +206,8 @@ test("law: does not let any single cluster delay another for more than the deadl
         assert.equal(count(all, "waiting"), 0);
       },
     ),
-    // One script in forty keeps its slot, in one of only two ways.
+    // A thousand runs, because only one script in forty keeps its slot, and it can do so in two
+    // ways.
     { numRuns: 1000 },
   );
 });

@@ -2,7 +2,7 @@
 import { entryOf, lineOf, type Catalogue } from "#contract/catalogue.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 
-/** Kind → code, what is wrong, what to do. `{}` stands for the detail. */
+/** Kind → code, problem, action. `{}` stands for the detail. */
 export const catalogue = {
   sourceMissing: [
     "GPS431",
@@ -23,7 +23,7 @@ export const catalogue = {
   offered: [
     "GPS462",
     "the Secret stays until {}, which has the same target and selects this cluster, takes it over",
-    "no action needed, unless that object stands still; then correct it, or deselect the cluster there",
+    "no action needed, unless that object makes no progress; then correct it, or deselect the cluster there",
   ],
   foreign: [
     "GPS435",
@@ -159,7 +159,7 @@ export const isLasting = (why: string): boolean => lasting.some((code) => why.st
 
 export const codeOf = (kind: keyof typeof catalogue): string => catalogue[kind][0];
 
-/** `GPS431: what is wrong; what to do`: one line of at most 500 characters. */
+/** One line of at most 500 characters: `CODE: problem; action`. */
 export function sentence(kind: keyof typeof catalogue, detail = ""): string {
   return lineOf(entryOf(catalogue, kind, escape(detail.slice(0, 300))));
 }

@@ -58,7 +58,7 @@ for (const [what, letters, conditions, more] of table)
   test(`${what}: ${conditions || "none"} is True`, () =>
     assert.equal(said(found(letters, more)), conditions));
 
-test("counts each cluster once, and a leaving cluster not among those that should have it", () => {
+test("counts each cluster once, and does not count a leaving cluster as selected", () => {
   const status = statusOf(found("DDWPFUL"));
   assert.equal(status.summary, "2/6");
   assert.deepEqual(status.counts, {
@@ -105,7 +105,7 @@ test("names the clusters that failed last, also while they are tried again", () 
   assert.deepEqual(statusOf(found("D"), first).failures, []);
 });
 
-test("keeps the time of what does not change, and recognizes an equal status", () => {
+test("keeps the time of a state that does not change, and recognizes an equal status", () => {
   const first = statusOf(found("DW"));
   assert.equal(first.clusters?.[0]?.since, "2026-11-23T12:00:00Z");
   const later = new Date(now.getTime() + 60_000);
@@ -135,7 +135,7 @@ test("replaces a time in the future, from the previous leader's clock or an edit
   }
 });
 
-test("resets the states of the content for other content, but not those of the connection", () => {
+test("resets states such as Done when the content changes, but not Unreachable and Leaving", () => {
   const first = statusOf(found("DUL"));
   const later = new Date(now.getTime() + 60_000);
   const next = statusOf(found("DUL", { now: later, version: "8" }), first);
@@ -188,7 +188,7 @@ const stalls: readonly (readonly [
   reason: string | undefined,
   isReported?: RegExp,
 ])[] = [
-  ["all is notStalled", {}, undefined],
+  ["all is well", {}, undefined],
   ["some refuse, within the limit", { refusing }, undefined],
   ["too many refuse", { halted: true, refusing }, "Halted", /^GPS441: a, b, c, d, e refuse/],
   [
@@ -199,7 +199,11 @@ const stalls: readonly (readonly [
   ],
   ["too many refuse, and status has no room for all", { halted: true, cut: 7 }, "Halted"],
   ["there is no source", { source: missing }, "SourceMissing", /^GPS431$/],
-  ["there is no source, whatever else", { source: missing, halted: true, cut: 7 }, "SourceMissing"],
+  [
+    "there is no source, beside other reasons",
+    { source: missing, halted: true, cut: 7 },
+    "SourceMissing",
+  ],
 ];
 for (const [what, given, reason, isReported = /^/] of stalls)
   test(`${what}: ${reason ?? "not stalled"}`, () => {

@@ -193,7 +193,7 @@ export function stalledBy({ source, halted, refusing, cut }: Facts): FoundCluste
   return undefined;
 }
 
-/** As many failures as GlobalPullSecret reports for nodes. */
+/** Maximum number of failures in status. GlobalPullSecret reports as many for nodes. */
 const most = 10;
 
 /** How many given-up clusters are kept in status, and for how long. */
@@ -205,8 +205,8 @@ type State = Omit<ClusterStatus, "since">;
 /**
  * The clusters that failed most recently: Failed first, then the newest. Includes clusters that
  * fail, cannot be reached, or do not use the content. A cluster stays in the list while it is tried
- * again, and leaves it when it has the content or is no longer selected. A repeated failure keeps
- * its time, so retries write no status.
+ * again, and leaves the list when it has the content or is no longer selected. A repeated failure
+ * keeps its time, so retries write no status.
  */
 export function failuresOf(
   clusters: readonly State[],

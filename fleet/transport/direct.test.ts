@@ -16,7 +16,7 @@ const listing = {
   },
 };
 
-test("needs only the Secret read back for any other target, and reads no foreign object", () => {
+test("needs only the Secret that was read back for a target other than kube-system/fleet-pull-secret, and reads no foreign object", () => {
   for (const where of [
     { ...target, name: "pull-secret" },
     { ...target, namespace: "default" },

@@ -7,14 +7,14 @@ import { proofOf, type Proof } from "./proof.ts";
 import { secretAt, type NamespacedName, type Seen, type Transport } from "./transport.ts";
 
 /**
- * The target that a cluster's own GlobalPullSecret uses. Only for this target must the nodes prove
- * the Secret.
+ * The target that a cluster's own GlobalPullSecret uses. The nodes must prove the Secret only for
+ * this target.
  */
 const handedOver = "fleet-pull-secret";
 
 /**
- * Direct placement. A cluster is done when the Secret is read back, or, for the target that its own
- * GlobalPullSecret uses, when its nodes have it.
+ * Direct placement. A cluster is done when the Secret is read back. If the cluster's own
+ * GlobalPullSecret uses the target, the cluster is done when its nodes have the Secret.
  */
 export function direct(target: NamespacedName): Transport {
   const placed = [secretAt(target)];

@@ -34,7 +34,7 @@ test("keeps only the needed fields of a Secret", () => {
   });
 });
 
-test("derives the same proof from a GlobalPullSecret before and after", () => {
+test("derives the same proof from a GlobalPullSecret and from its excerpt", () => {
   const object = {
     metadata: { name: "cluster", generation: 3, managedFields: [{}] },
     spec: { sources: [{ name: "fleet", secretRef: { name: "fleet-pull-secret" } }] },
@@ -54,7 +54,7 @@ test("derives the same proof from a GlobalPullSecret before and after", () => {
 const nests = JSON.parse(`[${"[],".repeat(1000)}[]]`) as unknown[];
 const many = (value: unknown, count = 20_000) =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, value]));
-/** Objects from a hostile cluster, each larger than what is kept of it. */
+/** Objects from a hostile cluster. Each is larger than the part that is kept. */
 const hostile: readonly (readonly [what: string, object: unknown])[] = [
   ["lists in lists", { metadata: { annotations: nests, uid: nests }, data: nests, spec: nests }],
   ["an endless text", { metadata: { uid: "x".repeat(99_999) }, type: "x".repeat(99_999) }],
@@ -64,7 +64,7 @@ const hostile: readonly (readonly [what: string, object: unknown])[] = [
   ["endless sources", { spec: { sources: nests }, status: { sources: nests } }],
 ];
 for (const [what, object] of hostile)
-  test(`of ${what} almost nothing is kept`, () => {
+  test(`keeps almost nothing of ${what}`, () => {
     const kept = [keptSecret, keptProof].map((keep) => keep(object as KubernetesObject));
     assert.ok(JSON.stringify(kept).length < 2000, JSON.stringify(kept).slice(0, 2000));
   });

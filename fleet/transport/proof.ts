@@ -68,8 +68,8 @@ const counted = (value: unknown): string =>
   typeof value === "string" && /^\d{1,7}\/\d{1,7}$/.test(value) ? value : "not counted yet";
 
 /**
- * True when the found version has reached the wanted one. Versions may exceed JavaScript's numbers;
- * 20 digits hold the largest.
+ * True when the found version is the wanted version or a later one. Versions may be too large for
+ * JavaScript's numbers, but have at most 20 digits.
  */
 function reaches(found: unknown, wanted: string): boolean {
   const isVersion = (one: unknown): one is string =>

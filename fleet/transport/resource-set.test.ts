@@ -94,7 +94,7 @@ for (const [what, status, is] of [
     assert.equal(transport.proof([undefined, { ...found(set), ...status }], undefined).is, is);
   });
 
-test("law: never gives two targets the same ClusterResourceSet, and names that of kube-system/pull-secret crs-pull-secret", () => {
+test("law: never gives two targets the same ClusterResourceSet, and uses the name crs-pull-secret for kube-system/pull-secret", () => {
   assert.equal(nameFor(target), "crs-pull-secret");
   const names = fc.stringMatching(/^[a-z.-]{1,6}$/);
   const spaces = fc.constantFrom("kube-system", "a", "b");

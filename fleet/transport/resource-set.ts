@@ -103,8 +103,8 @@ function clusterResourceSet(where: NamespacedName, version: string, spec: Spec):
 }
 
 /**
- * What Cluster API reports about the last apply. Cluster API does not record which content that
- * was.
+ * The result of the last apply, as Cluster API reports it. Cluster API does not record which
+ * content it applied.
  */
 function proofOf(set: KubernetesObject | undefined): Proof {
   const { status } = (set ?? {}) as { status?: { conditions?: unknown } };

@@ -14,12 +14,12 @@ export type ClusterProfile = Readonly<{
 }>;
 
 export type ClusterProfileStatus = Readonly<{
-  /** Ours; others may have written more. */
+  /** Our conditions. Other programs may have written more of them. */
   conditions?: readonly ProfileCondition[];
   version?: Readonly<{ kubernetes?: string }>;
   /** How to reach the cluster. Each entry's name is checked before use. */
   accessProviders?: readonly AccessProvider[];
-  /** The field's former name; an entry that `accessProviders` also names is taken from there. */
+  /** The former name of `accessProviders`, which wins if both have the entry. */
   credentialProviders?: readonly AccessProvider[];
 }>;
 

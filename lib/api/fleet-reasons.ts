@@ -28,7 +28,7 @@ export const fleetStalledReasons = {
   SourceUnreadable: "The program may not read the source; copies stay.",
   SourceRefused: "The source is invalid, or of a type that is not copied; copies stay.",
   Halted:
-    "The canary and one more cluster, or more than `spec.rollout.maxFailures`, refuse the content; no other cluster gets it.",
+    "The canary and one more cluster refuse the content, or more clusters than `spec.rollout.maxFailures` refuse it. No other cluster gets it.",
   TooManyClusters: "More clusters are selected than one object serves.",
 } as const;
 
@@ -36,7 +36,7 @@ export const fleetStalledReasons = {
 export const fleetWarningReasons = {
   EveryNamespace: "`namespaceSelector` selects every namespace.",
   EveryProfile: "`clusterProfiles.selector` selects every profile.",
-  ByClusterAPI: "`via` is ClusterResourceSet, which neither repairs, removes nor proves.",
+  ByClusterAPI: "`via` is ClusterResourceSet, which does not repair, remove or prove the Secret.",
   None: "No warning.",
 } as const;
 
@@ -44,7 +44,7 @@ export const fleetWarningReasons = {
 export const joinedConditions = {
   Joined: "The cluster accepts the token of its join. A cluster that is away keeps its last state.",
   ControlPlaneHealthy: "Its API server is ready.",
-  AccountGuarded: "Admission policies there bound its account.",
+  AccountGuarded: "Admission policies in the cluster limit the account.",
 } as const;
 
 /** Reasons of these conditions. */

@@ -24,33 +24,33 @@ export type FleetSecretSpec = Readonly<{
   /** The Secret of this namespace that the clusters get. It may be created later. */
   secretRef: FleetSecretReference;
   /**
-   * The clusters, as Cluster API declares them: in each selected namespace, the one whose
-   * kubeconfig is in its Secret NAMESPACE-kubeconfig under the key value.
+   * The clusters that Cluster API declares: in each selected namespace, the cluster whose
+   * kubeconfig is in the Secret NAMESPACE-kubeconfig, under the key value.
    */
   clusterAPI?: ClusterAPISource;
   /**
-   * The clusters, as ClusterProfiles declare them. Selecting is authorising: anyone who can write a
+   * The clusters that ClusterProfiles declare. Selecting is authorising: anyone who can write a
    * ClusterProfile of these managers in these namespaces, or the Secret with its credential,
    * decides who gets the Secret.
    */
   clusterProfiles?: ClusterProfilesSource;
   /**
-   * Who brings the Secret. Direct: this controller, which follows, proves, repairs and removes.
-   * ClusterResourceSet: Cluster API's own controller, by an object beside each Cluster. It does not
-   * prove, repair or remove. Default: Direct.
+   * How the Secret gets to the clusters. Direct: this controller places it, and follows, proves,
+   * repairs and removes it. ClusterResourceSet: Cluster API's own controller places it, by an
+   * object beside each Cluster. It does not prove, repair or remove the Secret. Default: Direct.
    */
   via?: "Direct" | "ClusterResourceSet";
   /**
-   * The Secret that the clusters get. kube-system/fleet-pull-secret is passed on to the
-   * GlobalPullSecret of a cluster that lists it as a source; then the controller waits until the
-   * cluster's nodes have proved it.
+   * The Secret that the clusters get. If a cluster's GlobalPullSecret lists
+   * kube-system/fleet-pull-secret as a source, the Secret reaches that cluster's nodes, and the
+   * controller waits until the nodes have proved it.
    */
   target: FleetSecretTarget;
   /** How many clusters get a change at a time, with Open Cluster Management's field names. */
   rollout?: FleetRollout;
   /**
-   * Whether the clusters follow the Secret. Paused holds every change in them, even a removal,
-   * until the object is deleted. Default: Managed.
+   * Whether the clusters follow the Secret. Paused stops every change in the clusters, even a
+   * removal, until the object is deleted. Default: Managed.
    */
   managementState?: "Managed" | "Paused";
   /**
@@ -75,14 +75,14 @@ export type FleetSecretReference = Readonly<{
 }>;
 
 /**
- * The clusters, as Cluster API declares them: in each selected namespace, the one whose kubeconfig
- * is in its Secret NAMESPACE-kubeconfig under the key value.
+ * The clusters that Cluster API declares: in each selected namespace, the cluster whose kubeconfig
+ * is in the Secret NAMESPACE-kubeconfig, under the key value.
  */
 export type ClusterAPISource = Readonly<{
   /**
    * The names of the clusters in a namespace, as in their label cluster.x-k8s.io/cluster-name.
-   * Namespace: there is one, with its namespace's name. Name: there may be several, each with a
-   * name of its own. Default: Namespace.
+   * Namespace: each namespace has one cluster, with the namespace's name. Name: a namespace may
+   * have several clusters, each with its own name. Default: Namespace.
    */
   clusterNameLabelValue?: "Namespace" | "Name";
   /**
@@ -132,14 +132,14 @@ export type ClusterSelector = Readonly<{
 }>;
 
 /**
- * The clusters, as ClusterProfiles declare them. Selecting is authorising: anyone who can write a
+ * The clusters that ClusterProfiles declare. Selecting is authorising: anyone who can write a
  * ClusterProfile of these managers in these namespaces, or the Secret with its credential, decides
  * who gets the Secret.
  */
 export type ClusterProfilesSource = Readonly<{
   /** The namespaces whose ClusterProfiles are read. */
   namespaces: readonly string[];
-  /** Which of them are served; {} selects all of them. */
+  /** Which of these profiles are served; {} selects all of them. */
   selector: ClusterProfileSelector;
   /**
    * The managers whose ClusterProfiles are trusted, by spec.clusterManager.name. The manager of
@@ -148,7 +148,7 @@ export type ClusterProfilesSource = Readonly<{
   clusterManagers: readonly string[];
 }>;
 
-/** Which of them are served; {} selects all of them. */
+/** Which of these profiles are served; {} selects all of them. */
 export type ClusterProfileSelector = Readonly<{
   /** The labels that a ClusterProfile must have, all of them. */
   matchLabels?: Readonly<Record<string, string>>;
@@ -157,9 +157,9 @@ export type ClusterProfileSelector = Readonly<{
 }>;
 
 /**
- * The Secret that the clusters get. kube-system/fleet-pull-secret is passed on to the
- * GlobalPullSecret of a cluster that lists it as a source; then the controller waits until the
- * cluster's nodes have proved it.
+ * The Secret that the clusters get. If a cluster's GlobalPullSecret lists
+ * kube-system/fleet-pull-secret as a source, the Secret reaches that cluster's nodes, and the
+ * controller waits until the nodes have proved it.
  */
 export type FleetSecretTarget = Readonly<{
   /** Its namespace, which must exist in the cluster. Default: kube-system. */
@@ -185,11 +185,10 @@ export type FleetRollout = Readonly<{
    */
   progressDeadline?: string;
   /**
-   * How many clusters may refuse the content before no other cluster gets it, a number or a
-   * percentage of the reachable clusters, at least one. While no cluster has the content, a
-   * percentage counts as one; a number counts from the start. A cluster that cannot take the
-   * content for a reason of its own, such as its rights or its admission, does not count. Default:
-   * 5%.
+   * How many clusters may refuse the content before the rollout halts: a number, or a percentage of
+   * the reachable clusters, at least one. While no cluster has the content, a percentage counts as
+   * one; a number counts from the start. If a cluster cannot take the content for its own reasons,
+   * such as its rights or its admission, it does not count. Default: 5%.
    */
   maxFailures?: number | string;
 }>;
@@ -214,16 +213,16 @@ export type FleetSecretStatus = Readonly<{
   observedGeneration?: number;
   /** The version of the source that the clusters' states refer to. */
   sourceResourceVersion?: string;
-  /** Clusters that have it, out of those that should. */
+  /** Clusters that have the content, out of the selected clusters. */
   summary?: string;
   /** The clusters by state; selected counts all except the leaving ones. */
   counts?: FleetCounts;
-  /** Every cluster that is served, or was and is not given up yet. */
+  /** Every cluster that is served, and every cluster that was served and is not given up yet. */
   clusters?: readonly ClusterStatus[];
   /**
-   * The clusters that failed, then those that became unreachable or did not start the change, each
-   * group newest first, ten at most. counts has all. An entry disappears when its cluster has the
-   * content.
+   * At most ten clusters: first the clusters that failed, then the clusters that became unreachable
+   * or did not start the change. Each group begins with its newest cluster. status.counts includes
+   * all clusters. An entry disappears when its cluster has the content.
    */
   failures?: readonly FleetFailure[];
   /**
@@ -237,15 +236,15 @@ export type FleetSecretStatus = Readonly<{
 
 /** The clusters by state; selected counts all except the leaving ones. */
 export type FleetCounts = Readonly<{
-  /** Clusters that should have it. */
+  /** Clusters that should have the content. */
   selected: number;
-  /** Clusters that have it. */
+  /** Clusters that have the content. */
   done: number;
   /** Clusters that wait for their turn, or do not start the change. */
   waiting: number;
-  /** Clusters that are being changed, or have not proved it yet. */
+  /** Clusters that are being changed, or have not proved the content yet. */
   progressing: number;
-  /** Clusters that refuse it, or took too long. */
+  /** Clusters that refuse the content, or took too long. */
   failed: number;
   /** Clusters that do not answer. */
   unreachable: number;
@@ -262,9 +261,9 @@ export type ClusterStatus = Readonly<{
   name: string;
   /**
    * Waiting: its turn has not come. Progressing: it is changing, or has not proved the content yet.
-   * Done: the Secret was read back there, and its nodes have it if they count. Failed: it refuses,
-   * was too late, or its kubeconfig cannot be used. Unreachable: it does not answer, and is served
-   * when it does. Leaving: it is no longer selected.
+   * Done: the Secret was read back there, and the nodes have it if they must prove it. Failed: the
+   * cluster refuses the Secret, was too late, or its kubeconfig cannot be used. Unreachable: it
+   * does not answer; it is served when it answers again. Leaving: it is no longer selected.
    */
   state: "Waiting" | "Progressing" | "Done" | "Failed" | "Unreachable" | "Leaving";
   /** The reason, with a code if there is one. */
@@ -275,7 +274,7 @@ export type ClusterStatus = Readonly<{
 
 /** A cluster and what failed there. */
 export type FleetFailure = Readonly<{
-  /** The cluster's name, as in clusters. */
+  /** The cluster's name, as in status.clusters. */
   name: string;
   /** The code, explained in docs/reference/errors.md. */
   reason: string;

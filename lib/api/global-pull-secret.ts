@@ -7,9 +7,9 @@ import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { ConditionType } from "./reasons.ts";
 
 /**
- * How the pull secrets of kube-system reach every node, and how far they are. There is one, named
- * cluster: the controller creates it if it is missing. Of its spec it writes only the fields of its
- * flag --policy.
+ * The policy for the pull secrets of kube-system, and the state of their rollout to every node.
+ * There is one object, named cluster. The controller creates it if it is missing, and writes only
+ * the spec fields that its flag --policy sets.
  */
 export type GlobalPullSecret = Readonly<{
   /** globalpullsecret.io/v1alpha1. */
@@ -18,27 +18,27 @@ export type GlobalPullSecret = Readonly<{
   kind: "GlobalPullSecret";
   metadata: V1ObjectMeta;
   /**
-   * The policy, in force seconds after it is written. Every field has a default, so reading the
+   * The policy. A change takes effect within seconds. Every field has a default, so reading the
    * object shows the whole policy. Deleting the object restores the defaults, and never withdraws
    * anything.
    */
   spec?: GlobalPullSecretSpec;
   /**
-   * The state that the controller observes, written by the controller only. It contains no
-   * credential, and nothing computed from one.
+   * The state that the controller observes. Only the controller writes it. It contains no
+   * credential, and nothing computed from a credential.
    */
   status?: GlobalPullSecretStatus;
 }>;
 
 /**
- * The policy, in force seconds after it is written. Every field has a default, so reading the
+ * The policy. A change takes effect within seconds. Every field has a default, so reading the
  * object shows the whole policy. Deleting the object restores the defaults, and never withdraws
  * anything.
  */
 export type GlobalPullSecretSpec = Readonly<{
   /**
    * Whether the nodes follow the Secrets. Managed: every change is rolled out. Paused: no change is
-   * rolled out, including a withdrawal, and the content in force is kept in repair. Withdrawn: the
+   * rolled out, not even a withdrawal; the content in force is still repaired. Withdrawn: the
    * agents restore the nodes, our objects are deleted, and the user's Secrets stay. Default:
    * Managed.
    */
@@ -55,9 +55,9 @@ export type GlobalPullSecretSpec = Readonly<{
    */
   protectedRegistries?: readonly string[];
   /**
-   * More Secrets of kube-system, merged with additional-pull-secret, which is higher than all of
-   * them, and with the original, which is lower. A source that is refused or cannot be read keeps
-   * its last accepted entries, and does not block other sources.
+   * More Secrets of kube-system. They are merged with additional-pull-secret, which is higher than
+   * all of them, and with the original, which is lower. A source that is refused or cannot be read
+   * keeps its last accepted entries, and does not block other sources.
    */
   sources?: readonly SourceSpec[];
   /**
@@ -174,8 +174,8 @@ export type WithdrawalSpec = Readonly<{
 }>;
 
 /**
- * The state that the controller observes, written by the controller only. It contains no
- * credential, and nothing computed from one.
+ * The state that the controller observes. Only the controller writes it. It contains no credential,
+ * and nothing computed from a credential.
  */
 export type GlobalPullSecretStatus = Readonly<{
   /**
@@ -198,7 +198,10 @@ export type GlobalPullSecretStatus = Readonly<{
   registriesOmitted?: number;
   /** Nodes, counted by their state with the published revision. */
   nodes?: NodesStatus;
-  /** Nodes that failed, then nodes that cannot be served, ten of them at most; nodes counts all. */
+  /**
+   * At most ten nodes: first the nodes that failed, then the nodes that cannot be served.
+   * status.nodes counts all of them.
+   */
   failures?: readonly NodeFailure[];
   /**
    * Ready, Reconciling, Stalled, SourcesAccepted, RolledOut and NodesLeftOut. Reconciling and
@@ -263,7 +266,7 @@ export type RegistryStatus = Readonly<{
   source: string;
   /** Other sources with a credential for this registry, which is not used. */
   shadows?: readonly string[];
-  /** When the credential expires, if it contains that: a JWT, or a token of Amazon ECR. */
+  /** When the credential expires. Known only for a JWT or a token of Amazon ECR. */
   expires?: string;
 }>;
 

@@ -21,7 +21,7 @@ export const conditions = {
 /** Reasons when Ready is True. */
 export const readyReasons = {
   InForce: "Every node that can be served has the content of the Secrets, as last read.",
-  NoNodes: "The same, but no node of the cluster is selected.",
+  NoNodes: "The same as InForce, but no node of the cluster is selected.",
   NoSource:
     "No source has credentials: its Secret does not exist, or none is declared. No object of ours is left.",
   Withdrawn: "`spec.managementState` is Withdrawn, and our entries are gone from all nodes.",
@@ -88,7 +88,7 @@ export const sourceReasons = {
   Unreadable: "The API server does not answer the request for it.",
 } as const;
 
-/** Reasons of Events that report news, each once. */
+/** Reasons of Events about a change. Each change is reported once. */
 export const newsReasons = {
   Accepted: "The content of additional-pull-secret is accepted, with this number of registries.",
   AcceptedWithWarnings: "additional-pull-secret is accepted, with warnings.",
@@ -96,7 +96,7 @@ export const newsReasons = {
   WithdrawalAwaited: "The Secret is deleted; its entries are removed after the grace period.",
   Removing: "A revision removes the entries from every node.",
   Removed: "Our entries are gone from all nodes, and our objects are deleted.",
-  NodesLeftBehind: "The removal ended without nodes that may keep the entries.",
+  NodesLeftBehind: "The removal ended, but some nodes may still have the entries.",
 } as const;
 
 /** Reasons of Events that are repeated every half hour while the state lasts. */

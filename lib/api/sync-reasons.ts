@@ -4,7 +4,7 @@
 export const syncConditions = {
   Ready: "The Secret in the management cluster is as declared.",
   Stalled: "Not Ready, and you have to act.",
-  Warning: "It is served, but may not be soon. It changes no other condition.",
+  Warning: "The object is served now, but service may end soon. It changes no other condition.",
 } as const;
 
 /** Reasons when it is Ready, or when the program continues by itself. */

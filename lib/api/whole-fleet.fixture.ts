@@ -1,4 +1,4 @@
-/** A FleetSecret with every field of the CRD in it, as `whole` is a GlobalPullSecret. */
+/** A FleetSecret with every field of the CRD, like `whole` for GlobalPullSecret. */
 import type {
   ClusterAPISource,
   ClusterProfileSelector,

@@ -1,4 +1,4 @@
-/** A SyncSecret with every field of the CRD in it, as `whole` is a GlobalPullSecret. */
+/** A SyncSecret with every field of the CRD, like `whole` for GlobalPullSecret. */
 import type { SyncSecret, SyncSecretCondition, SyncSecretStatus } from "./sync-secret.ts";
 
 const condition: Required<SyncSecretCondition> = {

@@ -1,6 +1,6 @@
 /**
- * Everything that an agent reports, one code each. The same line appears in its log, in the
- * readiness body and in the termination message, and its code in docs/.
+ * The messages of an agent, each with its own code. The same line appears in the agent's log, in
+ * the readiness body and in the termination message. docs/ explains each code.
  */
 import type { Catalogue } from "./catalogue.ts";
 
@@ -67,7 +67,7 @@ export const catalogue = {
   ],
   onProbation: ["GPS215", "the new kubelet answers", "watched until the probation ends"],
   notBack: ["GPS216", "the kubelet did not come back", "the previous config.json is restored"],
-  restored: ["GPS217", "the previous config.json is restored", "the kubelet is restarted with it"],
+  restored: ["GPS217", "the previous config.json is restored", "the kubelet is restarted"],
   rolledBack: [
     "GPS218",
     "rolled back: the kubelet failed with this revision and runs again with the previous config.json",
@@ -147,12 +147,12 @@ export const catalogue = {
   withdrawnInDoubt: [
     "GPS250",
     "withdrawn, but the journal was lost: config.json may still hold entries of ours that we cannot recognise",
-    "needs you: remove the entries that must go, then delete global-pull-secret/journal.json.corrupt beside it",
+    "needs you: remove our entries from config.json, then delete global-pull-secret/journal.json.corrupt beside it",
   ],
   keptDrifted: [
     "GPS252",
     "the node keeps what it has, and another program changed our entries",
-    "restored with the next revision",
+    "our entries are restored with the next revision",
   ],
   readableByOthers: [
     "GPS253",

@@ -44,7 +44,8 @@ export function sortArguments(
   const of = (wanted: Token["kind"]) => tokens.filter(({ kind }) => kind === wanted);
   const isKnown = ({ name = "" }: Token) => Object.hasOwn(flags, name);
   const unknown = of("option").filter((token) => !isKnown(token));
-  // The rest of such an argument, `-psecret` with a known -s, is most likely its value.
+  // In an argument such as `-psecret`, where -p is unknown and -s is known, the letters after -p
+  // are most likely its value.
   const odd = new Set(unknown.map(({ index }) => index));
   const positional = of("positional");
   const filled = places.slice(0, positional.length);
@@ -104,7 +105,10 @@ function swallowsFlag({ inlineValue, value = "" }: Token, flags: KnownFlags): bo
   return inlineValue === false && looksLikeFlag(value, flags);
 }
 
-/** False for `-1` and `-dash.json`: many values begin with one dash. */
+/**
+ * Whether a value looks like a flag. False for `-1` and `-dash.json`, because many values begin
+ * with one dash.
+ */
 function looksLikeFlag(value: string, flags: KnownFlags): boolean {
   return value.startsWith("--") || Object.values(flags).some(({ short }) => value === `-${short}`);
 }

@@ -12,8 +12,8 @@ export type Catalogue = Readonly<
 export type Entry = Readonly<{ code: string; what: string; todo: string }>;
 
 /**
- * The entry of this kind. The details replace its `{}` in order, first in what is wrong, then in
- * what to do. A detail must not be a credential.
+ * The entry of this kind. The details replace its `{}` in order, first in `what`, then in `todo`. A
+ * detail must not be a credential.
  */
 export function entryOf<Kind extends string>(
   catalogue: Readonly<Record<Kind, Catalogue[string]>>,
@@ -26,6 +26,6 @@ export function entryOf<Kind extends string>(
   return { code, what: fill(what), todo: fill(todo) };
 }
 
-/** `GPS431: what is wrong; what to do`: one line of at most 500 characters. */
+/** One line of at most 500 characters: `CODE: problem; action`. */
 export const lineOf = ({ code, what, todo }: Entry): string =>
   `${code}: ${what}; ${todo}`.slice(0, 500);

@@ -1,6 +1,6 @@
 /**
- * The reader of every program's command line. It reports all errors at once: fixing them one by one
- * would cost a Deployment rollout each.
+ * Reads the command line of every program. Reports all errors at once, because each separate
+ * correction would cost a Deployment rollout.
  */
 import { sortArguments, type Arguments } from "./arguments.ts";
 import { titleOf, type Flag, type Table, type TableValues } from "./table.ts";
@@ -18,14 +18,14 @@ export type Invocation = Readonly<{
   moved?: Readonly<Record<string, string>>;
 }>;
 
-/** An error is one line: the flag and its value, what is wrong; what to do instead. */
+/** An error is one line: the flag and its value, the problem; what to give instead. */
 export type ParsedFlags<Value> =
   | Readonly<{ ok: true; value: Value }>
   | Readonly<{ ok: false; errors: readonly string[] }>;
 
 /**
  * A rule for several values together. If a rule uses a value that could not be read, we ignore the
- * rule's result. It would treat the value as absent, and the value has its own error already.
+ * rule's result. The rule would treat the value as absent, and the value has its own error already.
  */
 export type Rule<Rows extends Table> = (
   values: Readonly<Partial<TableValues<Rows>>>,
@@ -54,7 +54,7 @@ export function readFlags<const Rows extends Table>(
   return errors.length > 0 ? { ok: false, errors } : { ok: true, value: values };
 }
 
-/** What the rule reports, if it looked at no value of `unread`. */
+/** The error of the rule; none if the rule used a value of `unread`. */
 function problemsOf<Rows extends Table>(
   rule: Rule<Rows>,
   values: TableValues<Rows>,

@@ -1,4 +1,6 @@
-/** A grant: what a pod may apply, by its annotations, which the agent reads as files. */
+/**
+ * A grant: what a pod may apply. It is in the pod's annotations, which the agent reads as files.
+ */
 import { digestAnnotation, revisionAnnotation, sinceAnnotation, wordAnnotation } from "./names.ts";
 
 /**
@@ -47,7 +49,7 @@ export type Grant = Readonly<{
   digest: string;
   /** When the pod's ContainersReady condition last changed before the grant was written. */
   since: string;
-  /** The proof is a termination message. */
+  /** Whether the proof must be a termination message. */
   word: boolean;
 }>;
 

@@ -29,36 +29,37 @@ export const joinedName = "global-pull-secret-joined";
 export const boundName = `${joinedName}-token`;
 
 /**
- * On every object that a join creates in a cluster: `ID/NAME`, the joining cluster's id and its
- * name for this cluster.
+ * Annotation on every object that a join creates in the joined cluster: `ID/NAME`. ID is the
+ * management cluster's id. NAME is the joined cluster's name in the management cluster.
  */
 export const joinedByAnnotation = "globalpullsecret.io/joined-by";
 
 /**
- * On a ClusterProfile: `clusters remove` is removing the cluster. FleetSecrets do not select it,
- * and forget it at once, because the command deletes their copies.
+ * Label on a ClusterProfile: `clusters remove` is removing the cluster. FleetSecrets do not select
+ * the cluster, and forget it at once, because the command deletes their copies.
  */
 export const leavingLabel = "globalpullsecret.io/leaving";
 
 /**
- * On a ClusterProfile: the UID of the cluster's kube-system. The UID shows when a context leads to
- * a wrong cluster.
+ * Annotation on a ClusterProfile: the UID of the cluster's kube-system namespace. The UID shows
+ * when a context leads to a wrong cluster.
  */
 export const clusterIdAnnotation = "globalpullsecret.io/cluster-id";
 
-/** On a ClusterProfile: the kubeconfig's context that it was joined with. */
+/** Annotation on a ClusterProfile: the kubeconfig context with which the cluster was joined. */
 export const contextAnnotation = "globalpullsecret.io/context";
 
 /**
- * On a ClusterProfile: `--server`, `--tls-server-name` and `--system-roots` of its join, if given.
+ * Annotations on a ClusterProfile: the flags `--server`, `--tls-server-name` and `--system-roots`
+ * of its join, if given.
  */
 export const serverAnnotation = "globalpullsecret.io/server";
 export const serverNameAnnotation = "globalpullsecret.io/tls-server-name";
 export const systemRootsAnnotation = "globalpullsecret.io/system-roots";
 
 /**
- * On a token's Secret: start and end of the token's validity as the API server set them, in RFC
- * 3339.
+ * Annotations on a token's Secret: start and end of the token's validity as the API server set
+ * them, in RFC 3339.
  */
 export const issuedAnnotation = "globalpullsecret.io/token-issued";
 export const expiresAnnotation = "globalpullsecret.io/token-expires";
@@ -76,11 +77,11 @@ const admission = "admissionregistration.k8s.io/v1";
 
 const user = (account: string) => `system:serviceaccount:${namespace}:${account}`;
 
-/** A policy for one account. Requests of other accounts are not judged. */
+/** A policy for one account. Requests of other accounts are not checked. */
 function guard(name: string, who: string, rule: object, validation: object): Guard {
   const matchConstraints = { resourceRules: [{ apiGroups: [""], apiVersions: ["v1"], ...rule }] };
   const spec = {
-    // Fail closed: a request that cannot be judged is refused.
+    // Fail closed: a request that cannot be checked is refused.
     failurePolicy: "Fail",
     matchConstraints,
     matchConditions: [{ name: "account", expression: who }],
@@ -91,8 +92,8 @@ function guard(name: string, who: string, rule: object, validation: object): Gua
 }
 
 /**
- * Refuses Secrets of a type that Kubernetes turns into a credential. It fills a Secret of type
- * service-account-token with a token of whatever account the Secret names, and a Secret of type
+ * Refuses Secrets of a type that Kubernetes turns into a credential. Kubernetes fills a Secret of
+ * type service-account-token with a token of the account that the Secret names. A Secret of type
  * bootstrap.kubernetes.io/token lets nodes join.
  */
 const secretsOf = (name: string, who: string): Guard =>
@@ -134,7 +135,7 @@ export const fleetGuard = (account: string): Guard =>
       `request.userInfo.username.endsWith(':${account}')`,
   );
 
-/** The binding puts the policy in force in all namespaces. Its action is to refuse. */
+/** The binding puts the policy in force in all namespaces. Its action is Deny. */
 const bindingOf = ({ name }: Guard) => ({ policyName: name, validationActions: ["Deny"] });
 
 /**
@@ -164,7 +165,9 @@ export const objectsOf = (one: Guard, metadata: object = {}) => [
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** All that an API server adds to the spec of such a policy. To a binding it adds nothing. */
+/**
+ * The fields that an API server adds to the spec of such a policy. It adds nothing to a binding.
+ */
 const addedToConstraints = { matchPolicy: "Equivalent", namespaceSelector: {}, objectSelector: {} };
 const addedToRule = { scope: "*" };
 

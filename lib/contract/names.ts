@@ -48,25 +48,26 @@ export const secretKeys = {
   /** A decimal integer that only grows. */
   revision: "revision",
   /**
-   * 32 random bytes, new with each revision: with them a digest of the document reveals nothing
-   * about it.
+   * 32 random bytes, new with each revision. Because of the salt, a digest of the document reveals
+   * nothing about the document.
    */
   salt: "salt",
   /**
-   * The nodes' task with the document: an `Intent`. The controller states it; agents never
-   * infer it.
+   * An `Intent`: what the nodes do with the document. The controller sets the intent, and agents
+   * never infer it.
    */
   intent: "intent",
   /** JSON object: registry → id of its source. Holds no credential. */
   sources: "sources",
-  /** A `DeliveryMode`. Agents of another mode take nothing from the Secret except a release. */
+  /** A `DeliveryMode`. An agent in another mode follows only the intent `release`. */
   mode: "mode",
 } as const;
 
 /**
- * Keys of the content that new nodes may take, beside the newest content. `revision` is 0 while new
- * nodes may take nothing, lower than the newest revision during a rollout, and equal to the newest
- * afterwards. If it is 0 or equal, the other keys are empty.
+ * Keys of the content that new nodes may take. They are beside the keys of the newest content.
+ * While new nodes may take nothing, `revision` is 0. During a rollout, `revision` is lower than the
+ * newest revision. Afterwards, it is equal to the newest revision. If `revision` is 0 or equal to
+ * the newest revision, the other keys are empty.
  */
 export const servedKeys = {
   document: "served..dockerconfigjson",
@@ -95,31 +96,33 @@ export type Intent = "apply" | "release";
  */
 export type RevisionContent = Readonly<{ document: string; sources: string; intent: Intent }>;
 
-/** On a pod, its grant: the one revision that it applies. `0` withdraws a grant. */
+/** A pod's annotation, part of its grant: the revision. `0` withdraws the grant. */
 export const revisionAnnotation = "globalpullsecret.io/revision";
 
 /**
- * On a pod, its grant: salted digest of the revision's content (`digest.ts`). A number may come
- * back with other content when etcd is restored or the product is installed again; a number with
- * this digest never does.
+ * A pod's annotation, part of its grant: the salted digest of the revision's content (`digest.ts`).
+ * After a restore of etcd or a new installation, a number may come back with other content. A
+ * number with this digest never does.
  */
 export const digestAnnotation = "globalpullsecret.io/digest";
 
 /**
- * On a pod, its grant: when the pod's condition ContainersReady last changed before the grant.
- * Without it there is no grant.
+ * A pod's annotation, part of its grant: when the pod's condition ContainersReady last changed
+ * before the grant. A pod without this annotation has no grant.
  */
 export const sinceAnnotation = "globalpullsecret.io/since";
 
-/** On a pod, its grant: `true` asks for a termination message as the proof. */
+/** A pod's annotation, part of its grant: `true` requests a termination message as the proof. */
 export const wordAnnotation = "globalpullsecret.io/word";
 
-/** On a pod: another value makes the kubelet sync the pod's volume. No program reads it. */
+/**
+ * A pod's annotation: a new value makes the kubelet sync the pod's volume. The value means nothing.
+ */
 export const syncAnnotation = "globalpullsecret.io/sync";
 
 /**
- * On each object that a FleetSecret has placed in a cluster: `ID/NAMESPACE/NAME`, the management
- * cluster's id and the object.
+ * Annotation on each object that a FleetSecret has placed in a cluster: `ID/NAMESPACE/NAME`. ID is
+ * the management cluster's id. NAMESPACE and NAME are those of the FleetSecret.
  */
 export const fleetOwnerAnnotation = "globalpullsecret.io/fleet-owner";
 
@@ -127,25 +130,25 @@ export const fleetOwnerAnnotation = "globalpullsecret.io/fleet-owner";
 export const globalPullSecretName = "cluster";
 
 /**
- * On GlobalPullSecret, or on global-pull-secret, `true`: a deleted Secret is withdrawn from the
- * nodes at once, without the grace period.
+ * Annotation on GlobalPullSecret or on global-pull-secret: `true` withdraws a deleted Secret from
+ * the nodes at once, without the grace period.
  */
 export const withdrawNowAnnotation = "globalpullsecret.io/withdraw-now";
 
 /**
- * On GlobalPullSecret, or on additional-pull-secret: a changed value requests one immediate retry
- * of whatever halted.
+ * Annotation on GlobalPullSecret or on additional-pull-secret: a changed value requests one
+ * immediate retry of everything that halted.
  */
 export const retryAnnotation = "globalpullsecret.io/retry";
 
-/** On GlobalPullSecret: why a person paused or withdrew it; shown in its status. */
+/** Annotation on GlobalPullSecret: why a person paused or withdrew it. The status shows this. */
 export const reasonAnnotation = "globalpullsecret.io/reason";
 
 /** The paths in the agent's container. The controller's flags set the paths on the host. */
 export const mountPaths = {
   /**
-   * global-pull-secret and the pod's grant as one projected volume (mounted as a whole directory,
-   * so that it follows updates): one swap changes both.
+   * global-pull-secret and the pod's grant, as one projected volume, so that one swap changes both.
+   * It is mounted as a whole directory, so that it follows updates.
    */
   secret: "/etc/global-pull-secret",
   /** The kubelet's root directory, /var/lib/kubelet unless configured. */
@@ -177,7 +180,7 @@ export const nodeFiles = {
 /** How the document reaches the kubelet: by its config.json, or by a credential provider. */
 export const deliveries = ["ConfigFile", "CredentialProvider"] as const;
 
-/** Which pods the credential provider serves: all, or those whose ServiceAccount asks for it. */
+/** The pods that the credential provider serves: all, or those of annotated ServiceAccounts. */
 export const scopes = ["All", "Annotated"] as const;
 export type ProviderScope = (typeof scopes)[number];
 
@@ -206,8 +209,8 @@ export const providerFiles = {
 export const providerName = "global-pull-secret";
 
 /**
- * Extension of a kubeconfig's cluster, or of a ClusterProfile's: requests the system's roots in
- * place of an authority: `{"roots": "system"}`.
+ * Extension of the cluster in a kubeconfig or a ClusterProfile. The value `{"roots": "system"}`
+ * requests the system's root certificates in place of an authority.
  */
 export const authorityExtension = "globalpullsecret.io/certificate-authority";
 
@@ -216,7 +219,7 @@ export const useAnnotation = "globalpullsecret.io/use";
 
 /**
  * Scope Annotated: the audience of the tokens that the kubelet requests. A kubelet needs the verb
- * `request-serviceaccounts-token-audience` on it; the tokens are never used.
+ * `request-serviceaccounts-token-audience` on this audience. The tokens are never used.
  */
 export const tokenAudience = "global-pull-secret";
 
@@ -245,9 +248,9 @@ export const firstContainerName = "look";
 export const agentEnvironment = { node: "NODE_NAME", uid: "POD_UID" } as const;
 
 /**
- * How an agent's container ends. `refused` and a `released` end happen once in a pod's life. Only
- * the container can report them, while any process that takes the probe's port can forge its
- * readiness.
+ * Exit codes of an agent's container. In a pod's life, the container ends at most once with
+ * `refused`, and at most once with the termination message `released`. Only the container can
+ * report these ends, while any process that takes the probe's port can forge its readiness.
  */
 export const exitCodes = {
   /** Stopped, or everything of ours is removed; the termination message shows which. */
@@ -261,13 +264,14 @@ export const exitCodes = {
 } as const;
 
 /**
- * Loopback port of the agent's readiness; 10248 (the kubelet's healthz) plus 10,000, clear of the
- * NodePort range.
+ * Loopback port of the agent's readiness; 10248 (the kubelet's healthz) plus 10,000, which is
+ * outside the NodePort range.
  */
 export const defaultProbePort = 20248;
 
 /**
- * On a namespace of the management cluster: the namespace belongs to a tenant, whatever the value.
+ * Label on a namespace of the management cluster, with any value: the namespace belongs to a
+ * tenant.
  */
 export const tenantLabel = "globalpullsecret.io/tenant";
 

@@ -1,10 +1,10 @@
 /**
- * Why the controller does not serve a node, if no agent reports the reason: one code each. The code
- * is in status.failures, and the plugin shows what to do.
+ * The reasons why the controller does not serve a node, if the node's agent reports none. Each
+ * reason has one code, which is in status.failures. The plugin shows the action.
  */
 import type { Catalogue } from "./catalogue.ts";
 
-/** Kind → code, what is wrong, what to do. */
+/** Kind → code, problem, action. */
 export const catalogue = {
   away: [
     "GPS334",
@@ -28,7 +28,7 @@ export const catalogue = {
   ],
 } as const satisfies Catalogue;
 
-/** `GPS334 what is wrong`, without what to do. */
+/** `GPS334 the node's kubelet does not answer`: the code and the problem, without the action. */
 export function reasonOf(kind: keyof typeof catalogue): string {
   const [code, what] = catalogue[kind];
   return `${code} ${what}`;

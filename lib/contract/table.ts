@@ -8,13 +8,16 @@ export type Flag = Readonly<{
   read: ValueReader<unknown>;
   /** Its line in `--help`. For a required row: what to give. */
   what: string;
-  /** The text that is read if none is given. */
+  /** The default: the text that is read if the command line has none. */
   standard?: string;
-  /** The program cannot run without it, nor with a value that its reader treats as absent. */
+  /**
+   * The program cannot run without this value. A value that its reader treats as absent does not
+   * count.
+   */
   required?: true;
   /** May be repeated: its value is a list. */
   repeated?: true;
-  /** Its errors do not quote the value: people may paste anything into a long one. */
+  /** Its errors do not quote the value, because people may paste anything into a long value. */
   unquoted?: true;
   /** One letter. */
   short?: string;
@@ -44,7 +47,7 @@ export function titleOf(name: string, { from }: Flag): string {
   return from === undefined ? `--${name}` : name;
 }
 
-/** The rows for people, one line each: flags first. */
+/** Formats the rows for people: one line for each row, flags first. */
 export function usage(table: Table): string {
   const rows = Object.entries(table).map(
     ([name, flag]) => [label(name, flag), `${flag.what}${notes(flag)}`] as const,

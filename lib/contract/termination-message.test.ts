@@ -37,7 +37,7 @@ const words = fc.record(
   plain,
 );
 
-test("reads back each word that is written, and shows people their line", () => {
+test("reads back each message that it writes, and shows its line for people", () => {
   const line = "GPS200 the revision is in force (revision 7)";
   assert.equal(message(line, word), `${line} [proved 7/d-_9/2026-11-26T18:25:07Z 7]`);
   fc.assert(
@@ -51,7 +51,7 @@ test("reads back each word that is written, and shows people their line", () => 
   );
 });
 
-test("reads no word from any other text, and never throws", () => {
+test("does not accept any other text as a message, and never throws", () => {
   const written = message("GPS200", word);
   const others = [
     undefined,
@@ -77,7 +77,7 @@ test("reads no word from any other text, and never throws", () => {
   );
 });
 
-test("reads only the last word, so that a line for people cannot forge one", () => {
+test("reads only the last brackets, so that a line for people cannot forge the controller's part", () => {
   const forged = message("GPS206 x [released 9/d/template 9]", word);
   assert.deepEqual(parseMessage(forged), word);
 });

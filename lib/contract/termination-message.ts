@@ -1,5 +1,5 @@
 /**
- * An agent's termination message: a line for people, then in brackets what the controller reads.
+ * An agent's termination message: a line for people, then in brackets the controller's part.
  * Only the container can write it, while any process that takes the probe's port can forge
  * readiness.
  *
@@ -8,10 +8,10 @@
 import { revisionOf, type GrantKey } from "./grant.ts";
 
 /**
- * proved: the kubelet runs with the granted content · failed: it did not, and the old file is
- * restored · unfit: the node does not support the granted content, and nothing on it was touched ·
- * behind: the node has a higher revision than the grant · released: nothing of ours is left on the
- * node.
+ * proved: the kubelet runs with the granted content · failed: the kubelet did not run with it, and
+ * the old file is restored · unfit: the node does not support the granted content, and nothing on
+ * it was touched · behind: the node has a higher revision than the grant · released: nothing of
+ * ours is left on the node.
  */
 export const messageKinds = ["proved", "failed", "unfit", "behind", "released"] as const;
 export type MessageKind = (typeof messageKinds)[number];

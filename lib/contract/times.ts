@@ -1,17 +1,17 @@
 /**
- * How long an agent may need for a grant. The agent waits by these times and the controller judges
- * by their sum, so an agent that is slow by design is never late.
+ * How long an agent may need for a grant. The agent uses these times for its waits, and the
+ * controller allows their sum. So an agent that waits as designed never counts as late.
  */
 import type { DeliveryMode } from "./names.ts";
 
 /**
- * After a rename the kubelet must have read the new file by itself. The kubelet keeps the content
- * for 300 s after the end of a reading. A reading that began just before the rename may end 5 s
- * later. If no kubelet is restarted, an agent is Ready only after this time.
+ * Seconds after a rename until the kubelet must have read the new file by itself. The kubelet keeps
+ * the content for 300 s after it has read the file. A read that began just before the rename may
+ * end 5 s later. If no kubelet is restarted, an agent is Ready only after this time.
  */
 export const rereadSeconds = 305;
 
-/** A started kubelet answers healthz within a second; 30 s leaves a starved node its time. */
+/** A started kubelet answers healthz within a second. On an overloaded node it may need longer. */
 export const answerSeconds = 30;
 
 /** Restarts for one content. */
@@ -23,7 +23,7 @@ export const spacingSeconds = 60;
 /** A kubelet syncs a pod's volume within 90 s, even if no annotation of the pod changes. */
 const syncSeconds = 90;
 
-/** For a kubelet's restart, the probes before and after it, and the seconds that prove it. */
+/** Seconds for a kubelet's restart, for the probes before and after it, and for its proof. */
 const usualSpareSeconds = 15;
 
 /**
@@ -33,16 +33,18 @@ const usualSpareSeconds = 15;
 export const usualSeconds = (mode: DeliveryMode, probationSeconds: number): number =>
   usualSpareSeconds + (mode === "Reread" ? rereadSeconds : probationSeconds);
 
-/** For checks, back-offs and writes that are spaced out because another program keeps writing. */
+/** Seconds for checks, back-offs, and pauses between writes if another program keeps writing. */
 const spareSeconds = 60;
 
 /**
- * Seconds within which an agent whose kubelet runs has proved a grant, or has found that it failed
- * or that the node does not support it. The sum has no time for a start or stop that hangs. Such a
- * node may fail. In mode Restart the kubelet of a control plane may be left to read its file again.
- * In the other modes the kubelet reads the file twice: first for an older grant or for an entry
- * that leaves config.json, then for this grant. In mode CredentialProvider that file changes with
- * the original, for registries without a row of matchImages, and after a change of mode.
+ * If its kubelet runs, an agent needs at most this many seconds until it has proved a grant, or has
+ * found that the grant failed or that the node does not support the grant. The sum has no time for
+ * a kubelet that hangs while it starts or stops. A node with such a kubelet may fail. In mode
+ * Restart, the agent may leave a unit with a control plane running, and wait until its kubelet
+ * reads the file again. In the other modes the kubelet reads the file twice: first for an older
+ * grant or for an entry that leaves config.json, then for this grant. In mode CredentialProvider
+ * that file changes with the original, for registries without a row of matchImages, and after a
+ * change of mode.
  */
 export function grantSeconds(mode: DeliveryMode, probationSeconds: number): number {
   const restarts = restartAttempts * (answerSeconds + probationSeconds + spacingSeconds);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { duration, Wrong } from "./values.ts";
 
-test("replaces a time that is too long for a timer by the longest possible one, instead of ending at once", () => {
+test("limits a duration to Node's longest timer, because a longer timer ends at once", () => {
   assert.equal(duration("596h"), 596 * 3600);
   assert.equal(duration("600h"), 2_147_483);
 });
@@ -32,5 +32,5 @@ for (const text of [
   "1e3s",
   "0.5s",
 ])
-  test(`refuses ${JSON.stringify(text)} as a time to wait`, () =>
+  test(`refuses ${JSON.stringify(text)} as a duration`, () =>
     assert.ok(duration(text) instanceof Wrong));

@@ -2,7 +2,7 @@
 import { isIP } from "node:net";
 
 /**
- * What is wrong with a value; what to give instead. It completes a sentence that begins with the
+ * The problem of a value; what to give instead. The text completes a sentence that begins with the
  * flag.
  */
 export class Wrong {
@@ -41,7 +41,7 @@ export const toggle = {
   switch: true,
 } as const;
 
-/** 16 digits reach every whole number that is exact. */
+/** 16 digits are enough for every whole number that JavaScript stores exactly. */
 export function integer(least: number, most: number) {
   const read = (value: string): number | Wrong => {
     const number = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
@@ -69,7 +69,7 @@ export function unit(value: string): string | Wrong {
   return new Wrong("is not a systemd service; give auto, or a name such as kubelet.service");
 }
 
-/** An absolute path that means the same wherever it is mounted; `kind` is what it leads to. */
+/** An absolute path that means the same wherever it is mounted. The error contains `kind`. */
 function path(kind: "directory" | "file") {
   return (value: string): string | Wrong => {
     const tidy =
@@ -99,7 +99,7 @@ export function duration(value: string): number | Wrong {
   return new Wrong("is not a duration of at least 1s; give a value such as 90s, 10m or 1h30m");
 }
 
-/** Seconds; `0s` is none. */
+/** Seconds; `0s` means no pause. */
 function pause(value: string): number | Wrong {
   return value === "0s" ? 0 : duration(value);
 }
@@ -110,7 +110,7 @@ export function ip(value: string): string | Wrong {
   return new Wrong("is not an IP address; give auto, or an address such as 10.0.0.1");
 }
 
-/** An SELinux type; empty: the container runtime's. */
+/** An SELinux type; empty: the container runtime's own type. */
 export function selinuxType(value: string): string | Wrong {
   if (/^(?:[a-z][a-z0-9_]{0,62})?$/.test(value)) return value;
   return new Wrong("is not an SELinux type; give a type such as spc_t or super_t");
@@ -122,7 +122,7 @@ export function appArmorProfile(value: string): string | Wrong {
   return new Wrong("is not an AppArmor profile; give Unconfined, RuntimeDefault or Localhost/NAME");
 }
 
-/** Seconds, from `least` to `most` of them. */
+/** Reads a duration of at least `least` and at most `most` seconds. */
 export function within(least: number, most: number) {
   return (value: string): number | Wrong => {
     const seconds = pause(value);

@@ -1,4 +1,4 @@
-/** Laws of an allowance, for any order of takings. */
+/** The laws of an allowance, for any order of its calls. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -6,11 +6,11 @@ import { Allowance } from "./allowance.ts";
 
 const rate = { perSecond: 2, atOnce: 20 };
 
-test("gives the saved allowance at once, and then its rate per second", () => {
+test("allows the saved amount at once, and then the rate per second", () => {
   const one = new Allowance(rate, 0);
   const taken = Array.from({ length: 25 }, () => one.take(1, 0));
   assert.equal(taken.filter(Boolean).length, 20);
-  // Five are owed: after 2.5 s the debt is paid, and half a second later one is available.
+  // The debt is five. It is paid after 2.5 s. Half a second later, one is available.
   assert.equal(one.when(1, 0), 3000);
   assert.equal(one.take(1, 2999), false);
 });

@@ -39,7 +39,7 @@ function setUp() {
   return { api, at, cluster, listContests, round };
 }
 
-test("writes the same twenty times at once and then once a minute, and names the client that undoes it", async () => {
+test("sends the same write twenty times at once and then once a minute, and names the client that undoes it", async () => {
   const { api, at, cluster, listContests, round } = setUp();
   for (let times = 0; times < 20; times++) assert.ok(await round(), `write ${times}`);
   assert.deepEqual(listContests(), []);
@@ -58,7 +58,7 @@ test("writes the same twenty times at once and then once a minute, and names the
   assert.equal(await round(), false);
 });
 
-test("forgets a contest after a minute without one", async () => {
+test("no longer lists an object as contested after a minute without a refused write", async () => {
   const { at, listContests, round } = setUp();
   for (let times = 0; times < 21; times++) await round();
   assert.equal(listContests().length, 1);
@@ -66,7 +66,7 @@ test("forgets a contest after a minute without one", async () => {
   assert.deepEqual(listContests(), []);
 });
 
-test("writes another content at once", async () => {
+test("writes different content at once", async () => {
   const { listContests, round } = setUp();
   for (let times = 0; times < 21; times++) await round();
   assert.ok(await round("new"));
@@ -133,13 +133,13 @@ const managers: readonly (readonly [
 ])[] = [
   ["the last writer besides us", otherManager({ managedFields: fields }), "other-operator"],
   [
-    "that of a status",
+    "the last writer of a status",
     otherManager({ managedFields: fields }, "status"),
     "kube-controller-manager",
   ],
-  ["nobody for an object that is gone", otherManager(undefined), undefined],
+  ["none for an object that is gone", otherManager(undefined), undefined],
   [
-    "nobody if the name must not be shown",
+    "none if the name must not be shown",
     otherManager({ managedFields: [entry("a\nb", "2026-01-01T00:00:01Z")] }),
     undefined,
   ],

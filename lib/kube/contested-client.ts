@@ -1,8 +1,8 @@
 /**
- * A cluster client that does not fight with another writer. Without it we would answer a writer
- * that undoes our writes at once, forever, and agents or kubelets would suffer. The same write is
- * sent twenty times at once and then once a minute. In between it fails here, as a conflict, with
- * the name of the other field manager.
+ * A cluster client that does not fight with another writer. If another writer undid each of our
+ * writes, we would repeat them forever without a pause, and agents or kubelets would suffer. The
+ * same write is sent twenty times at once and then once a minute. In between, the write fails here
+ * with a conflict, which names the other field manager.
  */
 import { createHash } from "node:crypto";
 import type { KubernetesObject, V1ObjectMeta } from "@kubernetes/client-node";
@@ -29,14 +29,14 @@ export class Contest<T> {
     this.#left = new Allowance(rate);
   }
 
-  /** Takes a write that the cluster answered. */
+  /** Counts a write that the cluster answered. */
   wrote(wanted: T | undefined, now: number): void {
     if (!this.#same(wanted, this.#of)) this.#left = new Allowance(this.#rate, now);
     this.#of = wanted;
     this.#left.take(1, now);
   }
 
-  /** Until when this content may not be written again; undefined if it may be written now. */
+  /** The time from which this content may be written again; undefined if it may be written now. */
   lostUntil(wanted: T | undefined, now: number): number | undefined {
     const until = this.#same(wanted, this.#of) ? this.next(now) : now;
     return until > now ? until : undefined;
@@ -62,8 +62,8 @@ export type ContestedObject = Readonly<{
 }>;
 
 /**
- * Maximum seconds until the caller reads again. Its next write may be a different one, such as a
- * withdrawal that the user requests, and is then sent at once.
+ * Maximum seconds until the caller reads again. If the caller's next write is different, such as a
+ * withdrawal that the user requests, we send that write at once.
  */
 const longestPause = 10;
 
@@ -82,15 +82,15 @@ export class Contested extends ApiError {
   }
 }
 
-/** The content of a body that matters; undefined: everything that it declares. */
+/** The part of a body that identifies its content; undefined: all declared fields. */
 type Essence = (path: string, body: object) => object | undefined;
 
 type Fought = { contest: Contest<string>; lost: ContestedObject | undefined; wanted: string };
 
 /**
- * A client that limits such writes, and lists the objects that are contested now. Applies and
- * replacements are counted. A patch is not: it is sent to one version, and sets something different
- * each time. `essence` is for objects with a new number or salt in each write.
+ * A client that limits such writes, and lists the objects that are contested now. It counts applies
+ * and replacements. It does not count patches: each patch is for one version of the object, and
+ * sets something different. `essence` is for objects with a new number or salt in each write.
  */
 export function contested(
   cluster: Cluster,
@@ -154,7 +154,7 @@ export function contested(
   };
 }
 
-/** What a write changes, whatever version it is based on. */
+/** The fields that a write changes, whatever version it is based on. */
 function declaredBy(body: object): object {
   const { metadata = {}, ...rest } = body as KubernetesObject & { metadata?: V1ObjectMeta };
   const { name, labels, annotations, ownerReferences, finalizers } = metadata;
@@ -162,7 +162,7 @@ function declaredBy(body: object): object {
   return { ...rest, metadata: mine };
 }
 
-/** Kept in memory only; the digest of a Secret must not leave it. */
+/** Kept in memory only; the digest of a Secret must not leave the memory. */
 const digestOf = (wanted: object): string =>
   createHash("sha256").update(JSON.stringify(wanted)).digest("base64");
 

@@ -2,7 +2,7 @@
 
 /**
  * Calls `work` with each item, at most `lanes` at a time, in their order. Rejects as soon as one
- * call does; no further call begins then.
+ * call rejects; no further call begins then.
  */
 export async function inLanes<T>(
   all: readonly T[],

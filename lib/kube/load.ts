@@ -3,7 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { delimiter } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 
-/** There is no kubeconfig in any of the places, and this is not a pod either. */
+/** None of the places has a kubeconfig, and the program does not run in a pod. */
 export class NoKubeConfig extends Error {
   override readonly name = "NoKubeConfig";
   constructor() {
@@ -15,8 +15,9 @@ export class NoKubeConfig extends Error {
 const fallback = { server: "http://localhost:8080", context: "loaded-context" };
 
 /**
- * The kubeconfig in `file`; without one, the kubeconfig of KUBECONFIG or the pod's own account.
- * Throws if it cannot be read, or lacks the context; NoKubeConfig if there is none.
+ * The kubeconfig in `file`; without `file`, that of KUBECONFIG or the pod's own account. Throws if
+ * the kubeconfig cannot be read or lacks the context. Throws NoKubeConfig if there is no
+ * kubeconfig.
  */
 export function loadKubeConfig(file: string | undefined, context?: string): KubeConfig {
   const several = file === undefined ? listed(process.env["KUBECONFIG"] ?? "") : undefined;
@@ -36,8 +37,8 @@ export function loadKubeConfig(file: string | undefined, context?: string): Kube
 }
 
 /**
- * The files in KUBECONFIG, merged as kubectl does: the first file's entry for each name, and the
- * first current-context that is set; missing or empty files are ignored. The client's own rule
+ * The files in KUBECONFIG, merged as kubectl merges them: the first file's entry for each name, and
+ * the first current-context that is set. Missing or empty files are ignored. The client's own rule
  * takes the last current-context, so it would use another cluster than kubectl. Undefined if at
  * most one file is listed.
  */

@@ -47,7 +47,7 @@ test("makes one further run for any number of hints during a run", async (contex
   await end();
 });
 
-test("runs again without a hint when a run requested it, and in any case after minutes", async (context) => {
+test("runs again without a hint at the time that a run requested, or after a few minutes", async (context) => {
   let runs = 0;
   const { advance, end } = simulated(context, async () =>
     ++runs < 3 ? { seconds: 10 } : undefined,
@@ -63,7 +63,7 @@ test("runs again without a hint when a run requested it, and in any case after m
   await end();
 });
 
-test("runs within minutes when a run is requested in an hour, or in longer than a timer supports", async (context) => {
+test("runs within minutes even if the next run is requested after an hour, or after more than a timer supports", async (context) => {
   for (const seconds of [3600, 30 * 24 * 3600]) {
     let runs = 0;
     const { advance, end } = simulated(context, async () => ({ seconds: ((runs += 1), seconds) }));
@@ -76,7 +76,7 @@ test("runs within minutes when a run is requested in an hour, or in longer than 
   }
 });
 
-test("counts silence from the last run's end, failed or not, whatever happens to the clock", async (context) => {
+test("counts silence from the end of the last run, even of a failed run, whatever happens to the clock", async (context) => {
   let now = 5_000_000;
   context.mock.method(performance, "now", () => now);
   let fails = false;
@@ -109,7 +109,7 @@ test("reads again soon after conflicts in a row, which are not failures", async 
     if (runs <= 5) throw conflict();
     return undefined;
   });
-  // Five pauses of 450 ms at most, each until the next tenth of a second.
+  // Each of the five pauses has at most 450 ms, and ends at the next tenth of a second.
   await advance(2500);
   assert.equal(runs, 6);
   assert.deepEqual(failures, [0, 0, 0, 0, 0]);

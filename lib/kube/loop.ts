@@ -36,7 +36,7 @@ const conflictMilliseconds = 300;
 /** Seconds of silence after which a loop counts as hanging. A loop rests for 360 s at most. */
 export const hangsSeconds = 600;
 
-/** True if another client wrote between our read and our write, and nothing was done. */
+/** True if another client wrote between our read and our write, so our write had no effect. */
 export const isConflict = (error: unknown): boolean =>
   error instanceof ApiError && error.status === 409;
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { reminder } from "./reminder.ts";
 
-test("reports a reason at once, then once a minute, and each of several reasons by itself", () => {
+test("reports each reason at once, and then once a minute, whatever other reasons there are", () => {
   let seconds = 0;
   const due = reminder(() => seconds * 1000);
   const reported: string[] = [];

@@ -19,11 +19,11 @@ test("reads a kubeconfig as YAML, as JSON, and with its fields in any order", ()
 
 const odd: readonly (readonly [what: string, text: string | Uint8Array, code: string])[] = [
   ["an empty text", "", "GPS402"],
-  ["no YAML", "clusters: [", "GPS402"],
+  ["a text that is not YAML", "clusters: [", "GPS402"],
   ["two documents", "a: 1\n---\nb: 2", "GPS402"],
   ["a field twice", "users: []\nusers: []", "GPS402"],
   ["a tag that would make an object", "users: !!js/function 'return 1'", "GPS402"],
-  ["no UTF-8", Buffer.from([0xff, 0xfe, 0x41]), "GPS402"],
+  ["bytes that are not UTF-8", Buffer.from([0xff, 0xfe, 0x41]), "GPS402"],
   ["endless levels", "[".repeat(10_000), "GPS402"],
   ["256 KiB and one byte", `#${" ".repeat(256 * 1024)}`, "GPS401"],
   ["a text", "planted", "GPS403"],
@@ -37,7 +37,7 @@ const odd: readonly (readonly [what: string, text: string | Uint8Array, code: st
 for (const [what, text, wanted] of odd)
   test(`${wanted}: ${what}`, () => assert.match(code(text), new RegExp(wanted)));
 
-test("reads endlessly multiplying aliases in no time", () => {
+test("reads aliases of aliases without expanding them", () => {
   const levels = Array.from({ length: 20 }, (_, at) => {
     const before = at === 0 ? "x" : `*a${at - 1}`;
     return `a${at}: &a${at} [${Array.from({ length: 9 }, () => before).join()}]`;

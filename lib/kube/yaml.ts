@@ -12,7 +12,7 @@ const asKubectl = CORE_SCHEMA.withTags(mergeTag, {
 });
 
 /**
- * The value as YAML. Values that are not JSON are left out, and there are no anchors: every part is
+ * The value as YAML. Values that are not JSON are left out. The YAML has no anchors: every part is
  * written where it is used.
  */
 export function dumpYaml(value: unknown): string {
@@ -21,8 +21,8 @@ export function dumpYaml(value: unknown): string {
 
 /**
  * Each document of a text, unchanged except for octal numbers and merge keys, which are read as
- * kubectl does; empty documents are left out. Throws, and may quote the text. The client's own
- * reader makes typed objects, and drops the fields that it does not know.
+ * kubectl does; empty documents are left out. If it throws, the error may quote the text. The
+ * client's own reader makes typed objects, and drops unknown fields.
  */
 export const loadDocuments = (text: string): unknown[] =>
   loadAll(text, { schema: asKubectl }).filter((one) => one !== null && one !== undefined);

@@ -4,14 +4,15 @@ import { writeFileSync } from "node:fs";
 /**
  * Keeps this process's memory out of core files. A read-only root file system is not enough: if the
  * node's core_pattern is a program (systemd-coredump), the kernel passes it the core on the host,
- * whatever the container's limits. Never fails: a kernel without this file writes no cores.
+ * whatever the container's limits. Never fails. A kernel without the file coredump_filter writes no
+ * cores.
  */
 export function keepMemoryOutOfCores(): void {
   try {
     // 0 = dump no mappings; only registers remain.
     writeFileSync("/proc/self/coredump_filter", "0");
   } catch {
-    // Outside a cluster on another system, or denied by Node's permission model under a pod
-    // template without our flag.
+    // The system is not Linux, so the program does not run in a cluster. Or the pod template lacks
+    // our flag, and Node's permission model denies the write.
   }
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openLog } from "./log.ts";
 
-test("adds to a line with a code, in its message or beside it, the link that explains the code", () => {
+test("adds the link for a code to each line whose message or fields contain the code", () => {
   const lines: string[] = [];
   const log = openLog("info", { write: (line) => void lines.push(line) });
   const error = "Secret: GPS402 not one YAML document";

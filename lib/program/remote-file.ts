@@ -18,14 +18,15 @@ type Options = Readonly<{
   connected: (access: Access) => Cluster;
   /**
    * Called when the file names another cluster. All that this process has learned belongs to the
-   * former cluster. It must exit, and the next process starts from nothing.
+   * former cluster. The process must exit, so that the next process starts without this knowledge.
    */
   moved: () => void;
 }>;
 
 /**
  * The cluster of that kubeconfig; its credential is renewed when the file changes. If the file can
- * no longer be used, the last good one stays in use. Throws if it cannot be used from the start.
+ * no longer be used, the last valid kubeconfig stays in use. Throws if the file cannot be used at
+ * the start.
  */
 export function openRemote({ file, flag, log, connected, moved }: Options): Cluster {
   const first = accessIn(file, flag);

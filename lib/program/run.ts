@@ -89,7 +89,7 @@ async function main<Config extends TableValues<typeof common>>(
   const campaign = leader.until(over.signal);
   await Promise.race([leader.elected, stopped]);
   if (!stop.signal.aborted) await served.until(stop.signal);
-  // The Lease is renewed until the last write is over; then the next holder need not wait.
+  // The last write is over. Releasing the Lease now lets the next holder start at once.
   over.abort();
   await campaign;
   server.close();

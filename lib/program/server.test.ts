@@ -4,7 +4,7 @@ import test from "node:test";
 import { Gauge, Registry } from "prom-client";
 import { serve } from "./server.ts";
 
-test("answers 500 when a gauge throws, and goes on", async () => {
+test("answers 500 when a gauge throws, and continues to serve", async () => {
   const metrics = new Registry();
   const collect = () => {
     throw new Error("a gauge's own");

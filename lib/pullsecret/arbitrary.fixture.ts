@@ -5,7 +5,7 @@ import type { Json } from "./json/json.ts";
 import type { MergeSource } from "./merge/offer.ts";
 import { parse, type Accepted } from "./document/parse.ts";
 
-/** Code points that are half of a surrogate pair; no text contains one alone. */
+/** Code points that are half of a surrogate pair; no valid text contains half a pair. */
 const halves = { first: 0xd800, count: 0x800 };
 
 /**
@@ -23,7 +23,7 @@ export const character: fc.Arbitrary<string> = fc.nat(0x10ffff - halves.count).m
 
 const part = fc.stringMatching(/^[a-z0-9]{1,6}$/);
 
-/** Few hosts, so that sources meet. */
+/** Few hosts, so that sources often have the same host. */
 export const registryKey: fc.Arbitrary<string> = fc
   .tuple(
     fc.constantFrom("", "", "https://", "http://"),
@@ -100,7 +100,7 @@ export function accepted(role: "original" | "additional"): fc.Arbitrary<Accepted
     .filter((parsed): parsed is Accepted => parsed.ok);
 }
 
-/** A source of few registries and fewer credentials, so that sources agree, differ and shadow. */
+/** A source of few registries and fewer credentials, so that sources often agree or conflict. */
 function crowded(role: "original" | "additional"): fc.Arbitrary<Accepted> {
   const registry = fc.constantFrom(
     "a.io",
@@ -125,7 +125,7 @@ function crowded(role: "original" | "additional"): fc.Arbitrary<Accepted> {
     .filter((parsed): parsed is Accepted => parsed.ok);
 }
 
-/** Up to three extra sources between an additional and an original, the highest first. */
+/** An additional source, up to three extra sources and an original, the highest first. */
 export const ranked: fc.Arbitrary<readonly MergeSource[]> = fc
   .tuple(
     crowded("additional"),
@@ -141,8 +141,7 @@ export const ranked: fc.Arbitrary<readonly MergeSource[]> = fc
   );
 
 /**
- * Up to three sources with one credential each for a registry, above an original that has both of
- * them.
+ * Up to three sources with one of two credentials for a registry, above an original that has both.
  */
 export const twinned: fc.Arbitrary<readonly MergeSource[]> = fc
   .tuple(

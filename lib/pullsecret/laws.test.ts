@@ -112,7 +112,7 @@ test("H19: gives the same output for any order and white space", () => {
   );
 });
 
-/** Whether its source has another key: it is written beside docker login's for Docker Hub. */
+/** Whether the source has only docker login's key, and the merge also writes `docker.io` for it. */
 const isPromoted = (
   sources: readonly MergeSource[],
   { registry, from }: Readonly<{ registry: string; from: string }>,
@@ -120,7 +120,10 @@ const isPromoted = (
   identity(registry) === "docker.io" &&
   !sources.find(({ id }) => id === from)?.accepted.entries.some((one) => one.registry === registry);
 
-/** Images → the credentials that the kubelet tries: docker login's key beside no `docker.io`. */
+/**
+ * Images → the credentials that the kubelet tries. It does not try the key of docker login if there
+ * is an entry for `docker.io`.
+ */
 function triedOf(entries: Accepted["entries"]): ReadonlyMap<string, ReadonlySet<string>> {
   const byImages = Map.groupBy(entries, ({ registry }) => imagesOf(registry));
   const tried = [...byImages].map(([images, group]) => {
@@ -151,7 +154,8 @@ test("H9: gives each registry the credentials of the highest source, or of the o
           [...(tried.get(images) ?? [])].every((one) => credentials.has(one));
         assert.ok(highest !== undefined && same(highest));
         if (credentials.size > 1) twins += 1;
-        // Only an original has several; a source with the same credential removes none.
+        // Only an original has several credentials for these images. If another source has one of
+        // them, the merge keeps them all.
         const all = credentials.size > 1 ? original : highest;
         assert.deepEqual(credentials, all.tried.get(images));
         const lost = offers.filter((one) => !same(one)).map(({ id }) => id);
@@ -194,7 +198,7 @@ test("lets the kubelet try the highest source's entry for docker.io, whatever wi
   assert.ok(beside > 20, `${beside} beside docker login's key: the generator misses this case`);
 });
 
-test("lets the kubelet try a source that displaces docker.io for its images", () => {
+test("if a source displaces docker.io, lets the kubelet try that source for images of docker.io", () => {
   let displaced = 0;
   fc.assert(
     fc.property(ranked, (sources) => {
@@ -213,7 +217,7 @@ test("lets the kubelet try a source that displaces docker.io for its images", ()
   assert.ok(displaced > 20, `${displaced} displaced: the generator misses this case`);
 });
 
-test("changes nothing when a source above an entry's own source is withdrawn", () => {
+test("keeps an entry unchanged when a source above the entry's own source is withdrawn", () => {
   fc.assert(
     fc.property(ranked, policies, fc.nat(), (sources, policy, choice) => {
       const gone = choice % (sources.length - 1);
@@ -299,8 +303,8 @@ test("writes a document that the kubelet reads as exactly these credentials", ()
 });
 
 /**
- * Without localhost: the kubelet may fall back to Docker Hub's entry there, which is an unintended
- * takeover.
+ * Images of several hosts, but not of localhost. For localhost, the kubelet may fall back to Docker
+ * Hub's entry, which is an unintended takeover.
  */
 const images = fc
   .tuple(
@@ -346,7 +350,7 @@ test("warns about every source that takes over an image from another", () => {
       const warned = first.warnings.filter(
         ({ code, source }) => source === first.from && /^GPS(?:164|165|172)$/.test(code),
       );
-      // An entry that takes over Docker Hub's images may have won as docker login's key.
+      // The warning about Docker Hub's images may name docker login's key instead.
       const keys = [first.registry, ...(image.startsWith("docker.io/") ? [dockerHubKey] : [])];
       assert.ok(
         warned.some(({ path }) => keys.some((key) => path === `auths["${key}"]`)),
@@ -381,7 +385,7 @@ test("reports a source as tried before another only if that is true", () => {
           /^is tried before "([^"]*)"|^is never tried: "([^"]*)"/.exec(what) ?? [];
         const entry = merged.entries.find(({ registry }) => path === `auths["${registry}"]`);
         if (source === "original" || entry === undefined || later + hidden === "") continue;
-        // An entry that a source leaves without images in its own document is judged there.
+        // If another entry of the same source hides this one, the source's own warning reports it.
         if (
           later === "" &&
           sources.some(
@@ -437,7 +441,7 @@ test("serves a protected registry's images only with the original's credential",
   );
 });
 
-test("keeps the original's credentials for a protected registry for which no source is refused", () => {
+test("an accepted merge keeps exactly the original's credentials for a protected registry", () => {
   let twins = 0;
   const protect = ["a.io", "docker.io"];
   fc.assert(
@@ -510,7 +514,7 @@ test("prints no password, wherever it is in the document", () => {
         const parsed = parse(bytes, { name: role, role });
         const lines = (parsed.ok ? parsed.warnings : parsed.problems).map(formatProblem).join("\n");
         const explained = JSON.stringify(explain(bytes, "a.io/x", "file"));
-        // explain shows users: that is its purpose.
+        // The function explain shows user names on purpose.
         const texts = place("").includes('"username":":x"') ? [lines] : [lines, explained];
         for (const text of texts) {
           assert.ok(!text.includes("s3cret") && !text.includes(encoded), `${place("…")}: ${text}`);
@@ -520,7 +524,7 @@ test("prints no password, wherever it is in the document", () => {
   }
 });
 
-test("keeps a registry's identity when it writes the key, and lets a key cover itself", () => {
+test("writes a key that means the same registry, and treats a registry as covering itself", () => {
   fc.assert(
     fc.property(registryKey, registryKey, (key, other) => {
       const [one, two] = [identity(key), identity(other)];

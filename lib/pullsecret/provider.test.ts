@@ -85,7 +85,7 @@ const refused: readonly (readonly [change: object, why: RegExp])[] = [
   [withProvider({ args: ["x"] }), /field besides/],
 ];
 for (const [change, why] of refused)
-  test(`a configuration is refused: ${JSON.stringify(change).slice(0, 60)}`, () => {
+  test(`refuses a configuration: ${JSON.stringify(change).slice(0, 60)}`, () => {
     const judged = judge(change);
     assert.ok(!judged.ok);
     assert.match(judged.why, why);
@@ -98,7 +98,7 @@ test("docs/use/delivery-node.md shows the script, the configuration and an empty
     assert.ok(shown.includes(one.replaceAll(/^ +/gm, "")), one);
 });
 
-test("refuses what is not JSON", () => {
+test("refuses a configuration that is not JSON", () => {
   assert.equal(judgeConfig(Buffer.from("{"), "All").ok, false);
   assert.equal(judgeConfig(Buffer.from("[]"), "All").ok, false);
 });

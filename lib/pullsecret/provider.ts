@@ -1,6 +1,6 @@
 /**
  * The kubelet's credential provider: the CredentialProviderConfig that makes a kubelet run our
- * script, the script, and the CredentialProviderResponse that it prints. Also judges a
+ * script, the script, and the CredentialProviderResponse that it prints. Also checks a
  * configuration that another program wrote. Pure.
  */
 import { Buffer, isUtf8 } from "node:buffer";
@@ -16,7 +16,7 @@ const providerVersion = "credentialprovider.kubelet.k8s.io/v1";
 const labels = 8;
 const everyHost = Array.from({ length: labels }, (_, more) => ["*", ...stars(more)].join("."));
 
-/** Only for pods whose ServiceAccount asks for it (KEP-4412). */
+/** With these fields, the kubelet calls us only for annotated ServiceAccounts' pods (KEP-4412). */
 const annotated = {
   serviceAccountTokenAudience: tokenAudience,
   cacheType: "ServiceAccount",
@@ -29,8 +29,8 @@ function stars(count: number): string[] {
 }
 
 /**
- * The rows of `matchImages` that cover these registries: every host without a port, and each
- * `host:port` by a row of its own, since the kubelet compares ports as they are.
+ * The rows of `matchImages` that cover these registries. Shared rows cover every host without a
+ * port. Each `host:port` needs a separate row, because the kubelet compares ports as texts.
  */
 export function rowsFor(registries: Iterable<string>): string[] {
   const hosts = [...registries].map((key) => hostOf(identity(key) ?? ""));
@@ -64,8 +64,8 @@ export type JudgedProvider =
   | Readonly<{ ok: false; why: string }>;
 
 /**
- * Judges a configuration that was installed before us, as strictly as the kubelet, which exits at
- * its start if one field is wrong or unknown. The result names fields, never values.
+ * Checks a configuration that was installed before us, as strictly as the kubelet does. The kubelet
+ * exits at its start if one field is wrong or unknown. The result names fields, never values.
  */
 export function judgeConfig(bytes: Uint8Array, scope: ProviderScope): JudgedProvider {
   const read = readJson(bytes);
@@ -134,7 +134,8 @@ export type Entries = ReadonlyMap<string, unknown>;
 
 /**
  * The answer with these entries, with user and password as the kubelet reads them. Without entries
- * the answer contains no credential. Same entries, same bytes. All entries must be `answerable`.
+ * the answer contains no credential. The same entries always give the same bytes. All entries must
+ * be `answerable`.
  */
 export function answerOf(entries: Entries): Buffer {
   const auth = [...entries]

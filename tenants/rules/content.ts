@@ -1,4 +1,4 @@
-/** The content of a SyncSecret, as one map as in a Secret. Pure. */
+/** The content of a SyncSecret as one map, like the data of a Secret. Pure. */
 import { Buffer } from "node:buffer";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { sentence } from "./problems.ts";
@@ -21,8 +21,8 @@ type JudgedObject =
 const keyName = /^(?!\.{1,2}$|\.\.)[-._a-zA-Z0-9]{1,253}$/;
 
 /**
- * The limits of the copy. Its data contains the keys of both maps, data and stringData. The schema
- * sets them too, but in the tenant's object it counts the keys of each map separately, and
+ * The limits of the copy, whose data contains the keys of both maps, data and stringData. The CRD's
+ * schema has the same limits. But the schema counts the keys of each map separately, and counts
  * characters instead of bytes.
  */
 const mostKeys = 64;
@@ -40,8 +40,9 @@ const needed: Readonly<Partial<Record<SyncContent["type"], readonly (readonly st
 };
 
 /**
- * The content with stringData folded into data, where stringData wins, as in a Secret; or why the
- * API server would refuse such a Secret. A message may name a valid key, and never shows a value.
+ * The content: data and stringData as one map, in which stringData wins, as in a Secret. If the API
+ * server would refuse such a Secret, the reason. A message may name a valid key, and never shows a
+ * value.
  */
 export function judge({ data = {}, stringData = {}, type = "Opaque" }: Held): JudgedObject {
   const refused = (message: string) => ({ ok: false as const, message });

@@ -60,8 +60,9 @@ export function copyOf(
 
 /**
  * The Secret of a copy, named by the copy's UID, so that no tenant chooses the name of a Secret in
- * the management cluster. A service account token becomes Opaque. The token controller would delete
- * a real one, because its ServiceAccount is missing, or fill it with a token of this cluster.
+ * the management cluster. A Secret of type service-account-token becomes Opaque. Otherwise the
+ * token controller would delete the Secret if its ServiceAccount is missing, or else fill it with a
+ * token of this cluster.
  */
 export function secretOf(object: SyncSecret, { type, data }: SyncContent): Wanted {
   const { name = "", uid = "", namespace = "" } = object.metadata;

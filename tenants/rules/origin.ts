@@ -19,10 +19,13 @@ const objectName = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 export const hasOrigin = (annotations: Readonly<Record<string, string>>): boolean =>
   Object.values(names).every((one) => annotations[one] !== undefined);
 
-/** On a copy: the id of the tenant's cluster, by which its side recognises its own copies. */
+/**
+ * Annotation on a copy: the id of the tenant's cluster. The tenant's side recognises its own copies
+ * by this id.
+ */
 const clusterAnnotation = "globalpullsecret.io/origin-cluster";
 
-/** That annotation, once the id is known. */
+/** The annotation with this id; no annotation while the id is unknown. */
 export const clusterOf = (id: string | undefined): Record<string, string> =>
   id === undefined ? {} : { [clusterAnnotation]: id };
 

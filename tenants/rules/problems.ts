@@ -2,7 +2,7 @@
 import { entryOf, lineOf, type Catalogue } from "#contract/catalogue.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 
-/** Kind → code, what is wrong, what to do. `{}` is replaced by a detail, never by content. */
+/** Kind → code, problem, action. `{}` is replaced by a detail, never by content. */
 export const catalogue = {
   keyName: [
     "GPS472",
@@ -31,12 +31,12 @@ export const catalogue = {
   changed: [
     "GPS473",
     "admission in the management cluster changes the {}",
-    "exclude this program's objects from that policy; it is tried again",
+    "exclude this program's objects from that policy; the write is repeated until then",
   ],
   undone: [
     "GPS474",
     "the {} does not last in the management cluster: ten writes of it were undone",
-    "find out who changes it there; it is tried once a minute",
+    "find the client that changes it there; we repeat the write once a minute",
   ],
   leftBehind: [
     "GPS478",
@@ -67,7 +67,7 @@ export const catalogue = {
 
 export type Kind = keyof typeof catalogue;
 
-/** `GPS472: what is wrong; what to do`: one line of at most 500 characters. */
+/** One line of at most 500 characters: `CODE: problem; action`. */
 export function sentence(kind: Kind, detail = ""): string {
   return lineOf(entryOf(catalogue, kind, escape(detail.slice(0, 300))));
 }

@@ -13,7 +13,7 @@ import { timed, timeOf } from "#kube/conditions.ts";
 export type Found = Readonly<{
   reason: SyncReason;
   message: string;
-  /** Name and version of the Secret; absent until it was seen. */
+  /** Name and version of the Secret; absent until this program has seen the Secret. */
   secretName?: string;
   resourceVersion?: string;
   /** The reason why the object will soon not be served. */

@@ -21,7 +21,7 @@ const elsewhere: Wanted = {
     annotations: { ...wanted.metadata.annotations, "globalpullsecret.io/origin-name": "x" },
   },
 };
-/** As the API server returns what was made; managedFields name us. */
+/** The object as the API server returns it; managedFields name us. */
 const made = ({ metadata, ...rest }: Wanted, more: object = {}): Live =>
   ({
     ...rest,
@@ -135,7 +135,7 @@ test("recognises a copy, but not an object with only some of its marks", () => {
   assert.ok(!isCopy({ annotations }));
 });
 
-test("L6, L23: gives a copy the tenant's UID as its name, the namespace there, and nothing else of its metadata", () => {
+test("L6, L23: names a copy by the UID of the tenant's object, places it in the tenant's namespace of the management cluster, and copies no other metadata", () => {
   const metadata = {
     ...object.metadata,
     namespace: "default",

@@ -1,4 +1,4 @@
-/** Decides what to do about an existing or missing object, given what is wanted. Pure. */
+/** Decides the next step for an existing or missing object, from the wanted object. Pure. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { sameData, type Data } from "./content.ts";
 import type { Wanted } from "./copies.ts";

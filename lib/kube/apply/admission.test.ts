@@ -11,7 +11,7 @@ type Body = {
   spec: { list: string[]; template: { spec: object } };
 };
 
-/** An API server with one object, and admission that changes a list as it likes. */
+/** An API server with one object. Its admission can change a list. */
 class Server {
   live: Body | undefined;
   version = 10;
@@ -64,7 +64,7 @@ class Server {
   #apply(_: string, body: Body, { dryRun = false }: Options): Body {
     this.asked.push(dryRun ? "ask" : "write");
     const version = this.live === undefined ? "1" : String(this.version);
-    assert.equal(body.metadata.resourceVersion, version, "unconditional, or of another version");
+    assert.equal(body.metadata.resourceVersion, version, "unconditional write, or another version");
     if (dryRun) return this.#made(body.spec.list);
     this.version += 1;
     this.live = this.#made(body.spec.list);
@@ -116,7 +116,7 @@ test("notices a withdrawn policy within a minute, and removes its addition once"
   assert.equal(server.admitted.againSeconds, undefined);
 });
 
-test("repairs an edit beside an addition by admission at once", async () => {
+test("repairs an edit at once, and keeps an addition by admission beside it", async () => {
   const server = new Server();
   server.admit = (list) => [...list, "added"];
   await server.ensure("a");

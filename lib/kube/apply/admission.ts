@@ -1,7 +1,7 @@
 /**
- * Differences between our declaration and the stored object that other people's admission causes.
- * While neither side changes, there is nothing to write. After a minute we ask the API server
- * again, so we notice a withdrawn policy.
+ * The differences that other people's admission causes between our declaration and the stored
+ * object. While neither side changes, there is nothing to write. After a minute we ask the API
+ * server again, so we notice a withdrawn policy.
  */
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
@@ -86,6 +86,6 @@ function essence(object: Essence): object {
   return { ...rest, metadata: others };
 }
 
-/** Kept in memory only; the digest of a Secret must not leave it. */
+/** Kept in memory only; the digest of a Secret must not leave the memory. */
 const digest = (value: object) =>
   createHash("sha256").update(JSON.stringify(value)).digest("base64");

@@ -1,15 +1,15 @@
 /**
- * The fields that must arrive as we declare them, whatever other people's admission changes.
- * Everything else may change: the cluster's administrator may want a cached image, a toleration or
- * a proxy's address in every pod.
+ * The fields of our objects that no admission policy or webhook may change. Admission may change
+ * every other field: the cluster's administrator may want a cached image, a toleration or a proxy's
+ * address in every pod.
  */
 import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";
 import { revisionAnnotation } from "#contract/names.ts";
 import { differing } from "./difference.ts";
 
 /**
- * Admission changes a field that it must not change. Nothing is written until it stops; the run is
- * retried like any other failed run.
+ * Admission changes a field that it must not change. We write nothing until admission stops that.
+ * The run is retried like any other failed run.
  */
 export class AdmissionError extends Error {
   /** The object, as `daemonsets/global-pull-secret-syncer`. */

@@ -9,24 +9,24 @@ const cases: readonly (readonly [
   declared: unknown,
   answer: boolean,
 ])[] = [
-  ["defaults of the server do not count", { a: 1, b: 2 }, { a: 1 }, true],
-  ["another value does", { a: 1 }, { a: 2 }, false],
-  ["a missing field does", {}, { a: 1 }, false],
-  ["an item too many in a list does", { a: [1, 2] }, { a: [1] }, false],
-  ["an item too few does", { a: [] }, { a: [1] }, false],
-  ["defaults inside list items do not", { a: [{ n: 1, d: 2 }] }, { a: [{ n: 1 }] }, true],
-  ["a declared empty list may be absent", {}, { a: [] }, true],
-  // rules: [] of a Role: taken for a difference, it was applied again with every reconcile.
-  ["and the server may return null for it", { a: null }, { a: [] }, true],
-  ["but not when it is filled", { a: [1] }, { a: [] }, false],
-  ["what is declared as undefined is not declared", { a: 1 }, { b: undefined }, true],
-  ["null is not an object", { a: null }, { a: { b: 1 } }, false],
+  ["ignores defaults of the server", { a: 1, b: 2 }, { a: 1 }, true],
+  ["notices another value", { a: 1 }, { a: 2 }, false],
+  ["notices a missing field", {}, { a: 1 }, false],
+  ["notices an additional item in a list", { a: [1, 2] }, { a: [1] }, false],
+  ["notices a missing item in a list", { a: [] }, { a: [1] }, false],
+  ["ignores defaults inside list items", { a: [{ n: 1, d: 2 }] }, { a: [{ n: 1 }] }, true],
+  ["accepts an absent field for a declared empty list", {}, { a: [] }, true],
+  // Otherwise `rules: []` of a Role would be applied again with every reconcile.
+  ["accepts null for a declared empty list", { a: null }, { a: [] }, true],
+  ["notices items in a list that is declared empty", { a: [1] }, { a: [] }, false],
+  ["ignores a field that is declared as undefined", { a: 1 }, { b: undefined }, true],
+  ["does not accept null for an object", { a: null }, { a: { b: 1 } }, false],
 ];
 for (const [sentence, live, declared, answer] of cases) {
   test(`contains: ${sentence}`, () => assert.equal(contains(live, declared), answer));
 }
 
-test("law: everything contains itself", () => {
+test("law: every value contains itself", () => {
   fc.assert(fc.property(fc.jsonValue(), (value) => contains(value, value)));
 });
 
@@ -49,7 +49,7 @@ const paths: readonly (readonly [
   ["a named item is gone", { a: [] }, { a: [{ name: "x" }] }, ["a[x]"], ["a"]],
   ["a list of values", { a: ["--x", "--y"] }, { a: ["--x"] }, ["a"], ["a"]],
   [
-    "mounts go by their path",
+    "mounts are matched by their path",
     { a: [{ name: "v", mountPath: "/b" }] },
     { a: [{ name: "v", mountPath: "/a" }] },
     ["a[/a]"],

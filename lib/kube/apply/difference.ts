@@ -1,7 +1,7 @@
 /**
- * True if an object already has everything that we declare, so an apply could only remove what an
- * earlier one declared. Additions by others and by the API server's defaults do not count, and an
- * empty list may come back absent or as null.
+ * True if an object already has everything that we declare, so an apply could only remove fields
+ * that an earlier apply declared. Additions by others and by the API server's defaults do not
+ * count. The API server may return an empty list as null, or leave it out.
  */
 export function contains(live: unknown, declared: unknown): boolean {
   return differing(live, declared).length === 0;

@@ -18,8 +18,8 @@ type On = Readonly<{ cluster: Cluster; admitted: Admitted }>;
 
 /**
  * Creates or repairs an object. Creation never overwrites: if another client created the object in
- * the same instant, it fails with 409. An existing object is changed only in the version that was
- * read. Fields that we do not declare are left to their managers.
+ * the same instant, our request fails with 409. An existing object is changed only in the version
+ * that was read. Fields that we do not declare are left to their managers.
  */
 export async function ensure<T extends KubernetesObject>(
   on: On,
@@ -52,8 +52,8 @@ export async function isDrifted(
 }
 
 /**
- * What the API server would make of `live` if we wrote our declaration; `live` itself if the answer
- * is known.
+ * The object that the API server would store if we wrote our declaration. Returns `live` itself if
+ * it is as declared, or if the last answer still counts.
  */
 async function plan<T extends KubernetesObject>(
   { cluster, admitted }: On,

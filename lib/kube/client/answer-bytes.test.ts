@@ -33,7 +33,7 @@ const shapes: Readonly<Record<string, string>> = {
   numbers: `[${"0,".repeat(100)}0]`,
 };
 for (const [what, text] of Object.entries(shapes))
-  test(`accepts ${what} if so many values are allowed, and refuses them if half are`, () => {
+  test(`accepts ${what} within the limit of values, and refuses them with half of that limit`, () => {
     assert.ok(JSON.parse(text));
     const bytes = Buffer.from(text);
     const gathered = new Gathered("the answer", 1000, 101);

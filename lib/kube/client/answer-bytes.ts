@@ -7,9 +7,9 @@ export class TooLarge extends Error {}
 const [brace, bracket, comma] = [0x7b, 0x5b, 0x2c];
 
 /**
- * Gathers chunks of any size in one buffer that doubles. A server that sends single bytes costs no
- * more than one that sends them together: a list of chunks has 100 bytes for each, and text that is
- * joined each time is copied each time.
+ * Gathers chunks of any size in one buffer, which doubles when it is full. Single bytes cost no
+ * more than large chunks. A list of chunks would take 100 bytes for each chunk, and joining the
+ * text at each chunk would copy all of it each time.
  */
 export class Gathered {
   readonly #what: string;
@@ -30,7 +30,7 @@ export class Gathered {
     this.#mostValues = mostValues;
   }
 
-  /** Throws TooLarge when they are more than the limit. */
+  /** Adds a chunk. Throws TooLarge beyond a limit. */
   add(chunk: Uint8Array): void {
     const length = this.#length + chunk.length;
     if (length > this.#largest)
@@ -55,8 +55,9 @@ export class Gathered {
   }
 
   /**
-   * Each value but the first follows `{`, `[` or `,`, or a key that follows `{` or `,`. So these
-   * limit the values and the keys. Those within texts count as well.
+   * Each value except the first follows `{`, `[` or `,`, or a key that follows `{` or `,`. The
+   * number of these characters therefore limits the values and the keys. We also count the
+   * characters within texts.
    */
   #count(chunk: Uint8Array): void {
     for (const byte of chunk)

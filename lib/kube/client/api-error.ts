@@ -11,7 +11,7 @@ type Refusal = Readonly<{
   path: string;
   detail?: string;
   retryAfterSeconds?: number;
-  /** An admission policy or webhook denied it. */
+  /** An admission policy or webhook denied the request. */
   denied?: boolean;
 }>;
 
@@ -23,11 +23,11 @@ export class ApiError extends Error {
   readonly reason: string;
   /** The server's message, at most 500 characters, or why there was no answer. */
   readonly detail: string | undefined;
-  /** Seconds that the server asked for by Retry-After (429, 503); undefined when it did not. */
+  /** Seconds that the server requested by Retry-After (429, 503); undefined without that header. */
   readonly retryAfterSeconds: number | undefined;
   /**
-   * True when a webhook or an admission policy denied it. The webhook or policy chooses the status:
-   * 403, 422, 500, 409, 404 and 429 occur.
+   * True when a webhook or an admission policy denied the request. The webhook or policy chooses
+   * the status: 403, 422, 500, 409, 404 and 429 occur.
    */
   readonly isDenial: boolean;
 
@@ -66,17 +66,17 @@ export class ApiError extends Error {
   }
 
   /**
-   * The error for an answer that refuses. It leaves out the server's message for Secrets and
-   * SyncSecrets: a decoder's error quotes the bytes around the fault, and a schema's error quotes
-   * the value. Both may be credentials.
+   * The error for a refusal. It leaves out the server's message for Secrets and SyncSecrets: a
+   * decoder's error quotes the bytes around the fault, and a schema's error quotes the value. Both
+   * may be credentials.
    */
   static from(method: string, path: string, response: ResponseContext, body: string): ApiError {
     const parsed = readStatus(body);
     const after = Number(response.headers["retry-after"]);
     return new ApiError({
       status: response.httpStatusCode,
-      // Only a single word is used, as the API defines it. The server may belong to a tenant, and
-      // write anything there.
+      // We use the reason only if it is a single word, as the API defines. The server may belong to
+      // a tenant, who can write anything there.
       reason: /^[A-Za-z]{1,64}$/.exec(parsed.reason ?? "")?.[0] ?? "Refused",
       method,
       path,
@@ -90,7 +90,7 @@ export class ApiError extends Error {
 }
 
 /**
- * The error for an answer that never came, was incomplete or too large, or for a request without a
+ * The error if the answer never came, was incomplete or was too large, or if the request has no
  * usable credential.
  */
 export function unreachable(method: string, path: string, error: unknown): ApiError {

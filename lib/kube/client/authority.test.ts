@@ -22,17 +22,17 @@ const wrong = /Unreachable: (?:unable to|self-signed certificate|certificate sig
 
 const rows = [
   ["the intermediate alone", [middle], short, true],
-  ["the intermediate alone, which the server sends, too", [middle], long, true],
+  ["the intermediate alone, which the server also sends", [middle], long, true],
   ["the root", [root], long, true],
   ["the root, without the intermediate between", [root], short, false],
   ["both", [root, middle], short, true],
   ["the server's own certificate", [server], short, true],
-  ["another one of the same name", [impostor], short, false],
-  ["another one of the same name, beside the true chain", [impostor], long, false],
+  ["another intermediate of the same name", [impostor], short, false],
+  ["another intermediate of the same name, beside the true chain", [impostor], long, false],
   ["another root", [issue("root")], long, false],
 ] as const;
 
-/** A server that sends these certificates, the first its own. */
+/** A server that sends these certificates. The first is its own. */
 async function serving(sent: readonly Issued[], answer: RequestListener) {
   const chain = sent.map(({ certificate }) => certificate).join("");
   const api = createServer({ key: server.key, cert: chain }, answer);
@@ -72,6 +72,6 @@ test("B02: verifies only by the system's roots without an authority", async (t) 
   setDefaultCACertificates([...usual, root.certificate]);
   assert.deepEqual(await reaching(api.url, undefined).get("/one"), { found: true });
   await assert.rejects(reaching(api.url, undefined).get("/away"), /redirected to another server/);
-  // A given authority is used alone.
+  // If an authority is given, the system's roots do not count.
   await assert.rejects(reaching(api.url, [issue("another")]).get("/one"), wrong);
 });

@@ -35,7 +35,7 @@ const odd: readonly (readonly [what: string, status: number, body: string, repor
   ["a refusal of lists", 500, `[${"[],".repeat(9000)}0]`, /the answer has more than 8000 values$/],
 ];
 for (const [what, status, body, reported] of odd)
-  test(`quotes an API server that answers ${what} by status and reason only`, async () => {
+  test(`reports only status and reason of an API server that answers ${what}`, async () => {
     using server = await listening((_, response) => response.writeHead(status).end(body));
     const config = new KubeConfig();
     const cluster = { name: "odd", server: server.url, skipTLSVerify: true };
@@ -72,7 +72,7 @@ test("follows no redirect to another server, and sends none of our data there", 
     response.writeHead(307, { location: here }).end();
   });
   const config = new KubeConfig();
-  // Only then does the client speak http.
+  // The client accepts http only with skipTLSVerify.
   const cluster = { name: "outer", server: outer.url, skipTLSVerify: true };
   config.loadFromClusterAndUser(cluster, { name: "user", token: "planted" });
   const api = connect(config, () => {});
@@ -142,7 +142,7 @@ test("treats a credential that cannot be obtained as an unreachable API server, 
   rmSync(folder, { recursive: true });
 });
 
-test("asks for a dry run with each write, and impersonates a user and its groups", async () => {
+test("requests a dry run with each write, and impersonates a user and its groups", async () => {
   const asked: string[] = [];
   using server = await listening(({ method, url, headers, rawHeaders }, response) => {
     const groups = rawHeaders.filter((_, at) =>

@@ -9,7 +9,7 @@ import { type Asker, type Connection, open } from "./connection.ts";
 import { listPages } from "./pages.ts";
 import { follow } from "./stream.ts";
 
-/** A Secret without its data, for callers that do not need it. */
+/** A Secret without its data, for callers that do not need the data. */
 const metadata = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
 
 /**

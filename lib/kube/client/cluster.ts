@@ -11,9 +11,10 @@ export interface Cluster {
   /** The object, or undefined if it does not exist. */
   get<T>(path: string, options?: ReadOptions): Promise<T | undefined>;
   /**
-   * Calls `each` with one page of at most 500 items and 8 MiB after the other, so no list is ever
-   * held whole. A larger page is requested again with half as many items. `version`: of the whole
-   * list, for a watch that begins there. 410 means that the list took too long: start again.
+   * Calls `each` with one page after the other, so memory never holds the whole list. A page has at
+   * most 500 items and 8 MiB. A larger page is requested again with half as many items. `version`
+   * is the version of the whole list, for a watch that begins there. 410: the list took too long;
+   * start again.
    */
   pages<T>(
     path: string,
@@ -33,17 +34,17 @@ export interface Cluster {
   create<T>(path: string, body: object): Promise<T>;
   /**
    * Merges these fields into the object, as a JSON merge patch (RFC 7386). `metadata` in `body`
-   * carries the uid and the resourceVersion on which the caller decided; the object in another
-   * version gives a 409.
+   * contains the uid and the resourceVersion on which the caller decided. If the object has another
+   * version, the call fails with 409.
    */
   patch<T>(path: string, body: Patch): Promise<T>;
   /** Replaces the object whose resourceVersion `body` carries. */
   replace<T>(path: string, body: object, options?: DryRun): Promise<T>;
   /**
    * Deletes exactly the object with that uid, and with that version if one is given. An absent
-   * object is not an error. If the object was replaced or changed meanwhile, it stays, and the call
-   * fails with 409: read again. `Foreground`: the object stays until its dependents that block its
-   * deletion are gone.
+   * object is not an error. If the object was replaced or changed meanwhile, it stays. The call
+   * then fails with 409: read the object again. `Foreground`: the object stays until its dependents
+   * that block its deletion are gone.
    */
   remove(
     path: string,

@@ -1,14 +1,14 @@
 /**
- * Writes to one version of one object, with every expected outcome as a value. The caller decided
- * on that version, so a later version is not an error: the caller reads again and decides again.
- * Only an outcome without information about the object (no answer, 401, 408, 429, most 5xx)
- * rejects, with ApiError.
+ * Writes to one version of one object, with every expected outcome as a value. The caller's
+ * decision holds only for that version. If the object has a later version, that is not an error:
+ * the caller reads the object and decides again. A call rejects (with ApiError) only if the
+ * outcome contains no information about the object: no answer, 401, 408, 429, most 5xx.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { ApiError } from "./api-error.ts";
 import type { Cluster } from "./cluster.ts";
 
-/** The version of the object on which the caller decided. */
+/** The version of the object for which the caller decided. */
 export type Version = Readonly<{ uid: string; resourceVersion: string }>;
 
 export type Conditional<T> =
@@ -68,7 +68,7 @@ async function outcome<T>(
   }
 }
 
-/** These statuses do not judge the request itself: no credential, timeout, too many requests. */
+/** Statuses without a decision about the request: no credential, timeout, too many requests. */
 const noAnswers: ReadonlySet<number> = new Set([401, 408, 429]);
 
 /** A webhook that cannot be called refuses with 500, before anything is written. */
@@ -76,7 +76,10 @@ const isRefusal = ({ status, detail = "" }: ApiError): boolean =>
   (status >= 400 && status < 500 && !noAnswers.has(status)) ||
   (status === 500 && detail.includes("failed calling webhook"));
 
-/** Maximum number of characters of a quoted refusal: an Event holds 1,024, of several nodes. */
+/**
+ * Maximum number of characters of a quoted refusal: an Event holds 1,024 characters, with the
+ * refusals of several nodes.
+ */
 const longestQuote = 300;
 
 /** Runs of characters that may be a key, a token or a digest. Names of the API have no capitals. */
@@ -86,7 +89,7 @@ const looksRandom = (run: string): boolean =>
 
 /**
  * The text of a refusal, without its sensitive parts. A webhook may write anything, even the
- * request that it received. It leaves out the values that we sent, credentials in addresses and
+ * request that it received. We leave out the values that we sent, credentials in addresses and
  * headers, and texts that look like a key.
  */
 export function quotable(detail: string, sent: readonly string[]): string {

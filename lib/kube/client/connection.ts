@@ -35,9 +35,9 @@ export type Asker = Readonly<{
   manager?: string;
   /** User to impersonate: the requests are made in this user's name and with this user's rights. */
   as?: string | undefined;
-  /** The API server judges each write, and stores none. */
+  /** The API server checks each write, and stores nothing. */
   dryRun?: boolean;
-  /** Its groups. */
+  /** Groups of the user in `as`. */
   asGroups?: readonly string[];
   /** Seconds that one answer may take; watches have no such limit. */
   seconds?: number;
@@ -54,7 +54,7 @@ export type Asker = Readonly<{
    * cost a handshake and a hundred KiB.
    */
   fixed?: boolean;
-  /** Takes the time of each answer. */
+  /** Learns the server's time from each answer. */
   clock?: ServerClock;
   /** The program is about to end: no read waits for another attempt. */
   stop?: AbortSignal | undefined;
@@ -70,7 +70,7 @@ export type Request = Readonly<{
   type?: string;
   /** Content type of the answer; JSON unless given. */
   accept?: string;
-  /** The answer is taken as it is. */
+  /** Returns the answer as text, without parsing it. */
   text?: true;
   /** Bytes that the answer may have, if less than the connection's limit. */
   largest?: number;
@@ -154,7 +154,8 @@ export function open(
       return response;
     } catch (error) {
       asked(method, 0);
-      // The next request gets a new pool: otherwise a connection that hangs would make it hang too.
+      // The next request gets a new pool. Otherwise a connection that hangs would make that request
+      // hang too.
       if (connections !== undefined) connections.until = 0;
       throw unreachable(request.method, request.path, error);
     }
@@ -197,7 +198,7 @@ export function open(
 function trustAnchors(config: KubeConfig): void {
   config.createDispatcherOptions = (cluster, agent) => {
     const made = KubeConfig.prototype.createDispatcherOptions.call(config, cluster, agent);
-    // Without an authority the system's roots are used, still by a pool of our own.
+    // Without an authority, our own pool uses the system's roots.
     if (made.type === "none") return { type: "agent", connect: {} };
     const options = made.type === "agent" ? made.connect : "requestTls" in made && made.requestTls;
     if (options) options.allowPartialTrustChain = true;
@@ -210,7 +211,7 @@ async function authenticate(config: KubeConfig, context: RequestContext): Promis
   try {
     await config.applySecurityAuthentication(context);
   } catch (error) {
-    // The parser quotes the output of a command, which may be the credential except for a byte.
+    // The parser quotes the output of the command, which may be a credential with one wrong byte.
     const isParsers = error instanceof SyntaxError;
     throw isParsers
       ? new Error("the output of the kubeconfig's command is not a credential")
@@ -235,7 +236,7 @@ type Pool = NonNullable<ReturnType<RequestContext["getDispatcher"]>>;
 
 /**
  * Sends one header for each group if there are several groups. Kubernetes reads one header as one
- * group, and over HTTP/2 the library joins them.
+ * group, but over HTTP/2 the library would join all groups into one header.
  */
 const inGroups =
   (groups: readonly string[]) =>

@@ -18,7 +18,7 @@ const lastApplied = (spec: object) => ({
 
 const cases: readonly (readonly [what: string, metadata: V1ObjectMeta, who: string | undefined])[] =
   [
-    ["nobody owns it", {}, undefined],
+    ["no manager owns it", {}, undefined],
     ["the plugin itself", { managedFields: [entry("kubectl-pull-secret", "Apply")] }, undefined],
     [
       "an Apply declares",
@@ -31,7 +31,7 @@ const cases: readonly (readonly [what: string, metadata: V1ObjectMeta, who: stri
       "kubectl",
     ],
     [
-      "an Apply of another field does not",
+      "an Apply of another field does not declare it",
       { managedFields: [entry("argocd-controller", "Apply", { fieldsV1: { "f:spec": {} } })] },
       undefined,
     ],
@@ -43,7 +43,7 @@ const cases: readonly (readonly [what: string, metadata: V1ObjectMeta, who: stri
       undefined,
     ],
     [
-      "what kubectl apply remembers, with the field",
+      "the last-applied annotation, with the field",
       {
         annotations: lastApplied({ managementState: "Paused" }),
         managedFields: [entry("kubectl-client-side-apply", "Update")],
@@ -51,7 +51,7 @@ const cases: readonly (readonly [what: string, metadata: V1ObjectMeta, who: stri
       "kubectl-client-side-apply",
     ],
     [
-      "what kubectl apply remembers, of which the field is a default",
+      "the last-applied annotation, without the field, which is a default",
       {
         annotations: lastApplied({}),
         managedFields: [entry("kubectl-client-side-apply", "Update")],
@@ -59,7 +59,7 @@ const cases: readonly (readonly [what: string, metadata: V1ObjectMeta, who: stri
       undefined,
     ],
     [
-      "remembered words that are no JSON",
+      "a last-applied annotation that is not JSON",
       {
         annotations: { "kubectl.kubernetes.io/last-applied-configuration": "{" },
         managedFields: [entry("kubectl-client-side-apply", "Update")],
@@ -68,7 +68,7 @@ const cases: readonly (readonly [what: string, metadata: V1ObjectMeta, who: stri
     ],
   ];
 for (const [what, metadata, who] of cases)
-  test(`${what}: ${who === undefined ? "nobody undoes it" : `${who} undoes it`}`, () =>
+  test(`${what}: ${who === undefined ? "no manager undoes it" : `${who} undoes it`}`, () =>
     assert.equal(undoneBy(metadata, path, ["kubectl-pull-secret"]), who));
 
 const spec = {

@@ -43,9 +43,10 @@ const isItem = (step: string): boolean => step.startsWith("k:") || step.startsWi
 
 /**
  * The manager that will undo a write to the field; undefined if there is none. An Apply declares
- * what it owns. An Update owns what it changed, and after a creation also the defaults. It declares
- * the field if the last-applied annotation contains the field. Without that annotation it declares
- * the field unless the manager is a person with kubectl. Managers in `ours` do not count.
+ * what it owns. An Update owns what it changed, and after a creation also the defaults. If there is
+ * a last-applied annotation, an Update declares the field only if the annotation contains the
+ * field. Without that annotation, an Update declares the field unless the manager is a person with
+ * kubectl. Managers in `ours` do not count.
  */
 export function undoneBy(
   metadata: V1ObjectMeta | undefined,
@@ -129,7 +130,7 @@ function declares(text: string, path: Path): boolean {
     for (const step of path) value = isItem(step) ? itemIn(value, step) : fieldIn(value, step);
     return value !== undefined;
   } catch {
-    // Written by hand, so no tool applies from it.
+    // The annotation is not valid, so a person wrote it, and no tool uses it to apply.
     return false;
   }
 }

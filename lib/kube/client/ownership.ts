@@ -51,7 +51,8 @@ const ourManagers = "global-pull-secret-";
 
 /**
  * The field manager, not one of ours, that last wrote the object or its subresource of that name.
- * Undefined if there is none, or if its name must not be shown: every client can choose its own.
+ * Undefined if there is none, or if its name must not be shown, because every client can choose its
+ * own name.
  */
 export function otherManager(
   metadata: V1ObjectMeta | undefined,
@@ -60,7 +61,7 @@ export function otherManager(
   const others = (metadata?.managedFields ?? []).filter(
     (entry) => entry.subresource === subresource && entry.manager?.startsWith(ourManagers) !== true,
   );
-  // Times are text on the wire, despite the client's types, and sort as text.
+  // On the wire, times are text, although the client's types declare a Date. They sort as text.
   const [last] = others.toSorted((one, other) => (String(one.time) < String(other.time) ? 1 : -1));
   return /^[\w./:@ -]{1,128}$/.exec(last?.manager ?? "")?.[0];
 }

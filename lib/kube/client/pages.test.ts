@@ -39,7 +39,7 @@ test("reads nodes of 70 kB to the end, by pages that are halved until they fit",
   assert.ok(limits.length <= 20, `${limits.length} requests: ${limits.join(" ")}`);
 });
 
-test("asks for larger pages again after one object that is large", async () => {
+test("requests larger pages again after a single large object", async () => {
   const sizes = Array.from({ length: 2000 }, (_, at) => (at === 3 ? 7 * MiB : 20 * kB));
   const { api, cluster } = await clusterOf(...sizes);
   let count = 0;

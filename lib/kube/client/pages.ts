@@ -1,6 +1,6 @@
 /**
- * Lists, page by page, so that no list is ever held whole. Pages are counted in objects, and
- * limited in bytes: a page that is too large is asked for again with half as many objects.
+ * Reads lists page by page, so that memory never holds a whole list. Pages are counted in objects,
+ * and limited in bytes: a page that is too large is requested again with half as many objects.
  */
 import { HttpMethod } from "@kubernetes/client-node";
 import { ApiError } from "./api-error.ts";
@@ -22,7 +22,7 @@ const mostRows = 5000;
 const largestPage = 8 * 1024 * 1024;
 
 /**
- * Pages after which twice as many objects are requested again. One large object is an exception.
+ * After this many pages, we request twice as many objects again, because a large object is rare.
  */
 const pagesBeforeMore = 8;
 

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import type { Cluster } from "./cluster.ts";
 import { reopened } from "./renewal.ts";
 
-test("opens a changed kubeconfig again, and ignores one that is half written", async () => {
+test("opens a changed kubeconfig again, and ignores a half-written kubeconfig", async () => {
   const folder = mkdtempSync(join(tmpdir(), "gps-"));
   const file = join(folder, "kubeconfig");
   let [opened, broken] = [0, false];

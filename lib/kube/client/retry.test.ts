@@ -1,4 +1,4 @@
-/** Reads of an API server that is too busy to answer each of them. */
+/** Reads from an API server that is too busy to answer each read. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
@@ -54,14 +54,18 @@ async function asked(...answers: readonly Answer[]) {
 }
 
 const rows: readonly (readonly [sentence: string, found: unknown, answers: readonly Answer[]])[] = [
-  ["429 and 503", "it", [{ status: 429, after: 1 }, { status: 503, after: 2 }, { status: 200 }]],
-  ["not a 429 that asks for longer than the read may take", 429, [{ status: 429, after: 31 }]],
-  ["not 500: it does not predict the next attempt", 500, [{ status: 500 }]],
-  ["not 403", 403, [{ status: 403, after: 1 }]],
-  ["not a read without an answer: its time is already over", 0, [{ status: 0 }]],
+  [
+    "is repeated after 429 and 503",
+    "it",
+    [{ status: 429, after: 1 }, { status: 503, after: 2 }, { status: 200 }],
+  ],
+  ["ends at a 429 that requests a wait beyond the limit", 429, [{ status: 429, after: 31 }]],
+  ["ends at 500, which does not predict the next attempt", 500, [{ status: 500 }]],
+  ["ends at 403", 403, [{ status: 403, after: 1 }]],
+  ["ends without an answer, because its time is already over", 0, [{ status: 0 }]],
 ];
 for (const [sentence, found, answers] of rows)
-  test(`reads again after ${sentence}`, async () => {
+  test(`a read: ${sentence}`, async () => {
     const result = await asked(...answers);
     assert.equal(result.found, found);
     const waits = answers.slice(0, -1).map(({ after = 0 }) => after * 1000);

@@ -1,11 +1,11 @@
 /**
  * Retries reads that the API server refused for a moment. A read that was answered with 429 (too
  * many requests) or 503 (unavailable) is repeated here, so that one busy moment does not discard
- * the pages of a list that came before it.
+ * the pages of a list that were already read.
  *
  * A write is never repeated here. After a 429 the server has done nothing; after a 503 or no answer
  * the outcome is unknown (`ApiError.didNothing`). In each case the caller's loop reads again and
- * decides on what it finds.
+ * decides again.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError } from "./api-error.ts";
@@ -20,7 +20,7 @@ export function backoff(failures: number, random: () => number = Math.random): n
 }
 
 type Options = Readonly<{
-  /** Milliseconds after which no further attempt begins, counted from the first one. */
+  /** Milliseconds, from the first attempt, after which no further attempt begins. */
   milliseconds: number;
   /** Ends a pause. The last refusal is then the result. */
   signals: readonly (AbortSignal | undefined)[];
@@ -30,9 +30,9 @@ type Options = Readonly<{
 
 /**
  * The answer of a read, repeated after each 429 and 503. The pause is `backoff`, and at least what
- * the server requests by Retry-After. That is mostly 1 s, and ten watches that all return every
- * second would overload a server that stays busy. Rejects with the last refusal if the next attempt
- * would begin too late, so that the caller's loop can wait instead.
+ * the server requests by Retry-After. A server usually requests 1 s. Ten watches that all return
+ * every second would overload a server that stays busy, so `backoff` grows. Rejects with the last
+ * refusal if the next attempt would begin too late, so that the caller's loop can wait instead.
  */
 export async function retried<T>(
   read: () => Promise<T>,

@@ -4,7 +4,7 @@
  * An age or a duration must come from one clock. Durations that this process observes itself use
  * `performance.now()`, which cannot be set. For the age of a time in the API, such as a pod's
  * creationTimestamp or a time that another controller wrote, we use the server's clock. Our own
- * clock may be minutes late, and would then show a condition that is a minute old as a new one.
+ * clock may be minutes late, and a condition that is a minute old would then look new.
  *
  * Limits: the header has whole seconds, so this clock is never ahead. It may be behind by up to one
  * second plus the time that the answer took. The time of a condition comes from its node, whose

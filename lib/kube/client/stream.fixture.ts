@@ -11,7 +11,7 @@ type Answer = Readonly<{
   received?: (line: string) => void;
   /** Maximum number of bytes of a line, or of a refusal. */
   largest?: number;
-  /** Maximum number of values of JSON that it has. */
+  /** Maximum number of JSON values in a line, or in a refusal. */
   mostValues?: number;
 }>;
 

@@ -1,4 +1,4 @@
-/** A watch, as the lines that the server sends. */
+/** Reads a watch: the lines that the server sends. */
 import { HttpMethod, type ResponseContext } from "@kubernetes/client-node";
 import { ApiError, unreachable } from "./api-error.ts";
 import type { Query } from "./cluster.ts";

@@ -84,7 +84,7 @@ const refused: readonly (readonly [code: string, what: string, value: unknown])[
   ],
   [
     "GPS406",
-    "an authority that only resembles one",
+    "an authority in PEM that is not a certificate",
     kubeconfig({
       "certificate-authority-data": base64(
         "-----BEGIN CERTIFICATE-----\naGFsbG8=\n-----END CERTIFICATE-----",
@@ -118,7 +118,7 @@ const refused: readonly (readonly [code: string, what: string, value: unknown])[
   ["GPS417", "a key without its certificate", kubeconfig({}, { "client-key-data": key })],
   [
     "GPS417",
-    "another one's certificate",
+    "the certificate of another key",
     kubeconfig({}, { ...certified, "client-certificate-data": authority }),
   ],
   ["GPS418", "an unknown field of a user", user({ "planted-field": "x" })],
@@ -139,7 +139,7 @@ test("names all mistakes at once, each at its place", () => {
   ]);
 });
 
-/** Milliseconds to refuse 32 KiB of blanks in fields of this size: the least of five. */
+/** Milliseconds to refuse 32 KiB of blanks in fields of this size: the shortest of five runs. */
 function refusing(size: number): number {
   const value = kubeconfig() as { clusters: { cluster: object }[] };
   const text = `AAAA${" ".repeat(size)}!`;

@@ -1,9 +1,9 @@
 /**
- * Reads a kubeconfig as data. From a kubeconfig that other people wrote, only a server, its
- * certificate authority and a credential are used. Anything that would run a program, open a file,
- * trust any server or connect elsewhere refuses it before a connection is made. Unknown fields
- * refuse it too, because the next version of the format may give them such a meaning (Flux's
- * CVE-2022-24817 was an `exec` in a tenant's kubeconfig).
+ * Reads a kubeconfig that other people wrote, as data. We use only its server, its certificate
+ * authority and its credential. We refuse a kubeconfig that would run a program, open a file, trust
+ * any server or connect elsewhere, before we make a connection (Flux's CVE-2022-24817 was an `exec`
+ * in a tenant's kubeconfig). We also refuse a kubeconfig with an unknown field, because the next
+ * version of the format may give the field such a meaning.
  */
 import { Buffer } from "node:buffer";
 import { createPrivateKey, X509Certificate } from "node:crypto";
@@ -190,7 +190,8 @@ function proofOf({ fields, path }: NamedEntry, refuse: Refuse): AccessProof | un
   return { ...bearer, certificate, key };
 }
 
-// Only one way to match each blank: with two ways, a megabyte of blanks takes minutes.
+// The pattern must match each blank in only one way. With two ways, a megabyte of blanks takes
+// minutes.
 const base64 = /^[A-Za-z0-9+/\s]+(?:={1,2}\s*)?$/;
 const pem = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 

@@ -4,8 +4,8 @@ import { formatPath, type Steps } from "#pullsecret/problems/keypath.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
 
 /**
- * Kind → code, what is wrong, what to do. Each kind refuses the whole kubeconfig; the last kind
- * occurs in joins only.
+ * Kind → code, problem, action. Each problem refuses the whole kubeconfig. The last problem occurs
+ * only in joins.
  */
 export const catalogue = {
   tooBig: ["GPS401", "longer than 256 KiB", "give the kubeconfig of one cluster"],
@@ -13,8 +13,8 @@ export const catalogue = {
   notObject: ["GPS403", "not an object", "give the kubeconfig as kubectl writes it"],
   missing: [
     "GPS404",
-    "names an entry that does not exist exactly once",
-    "name an entry that is in the kubeconfig once",
+    "names an entry that is missing, or that occurs several times",
+    "name an entry that occurs once in the kubeconfig",
   ],
   server: [
     "GPS405",
@@ -23,7 +23,7 @@ export const catalogue = {
   ],
   authority: [
     "GPS406",
-    "is missing, or no base64 of PEM certificates",
+    "is missing, or is not base64 of PEM certificates",
     "give the API server's authority, or ask for the system's roots (docs/extend/hosted.md)",
   ],
   serverName: ["GPS407", "is not a host name", "give the name in the API server's certificate"],
@@ -65,7 +65,9 @@ export const catalogue = {
   ],
 } as const satisfies Catalogue;
 
-/** The problem of a kind at a place. It contains no value and no key of the kubeconfig. */
+/**
+ * Builds the problem of this kind at this place. It contains no value and no key of the kubeconfig.
+ */
 export function problemAt(kind: keyof typeof catalogue, source: string, path: Steps): Problem {
   const { code, what, todo } = entryOf(catalogue, kind);
   return { code, source, path: path.length === 0 ? "kubeconfig" : formatPath(path), what, todo };

@@ -11,13 +11,13 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { reminder } from "#kube/reminder.ts";
 import { createLeader, type Leader } from "./leader.ts";
 
-/** The cluster and path of the Lease; its name, unless it is the controller's. */
+/** The cluster and path of the Lease. `name`: only for a Lease other than the controller's. */
 type Place = Readonly<{ cluster: Cluster; path: string; name?: string }>;
 
 /**
  * Stands for election. `end` must end the process at once: the Lease is lost, and nothing may be
- * written from then on. `changed` is called whenever the holder changes, with whether this process
- * leads.
+ * written from then on. Whenever the holder changes, `changed` is called. Its argument is true if
+ * this process leads.
  */
 export function joinElection(
   place: Place,
@@ -57,8 +57,8 @@ export function joinElection(
 }
 
 /**
- * Checks while the leader runs, so a process that was suspended notices it here. Each write checks
- * too.
+ * Checks the Lease while the leader runs, so a process that was suspended stops here. Each write
+ * checks too.
  */
 function guarded(leader: Leader): Leader {
   return {

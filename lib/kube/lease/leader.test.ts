@@ -11,7 +11,7 @@ class World {
   stored: V1Lease | undefined;
   version = 10;
   down = false;
-  /** Seconds until the answer to a write arrives, which takes effect at once. */
+  /** Seconds until the answer to a write arrives. The write itself takes effect at once. */
   delay = 0;
   writes: string[] = [];
 
@@ -94,7 +94,7 @@ test("takes the Lease first, renews it, and releases it at the end", async () =>
   );
 });
 
-test("takes over as a standby from a dead holder within 20 s after its last renewal", async () => {
+test("takes over as a standby within 20 s after the last renewal of a dead holder", async () => {
   const world = new World();
   world.change(held("dead"));
   const { said } = await play(world, "b", (_, leader) => leader.holds());
@@ -122,7 +122,7 @@ test("survives an API server that is away for less than the deadline", async () 
   assert.deepEqual(said, ["holder a"]);
 });
 
-test("ends the holder when the API server is away for longer, and writes nothing any more, not even a release", async () => {
+test("ends the holder when the API server is away beyond the deadline, without another write, not even a release", async () => {
   const world = new World();
   const { said, leader } = await play(world, "a", (at) => {
     world.down = at > 20;
@@ -146,7 +146,7 @@ test("ends a holder that was suspended while another took over, without a write"
   assert.equal(world.stored?.spec?.holderIdentity, "b");
 });
 
-test("ends a holder at its next renewal when another has taken its Lease", async () => {
+test("ends a holder at its next renewal when another process has taken its Lease", async () => {
   const world = new World();
   const { said } = await play(world, "a", (at) => {
     if (at > 5 && world.stored?.spec?.holderIdentity === "a") world.change(held("b"));
@@ -167,13 +167,13 @@ test("keeps a Lease that another client deletes or annotates", async () => {
   assert.deepEqual(said, ["holder a"]);
 });
 
-test("lets one of two create a missing Lease, while the other waits", async () => {
+test("lets one of two processes create a missing Lease, while the other waits", async () => {
   const world = new World();
   const late = world.cluster.get;
   let first = true;
   const raced = {
     ...world.cluster,
-    // Between the read of the second and its write the first one comes.
+    // The first process writes between the read and the write of the second process.
     get: async <T>(path: string) => {
       const answer = await late<T>(path);
       if (first) world.change(held("quick"));
@@ -205,7 +205,7 @@ test("counts a holder's time from when it sent a renewal, however late the answe
   const answered: number[] = [];
   const { said } = await play(world, "a", (at, leader) => {
     if (answered.length > 0) {
-      // 6 s for the answer, and 5 s more.
+      // The answer took 6 s; 5 s more exceed the deadline.
       world.seconds += 5;
       assert.ok(!leader.holds());
       return true;

@@ -15,11 +15,11 @@ import {
 import { fieldManager } from "#kube/client/ownership.ts";
 
 type Options = Readonly<{
-  /** Without informers: the Lease is always read from the API server. */
+  /** A client without informers, because we must always read the Lease from the API server. */
   cluster: Pick<Cluster, "get" | "apply">;
   /** Path of the Lease. */
   path: string;
-  /** Name of the Lease; the controller's, unless another program is electing its leader. */
+  /** Name of the Lease. Default: the controller's Lease. */
   name?: string;
   /** Identity of this process, unique among all processes ever. */
   me: string;
@@ -33,8 +33,8 @@ type Options = Readonly<{
   /** Called when a check failed. */
   failed: (error: Error) => void;
   /**
-   * Called when the Lease was held and no longer is. The process must end before it does anything
-   * else.
+   * Called when this process held the Lease and has lost it. The process must end before it does
+   * anything else.
    */
   lost: (why: string) => void;
 }>;
@@ -92,8 +92,8 @@ export function createLeader({
   }
 
   /**
-   * Takes or renews the Lease. Its time counts from before the request, because the API server may
-   * have received the request at once.
+   * Takes or renews the Lease. Its time starts before the request, because the API server may have
+   * received the request at once.
    */
   async function take(): Promise<void> {
     const sent = clock();
@@ -110,7 +110,7 @@ export function createLeader({
       return again;
     }
     await take();
-    // Too late to be sure. The next check will show that it is ours.
+    // The answer came too late to be sure. The next check will show that the Lease is ours.
     if (!holds(renewed, clock())) return lease.retry;
     role = "leader";
     announce(me);

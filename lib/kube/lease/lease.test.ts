@@ -29,7 +29,7 @@ const a1 = lent("a", "1");
 const standbys: Readonly<Record<string, readonly Row[]>> = {
   "takes a Lease that does not exist": [[0, undefined, true]],
   "takes a released Lease at once": [[0, lent("", "1"), true]],
-  "takes its own Lease: the reply to its own write was lost": [[0, lent("me", "1"), true]],
+  "takes its own Lease, because the reply to its write was lost": [[0, lent("me", "1"), true]],
   "waits for the whole duration from when it first saw a renewal, whatever age the Lease states": [
     [0, a1, false],
     [2, a1, false],
@@ -39,17 +39,17 @@ const standbys: Readonly<Record<string, readonly Row[]>> = {
     ...[0, 2, 4, 6, 8, 10, 12, 14].map((now) => [now, a1, false] as const),
     [15, a1, true],
   ],
-  "begins again with each renewal": [
+  "starts to wait again at each renewal": [
     ...[0, 4, 8, 12].map((now) => [now, a1, false] as const),
     [14, lent("a", "2"), false],
     ...[16, 20, 24, 28].map((now) => [now, lent("a", "2"), false] as const),
     [29, lent("a", "2"), true],
   ],
-  "begins again when the holder has changed": [
+  "starts to wait again when the holder has changed": [
     ...[0, 4, 8, 12].map((now) => [now, a1, false] as const),
     [16, lent("b", "1", { transitions: 2 }), false],
   ],
-  "does not trust its clock alone: a jump counts for two checks": [
+  "counts a jump of its clock as two checks": [
     [0, a1, false],
     [3600, a1, false],
     [7200, a1, false],
@@ -59,7 +59,7 @@ const standbys: Readonly<Record<string, readonly Row[]>> = {
     [0, a1, false],
     [2, a1, false],
   ],
-  "heeds another build's longer Lease": [
+  "waits for the longer duration in another build's Lease": [
     ...[0, 4, 8, 12, 16].map((now) => [now, lent("a", "1", { seconds: 20 }), false] as const),
     [20, lent("a", "1", { seconds: 20 }), true],
   ],
@@ -82,19 +82,14 @@ const holders: readonly (readonly [
   now: number,
   answer: boolean,
 ])[] = [
-  ["has renewed just now", 5, 5, true],
-  ["has renewed within the deadline", 5, 14.9, true],
-  ["has not renewed for the deadline", 5, 15, false],
-  [
-    "whose clock has jumped ahead has no time left, because it may have been suspended",
-    5,
-    3600,
-    false,
-  ],
-  ["whose clock went back cannot be sure", 5, 4, false],
+  ["that has renewed just now", 5, 5, true],
+  ["that has renewed within the deadline", 5, 14.9, true],
+  ["that has not renewed for the deadline", 5, 15, false],
+  ["whose clock has jumped ahead, perhaps because it was suspended", 5, 3600, false],
+  ["whose clock went back", 5, 4, false],
 ];
 for (const [sentence, renewed, now, answer] of holders)
-  test(`a holder that ${sentence}: ${answer ? "may write" : "may not write"}`, () =>
+  test(`a holder ${sentence} ${answer ? "may write" : "may not write"}`, () =>
     assert.equal(holds(renewed, now), answer));
 
 test("stops as a holder well before a standby may begin, after at least two attempts", () => {
@@ -112,9 +107,9 @@ const conflicts: readonly (readonly [
   answer: "renew" | "end",
 ])[] = [
   ["another client annotated the Lease", lent("me", "1"), "renew"],
-  ["another client deleted it", undefined, "renew"],
-  ["another client emptied it", lent("", "1"), "renew"],
-  ["another holds it", lent("b", "1"), "end"],
+  ["another client deleted the Lease", undefined, "renew"],
+  ["another client emptied the Lease", lent("", "1"), "renew"],
+  ["another process holds the Lease", lent("b", "1"), "end"],
 ];
 for (const [sentence, found, answer] of conflicts)
   test(`a renewal is refused because ${sentence}: ${answer}`, () =>
@@ -122,7 +117,7 @@ for (const [sentence, found, answer] of conflicts)
 
 const now = new Date("2026-11-23T10:00:00.123Z");
 
-test("counts a transition and begins a term only when it takes the Lease, and names uid and version also when it renews", () => {
+test("counts a transition and begins a term when it takes the Lease, and not when it renews; names uid and version", () => {
   const taken = heldBy("me", a1, now);
   assert.equal(taken.spec?.leaseTransitions, 2);
   assert.equal(taken.spec?.acquireTime, "2026-11-23T10:00:00.123000Z");
@@ -154,7 +149,7 @@ test("empties the holder on release, and counts no transition", () => {
   assert.equal(back.spec?.leaseTransitions, 1);
 });
 
-test("reads an empty or absurd Lease as free, or as valid for at most a minute", () => {
+test("treats an empty Lease as free, and an absurd duration as a minute", () => {
   assert.equal(readLease({}).holder, "");
   assert.equal(
     readLease({ spec: { holderIdentity: "x", leaseDurationSeconds: 100_000 } }).seconds,

@@ -1,7 +1,7 @@
 /**
  * The rules of the Lease `global-pull-secret-controller`: only its holder writes. Pure. Clocks of
- * different machines are never compared: a holder counts from just before it sent its last renewal,
- * a standby from when it saw that renewal, which is later.
+ * different machines are never compared. A holder counts from just before it sent its last renewal.
+ * A standby counts from the moment when it saw that renewal, which is later.
  */
 import type { V1Lease } from "@kubernetes/client-node";
 import { newborn } from "#kube/client/cluster.ts";
@@ -75,7 +75,8 @@ export type LeaseObservation = Readonly<{ watched: WatchedLease; take: boolean; 
 /**
  * One check of a standby at `now` (seconds of its own clock). It takes a Lease that is absent,
  * released, its own (a reply was lost), or silent for the whole duration. If the clock jumps or the
- * standby is suspended, at most two intervals count: unwatched silence does not count.
+ * standby is suspended, at most two intervals count, because we did not watch the Lease for the
+ * rest of that time.
  */
 export function watch(
   before: WatchedLease | undefined,
@@ -101,7 +102,7 @@ export function holds(renewed: number, now: number): boolean {
   return now - renewed < lease.deadline && now >= renewed;
 }
 
-/** What to do after a renewal was refused because the Lease has changed since our last write. */
+/** The next step after a renewal was refused because the Lease has changed since our last write. */
 export function afterConflict(found: FoundLease | undefined, me: string): "renew" | "end" {
   return found === undefined || found.holder === "" || found.holder === me ? "renew" : "end";
 }
@@ -130,7 +131,7 @@ export function heldBy(
       ? { resourceVersion: newborn }
       : { uid: found.uid, resourceVersion: found.version };
   const metadata = { name, ...version };
-  // Times are text on the wire, despite the client's types.
+  // On the wire, times are text, although the client's types declare a Date.
   return {
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",

@@ -1,6 +1,6 @@
 /**
- * Which requests a cached client still makes. The API server is scripted; test/controller uses a
- * real one.
+ * Checks which requests a cached client still makes. The API server is scripted; test/controller
+ * uses a real one.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -16,8 +16,8 @@ const at = (version: string) => ({ metadata: { uid: "1", resourceVersion: versio
 const typed = { kind: "Secret", apiVersion: "v1" };
 
 /**
- * An informer that was listed at version 1, and an API server that has this at version 10; `asked`
- * grows with every request.
+ * An informer that was listed at version 1, and an API server that has the object `live` at version
+ * 10. `asked` grows with every request.
  */
 function setUp({ live, refuses }: { live: object | undefined; refuses?: Error }) {
   const asked: string[] = [];
@@ -72,7 +72,7 @@ test("makes one request after a write without an answer, and ignores late events
   assert.deepEqual(asked, ["PATCH", "LIST"]);
 });
 
-test("shows a deletion at once, before the watch reports it, and then an object of the same name too", async () => {
+test("shows a deletion at once, before the watch reports it, and then also a new object of the same name", async () => {
   const { asked, informer, cluster } = setUp({ live: undefined });
   await cluster.remove(path, "1");
   for (let times = 0; times < 2; times++) {

@@ -1,7 +1,8 @@
 /**
  * The laws of a collection's informer, against a fake API server that keeps the whole history of
- * three objects. Whatever the order of writes, late replies and events, breaks, lists and restores:
- * what a synced view shows was true, is never older than our own writes, and never goes back.
+ * three objects. Writes, late replies and events, breaks, lists and restores come in any order. A
+ * synced view shows only states that were true. It is never older than our own writes, and never
+ * goes back.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -20,7 +21,7 @@ const objectOf = ({ name, version }: Entry): KubernetesObject => ({
 
 /** A collection in etcd, a watch that may lag, a list in pages, and replies that come late. */
 class FakeCollection {
-  /** Keeps of each object only its version. */
+  /** Keeps only the version of each object. */
   readonly informer = new CollectionInformer(({ metadata }) => Number(metadata?.resourceVersion));
   #version = 10;
   #history: Entry[] = [];
@@ -33,7 +34,7 @@ class FakeCollection {
   /** How many synced views have been checked. */
   rounds = 0;
 
-  /** The last entry of that name as of a version. */
+  /** The last entry of that name, at this version or before. */
   #at(name: Name, version = this.#version): Entry | undefined {
     return this.#history.findLast((one) => one.name === name && one.version <= version);
   }

@@ -1,5 +1,5 @@
 /**
- * Following a collection of pods: a fake API server in memory, and watches that end in every way.
+ * Follows a collection of pods of a fake API server in memory, by watches that end in every way.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -99,9 +99,7 @@ const refused = (status: number) =>
 /** One watch's behaviour: lines, then a number of seconds, then a clean end or an error. */
 type Ending = Readonly<{ lines?: readonly string[]; seconds?: number; error?: Error }>;
 
-/**
- * The requests after the first watch ended like this; a list answers version 100, 200 and so on.
- */
+/** The requests, if the first watch behaves like this. The lists have versions 100, 200, … */
 async function followed(t: TestContext, ending: Ending): Promise<string[]> {
   t.mock.method(Math, "random", () => 0);
   let now = performance.now();
@@ -148,7 +146,7 @@ const begun = ["list", "watch from 100, true, 1"];
 const listed = ["list", "watch from 200, true, 1"];
 const rows: readonly (readonly [what: string, ending: Ending, then: readonly string[]])[] = [
   [
-    "watches on from the last bookmark after a watch that lasted its time",
+    "continues from the last bookmark after a watch that lasted its full time",
     { lines: [line("MODIFIED", "101"), line("BOOKMARK", "150")], seconds: 240 },
     ["watch from 150, true, 101"],
   ],
@@ -171,7 +169,7 @@ for (const [what, ending, then] of rows)
     assert.deepEqual(await followed(t, ending), [...begun, ...then]);
   });
 
-test("lists after a watch that goes on beyond its time", async (t) => {
+test("lists again if a watch does not end at its timeout", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const stop = new AbortController();
   const asked: string[] = [];
@@ -258,7 +256,7 @@ test("keeps only the needed parts of 5,000 pods of 10 kB", async () => {
     failed: (error) => assert.fail(error),
     signal: stop.signal,
   });
-  // A new reference keeps its object until the next event-loop turn.
+  // A new WeakRef keeps its object until the next turn of the event loop.
   await setImmediate();
   collectGarbage();
   const { items } = informer.view;
@@ -286,7 +284,7 @@ const noRights: readonly (readonly [what: string, verbs: readonly string[]])[] =
   ["list or watch", ["list", "watch"]],
 ];
 for (const [what, verbs] of noRights)
-  test(`shows its last error until a watch is alive when it may not ${what}`, async (t) => {
+  test(`shows its last error when it may not ${what}, until a watch is alive`, async (t) => {
     const api = new FakeApi();
     const live = directly(api, "test");
     api.refuses = (_, verb) =>
@@ -305,7 +303,7 @@ for (const [what, verbs] of noRights)
       signal: stop.signal,
     });
     await until("it is refused twice", () => errors.length === 2);
-    // Even after a list that succeeded in between.
+    // The error stays even after a list that succeeded in between.
     assert.match(informer.view.failure?.message ?? "", /: 403 /);
     assert.equal(informer.view.failure, errors[1]);
     api.refuses = () => undefined;

@@ -1,6 +1,4 @@
-/**
- * Follows a collection: only for hints, or with the parts of each object that an informer keeps.
- */
+/** Two ways to follow a collection: with hints only, or with an informer that keeps the objects. */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import type { Cluster, Query } from "#kube/client/cluster.ts";
 import type { CollectionInformer } from "./informer.ts";
@@ -17,8 +15,8 @@ type Options = Readonly<{
 }>;
 
 /**
- * Hints once the collection has been listed, at each change, and after each watch that ended,
- * during which a change may have been missed. Never rejects; ends when `signal` aborts.
+ * Hints after the list, at each change, and after the end of each watch, because we may have missed
+ * a change. Never rejects; ends when `signal` aborts.
  */
 export async function watchCollection(options: Options): Promise<void> {
   const { cluster, path, query, hint, signal } = options;

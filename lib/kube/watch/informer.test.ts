@@ -1,7 +1,7 @@
 /**
  * The laws of an informer, against a fake API server that keeps one object's whole history.
- * Whatever the order of writes, late events, breaks, lists and restores: what an informer shows was
- * true, is never older than what we wrote, and never goes back.
+ * Writes, late events, breaks, lists and restores come in any order. An informer shows only states
+ * that were true. It is never older than our own writes, and never goes back.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -161,7 +161,7 @@ test("answers with the current state after a list, all events and another list",
   );
 });
 
-test("resolves with a list only the unknown writes from before its request, with or without a watch", () => {
+test("a list shows the results only of writes that were sent before its request, with or without a watch", () => {
   fc.assert(
     fc.property(lives, (life) => {
       const one = new FakeObject();

@@ -49,16 +49,16 @@ class Versioned<T> {
     else this.#entries.set(name, { version, value });
   }
 
-  /** Takes the end of the watch. The values stay. */
+  /** Records the end of the watch. The values stay. */
   lost(): void {
     this.#version = undefined;
   }
 }
 
-/** An object, or its absence, as of a version. */
+/** An object, or its absence, at a version. */
 type State = Readonly<{ object: KubernetesObject | undefined }>;
 
-/** An informer of one object holds only that one, whatever its name. */
+/** The key under which an informer of one object keeps that object, whatever its name. */
 const only = "";
 
 /**
@@ -109,7 +109,7 @@ export class Informer {
     this.#one.received(only, object, numberOf(version));
   }
 
-  /** Takes the end of the watch, however it ended. */
+  /** Records the end of the watch, however it ended. */
   lost(): void {
     this.#one.lost();
   }
@@ -131,8 +131,8 @@ export class Informer {
   }
 
   /**
-   * Takes a list that was requested beside the watch, after that many doubts. Events from before it
-   * may still come, and are ignored.
+   * Takes a list that was requested while the watch ran. `asked`: the number of writes with an
+   * unknown result at the time of the request. Older events may still come, and are ignored.
    */
   relisted(object: KubernetesObject | undefined, version: string, asked: number): void {
     if (this.#one.version === undefined) return;
@@ -176,7 +176,7 @@ export class CollectionInformer<T> {
     return this.#failure === undefined ? view : { ...view, failure: this.#failure };
   }
 
-  /** To be called before a list is asked for. */
+  /** To be called before a list is requested. */
   begins(): void {
     this.#listing = { found: new Map(), replies: [] };
   }
@@ -189,7 +189,7 @@ export class CollectionInformer<T> {
     }
   }
 
-  /** Takes the end of the list. Its pages now count, all at once. */
+  /** Records the end of the list. All its pages come into use now, at once. */
   listed(version: string): void {
     const { found, replies } = this.#listing ?? { found: new Map<string, T>(), replies: [] };
     this.#listing = undefined;
@@ -211,19 +211,19 @@ export class CollectionInformer<T> {
     this.#all.put(one.name, one.value, one.version);
   }
 
-  /** Takes the error with which a list or a watch ended. */
+  /** Records the error with which a list or a watch ended. */
   failed(error: Error): void {
     this.#failure = error;
   }
 
   /**
-   * Takes a sign that the watch is alive, such as a bookmark. A successful list is not such a sign.
+   * Records a sign that the watch is alive, such as a bookmark. A successful list is not a sign.
    */
   alive(): void {
     this.#failure = undefined;
   }
 
-  /** Takes the end of the watch, if a list must follow. */
+  /** Records the end of the watch, if a list must follow. */
   lost(): void {
     this.#all.lost();
     this.#listing = undefined;

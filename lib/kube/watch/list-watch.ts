@@ -1,7 +1,7 @@
 /**
  * A list, then a watch from its version, repeatedly. However a watch ended, a list follows, because
- * only a list shows what exists. The one exception, for collections whose list is large, is a watch
- * that lasted for its full time.
+ * only a list shows what exists. There is one exception, for collections with a large list: after a
+ * watch that lasted for its full time, the next watch may follow without a list.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -28,7 +28,7 @@ export type ListWatch = Readonly<{
   cluster: Pick<Cluster, "stream">;
   path: string;
   query: Query;
-  /** Lists, and returns the version as of which the list is true. */
+  /** Lists, and returns the version of the list. */
   list: () => Promise<string>;
   /**
    * Called with each line of the watch before it is read. An error that it throws ends the watch.

@@ -34,8 +34,8 @@ type Bounds = Readonly<{ events: Rate; bytes: Rate }>;
 const plenty = { perSecond: 1e9, atOnce: 1e9 };
 
 /**
- * Follows through these watches, then stops; returns requests and reports, in order. Lists answer
- * version 100, 200 … and, like a real one, items without a kind.
+ * Follows through these watches, then stops; returns requests and reports, in order. The lists have
+ * versions 100, 200, … Their items have no kind, as with a real API server.
  */
 const followed = (...endings: readonly Ending[]): Promise<string[]> => followedAt({}, ...endings);
 
@@ -133,13 +133,14 @@ const hints = (reported: readonly string[]) =>
   reported.filter((line) => line.startsWith("hint")).length;
 
 test("ends a watch that sends too many events a second, then lists, and starts the next watch without saved allowance", async () => {
-  // Twenty at once are not a flood, bookmarks included.
+  // The watch may send twenty events at once, including bookmarks.
   const lines = Array.from({ length: 5000 }, (_, n) =>
     event(n % 2 === 0 ? "MODIFIED" : "BOOKMARK", String(101 + n)),
   );
   const bounds = { events: { perSecond: 0.001, atOnce: 20 }, bytes: plenty };
   const reported = await followedAt({ bounds, longestPause: 1 }, { lines }, { lines });
-  // One for each of three lists, ten of the first watch, and none of the second.
+  // The hints are one for each of three lists, ten of the first watch, and none of the second
+  // watch.
   assert.equal(hints(reported), 3 + 10, reported.join("\n"));
   assert.deepEqual(
     lists(reported),
@@ -168,7 +169,7 @@ test("ends a watch that sends too many bytes a second, without reading the rest"
   ]);
 });
 
-test("ends a watch that continues beyond its time, without an error, and lists", async (t) => {
+test("ends a watch that outlives its timeout, without an error, and lists again", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   t.mock.method(performance, "now", () => Date.now());
   const stop = new AbortController();
@@ -184,7 +185,7 @@ test("ends a watch that continues beyond its time, without an error, and lists",
       const ended = new Promise((_, reject) => {
         signal.addEventListener("abort", () => reject(refused(0)));
       });
-      // The server was asked to end it by then.
+      // The server was asked to end the watch by then.
       t.mock.timers.tick(Number(query["timeoutSeconds"]) * 1000);
       assert.equal(signal.aborted, false);
       if (reported.length > 2) stop.abort();
@@ -207,6 +208,6 @@ test("ignores a version that is not a number, however long it is", async () => {
 test("grows the pauses between watches that end at once", async () => {
   const started = performance.now();
   await followed({}, {}, {});
-  // 0.5, 1 and 2 s, each times 0.5 at least.
+  // The pauses are 0.5, 1 and 2 s, each times at least 0.5.
   assert.ok(performance.now() - started >= 1750);
 });

@@ -10,8 +10,8 @@ import type { Informer } from "./informer.ts";
 import { Ended, listAndWatch } from "./list-watch.ts";
 
 /**
- * A collection and the one object of it that is followed, so rights can be limited to that name.
- * `keep`: the kept part of the object, if less than all of it.
+ * A collection, and the name of its only object that we follow, so rights can be limited to that
+ * name. `keep` returns the part of the object to keep. Default: the whole object.
  */
 export type WatchTarget = Readonly<{
   collection: string;

@@ -62,10 +62,10 @@ test("decodes its own encoding, with and without padding", () => {
   );
 });
 
-test("refuses whatever else Buffer would decode as base64", () => {
+test("refuses everything else that Buffer would decode as base64", () => {
   const digits = fc.constantFrom("d", "T", "p", "w", "=", "-", "_", " ", "\t", "!", "\u00e9");
-  // Go's rules in full: groups of four, of which the last may be short, padded completely or not at
-  // all.
+  // Go's rules in full: groups of four. The last group may be short, and is then padded completely
+  // or not at all.
   const quads = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
   fc.assert(
     fc.property(fc.string({ unit: digits, maxLength: 12 }), (field) => {

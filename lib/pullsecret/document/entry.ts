@@ -1,6 +1,6 @@
 /**
- * One member of `auths`: its credential, with everything that is wrong or odd about it. key.ts
- * judges the key.
+ * Reads one member of `auths`: returns its credential, and reports everything that is wrong or odd
+ * about the member. key.ts checks the key.
  */
 import { isUtf8 } from "node:buffer";
 import { Credential, decodeAuth } from "./auth.ts";
@@ -8,7 +8,7 @@ import { fold, isObject, type Json, type JsonObject } from "../json/json.ts";
 import type { Steps } from "../problems/keypath.ts";
 import type { Findings } from "../problems/findings.ts";
 
-/** Fields that some program decodes into a string: with another type it drops the whole file. */
+/** If one of these fields is not a string, at least one program rejects the whole file. */
 const fieldNames = [
   "auth",
   "username",
@@ -31,7 +31,8 @@ export function readCredential(
   findings: Findings,
 ): Credential | undefined {
   if (value === null) {
-    // The kubelet takes null for an empty entry, which still matches and is tried.
+    // The kubelet reads null as an empty entry. Such an entry still matches, and the kubelet tries
+    // it.
     return findings.useless("notObject", path) ? undefined : new Credential("", "");
   }
   if (!isObject(value)) {
@@ -47,7 +48,7 @@ export function readCredential(
     const known = fields.password === undefined;
     if (!known) findings.dislike("tokenOnly", path, token);
     else if (findings.useless("tokenOnly", path, token)) return undefined;
-    // CRI-O may depend on an identity token; no reader of this file knows registry tokens.
+    // CRI-O may depend on an identity token; no program that reads this file uses registry tokens.
     if (known) {
       return identitytoken === "" ? new Credential("", "") : Credential.ofToken(identitytoken);
     }
@@ -112,8 +113,8 @@ function fromAuth(auth: string, path: Steps, findings: Findings): Credential | u
   const decoded = decodeAuth(auth);
   if (decoded === "not base64") findings.refuse("notBase64", [...path, "auth"]);
   else if (decoded === "no colon") findings.refuse("noColon", [...path, "auth"]);
-  // The credential travels to the runtime as a protobuf string, which must be UTF-8: such a pull
-  // always fails.
+  // The kubelet sends the credential to the runtime as a protobuf string, which must be UTF-8. With
+  // other bytes, the pull always fails.
   else if (!isUtf8(decoded.username) || !isUtf8(decoded.password))
     findings.leaveOut("notText", [...path, "auth"]);
   else
@@ -128,8 +129,8 @@ function fromAuth(auth: string, path: Steps, findings: Findings): Credential | u
 /** No character of Unicode's class Cc, which RFC 7617 forbids in a user name. */
 const noControls = /^[ -~\u00a0-\uffff]*$/;
 /**
- * Tabs and line breaks are valid in a password: a cloud's JSON key file, used as one, is full of
- * them.
+ * Tabs and line breaks are valid in a password. A cloud's JSON key file is full of them, and people
+ * use such a file as the password.
  */
 const noOddControls = /^[\t\n\r -~\u00a0-\uffff]*$/;
 
@@ -144,7 +145,7 @@ const placeholder =
 function judge(credential: Credential, fields: Fields, path: Steps, findings: Findings): void {
   const { username, password } = credential;
   const at = fields.auth === undefined ? path : [...path, "auth"];
-  // containerd and CRI-O treat a credential without user as none.
+  // containerd and CRI-O ignore a credential without a user name.
   if (username === "") findings.dislike("noUser", at);
   if (!noControls.test(username)) findings.dislike("control", at, "user name");
   else if (username.trim() !== username) findings.warn("whiteSpace", at, "user name");

@@ -26,20 +26,20 @@ function document(key: string, entry: unknown = { auth: "dTpw" }): string {
   return JSON.stringify({ auths: Object.fromEntries([[key, entry]]) });
 }
 
-/** The messages for an additional and for an original; why they differ, or why it is so. */
+/** The reason, the document, and the verdicts for an additional source and for an original. */
 const documents: readonly (readonly [
   why: string,
   bytes: Bytes,
   additional: string,
   original: string,
 ])[] = [
-  ["the kubelet reads null and {} as no credentials", "null", "!GPS110", "GPS163"],
-  ["the same", "{}", "!GPS110", "GPS163"],
-  ["the same", '{"auths":null}', "!GPS110", "GPS163"],
-  ["the kubelet drops a list, a string, a number", "[]", "!GPS110", "!GPS110"],
-  ["the same", '"x"', "!GPS110", "!GPS110"],
-  ["the same", "5", "!GPS110", "!GPS110"],
-  ["auths a list", '{"auths":[]}', "!GPS109", "!GPS109"],
+  ["the kubelet reads null as no credentials", "null", "!GPS110", "GPS163"],
+  ["the kubelet reads {} as no credentials", "{}", "!GPS110", "GPS163"],
+  ["the kubelet reads null auths as no credentials", '{"auths":null}', "!GPS110", "GPS163"],
+  ["the kubelet drops a list", "[]", "!GPS110", "!GPS110"],
+  ["the kubelet drops a string", '"x"', "!GPS110", "!GPS110"],
+  ["the kubelet drops a number", "5", "!GPS110", "!GPS110"],
+  ["auths is a list", '{"auths":[]}', "!GPS109", "!GPS109"],
   ["white space only", " \n", "!GPS103", "!GPS103"],
   ["a comment", '{"auths":{}/**/}', "!GPS103", "!GPS103"],
   ["a single quote", "{'auths':{}}", "!GPS103", "!GPS103"],
@@ -53,7 +53,7 @@ const documents: readonly (readonly [
     "!GPS107",
     "!GPS107",
   ],
-  ["the same in a key", '{"auths":{"\\udc00":{"auth":"dTpw"}}}', "!GPS107", "!GPS107"],
+  ["half a pair in a key", '{"auths":{"\\udc00":{"auth":"dTpw"}}}', "!GPS107", "!GPS107"],
   [
     "a whole pair is fine",
     '{"auths":{"a.io":{"auth":"dTpw","email":"\\ud83d\\ude00"}}}',
@@ -104,9 +104,9 @@ const documents: readonly (readonly [
     "!GPS114",
     "!GPS114",
   ],
-  ["the same with U+017F", '{"auths":{},"httpheader\u017f":[]}', "!GPS114", "!GPS114"],
+  ["HttpHeaders with U+017F", '{"auths":{},"httpheader\u017f":[]}', "!GPS114", "!GPS114"],
   [
-    "HttpHeaders: the kubelet parses and forgets them",
+    "HttpHeaders: the kubelet parses and ignores them",
     '{"auths":{},"HttpHeaders":{"X":"y"}}',
     "GPS153",
     "accept",
@@ -118,7 +118,7 @@ const documents: readonly (readonly [
     "!GPS114",
   ],
   [
-    "credHelpers: the platform may use them, a user may not have them run",
+    "credHelpers: only the platform may make nodes run them",
     '{"auths":{},"credHelpers":{"a.io":"x"}}',
     "GPS153",
     "accept",
@@ -147,7 +147,7 @@ const entries: readonly (readonly [
   ],
   ["null is an empty credential that is tried", null, "!GPS109", "GPS163"],
   [
-    "the same for {}, a credential helper's marker: an additional with nothing else is empty",
+    "{} is a credential helper's marker: an additional with nothing else is empty",
     {},
     "!GPS132",
     "GPS163",
@@ -156,9 +156,9 @@ const entries: readonly (readonly [
   ["an empty auth is not a marker: a value is missing", { auth: "" }, "!GPS118", "GPS163"],
   ["a misspelt password is not a marker either", { pasword: "x" }, "!GPS118", "GPS152 GPS163"],
   ["a list makes the kubelet drop the file", [], "!GPS109", "!GPS109"],
-  ["the same for a number", 5, "!GPS109", "!GPS109"],
-  ["and auth as a number", { auth: 5 }, "!GPS113", "!GPS113"],
-  ["and a password as an object", { username: "u", password: {} }, "!GPS113", "!GPS113"],
+  ["a number makes the kubelet drop the file", 5, "!GPS109", "!GPS109"],
+  ["auth as a number", { auth: 5 }, "!GPS113", "!GPS113"],
+  ["a password as an object", { username: "u", password: {} }, "!GPS113", "!GPS113"],
   [
     "null fields count as absent",
     { auth: "dTpw", username: null, password: null, email: null },
@@ -200,7 +200,7 @@ const entries: readonly (readonly [
   ["an unknown field", { auth: "dTpw", pasword: "x" }, "GPS152", "GPS152"],
   ["serveraddress repeats the key", { auth: "dTpw", serveraddress: "a.io" }, "accept", "accept"],
   ["Auth: the kubelet reads it, other programs may not", { Auth: "dTpw" }, "!GPS112", "!GPS112"],
-  ["pa\u017fsword the same", { "pa\u017fsword": "p", username: "u" }, "!GPS112", "!GPS112"],
+  ["a password field with U+017F", { "pa\u017fsword": "p", username: "u" }, "!GPS112", "!GPS112"],
   ["padding that does not belong there", { auth: "dTpw=" }, "!GPS115", "!GPS115"],
   ["too much padding", { auth: "dXM6cGE==" }, "!GPS115", "!GPS115"],
   ["padding in two lines", { auth: "dTo=\n" }, "GPS154", "GPS154"],
@@ -220,7 +220,7 @@ const entries: readonly (readonly [
   ],
   ["base64 twice", { auth: auth(auth("u:p")) }, "!GPS116", "!GPS116"],
   [
-    "Latin-1: no protobuf string, so the pull would fail",
+    "Latin-1 is not a protobuf string, so the pull would fail",
     { auth: Buffer.from("u:p\u00e4", "latin1").toString("base64") },
     "!GPS117",
     "GPS169",
@@ -299,7 +299,7 @@ test("keeps every value of an original's other keys, and none of an additional's
 
 const hub = "https://index.docker.io/v1/";
 
-/** Leftovers of tools beside real entries; the messages for an additional, and for an original. */
+/** Leftovers of tools beside real entries; the messages for both kinds of source. */
 const leftovers: readonly (readonly [
   why: string,
   auths: object,
@@ -308,13 +308,13 @@ const leftovers: readonly (readonly [
 ])[] = [
   ["a helper's marker", { "a.io": { auth: "dTpw" }, "b.io": {} }, "GPS166", "GPS163"],
   [
-    "also under a key that would be refused",
+    "a marker under a key that would be refused",
     { "a.io": { auth: "dTpw" }, "B.IO": {} },
     "GPS166",
     "GPS163 GPS163",
   ],
   [
-    "docker login in a browser",
+    "the tokens of docker login in a browser",
     {
       [hub]: { auth: "dTpw" },
       [`${hub}access-token`]: { auth: "dTph" },
@@ -324,13 +324,13 @@ const leftovers: readonly (readonly [
     "GPS167 GPS167",
   ],
   [
-    "but not broken ones",
+    "a broken token of docker login",
     { [hub]: { auth: "dTpw" }, [`${hub}access-token`]: { auth: 5 } },
     "!GPS113",
     "!GPS113",
   ],
   [
-    "the same without Docker Hub's entry",
+    "a token of docker login without Docker Hub's entry",
     { [`${hub}access-token`]: { auth: "dTph" } },
     "!GPS132",
     "!GPS132",
@@ -348,7 +348,7 @@ test("H24: accepts what docker login and credential helpers leave beside real en
 });
 
 /**
- * Entries that serve no image, each with the reason for which it is refused if it is the only one.
+ * Entries that serve no image, each with the reason why a source with only this entry is refused.
  */
 const useless: readonly (readonly [key: string, entry: unknown, code: string])[] = [
   ["a.io", null, "GPS109"],
@@ -397,7 +397,7 @@ for (const [key, code] of [
     assert.equal(verdict(read(JSON.stringify({ auths: empty }))), "GPS166");
   });
 
-test("refuses several useless entries, each with its reason, if there is no better one", () => {
+test("refuses several useless entries, each with its reason, without a better entry", () => {
   const parsed = read('{"auths":{"A.io":{"auth":"dTpw"},"b.io":{"auth":""},"c.io":{}}}');
   assert.equal(verdict(parsed), "!GPS124 GPS118");
 });
@@ -408,19 +408,19 @@ test("refuses a source because of an entry that hurts nodes, even under a useles
 });
 
 /**
- * Mistakes that an original's nodes already have, and that only an additional's author can be asked
- * to correct.
+ * Mistakes that we can ask only the author of an additional source to correct. With an original,
+ * the nodes already have them.
  */
 const defects: readonly (readonly [why: string, entry: unknown, code: string])[] = [
   ["a colon in the user name", { username: "u:x", password: "p" }, "!GPS131"],
   [
-    "bytes that are no text",
+    "bytes that are not text",
     { auth: Buffer.from([0x75, 0x3a, 0xff]).toString("base64") },
     "!GPS117",
   ],
 ];
 for (const [why, entry, code] of defects)
-  test(`F52: is left out of an original, and refused in an additional: ${why}`, () => {
+  test(`F52: an original leaves the entry out, an additional source is refused: ${why}`, () => {
     const auths = { "a.io": entry, "good.io": { auth: "dTpw" } };
     assert.equal(verdict(read(JSON.stringify({ auths }))), code);
     const original = read(JSON.stringify({ auths }), "original");
@@ -446,7 +446,7 @@ const spelt: readonly (readonly [
     "!GPS126",
   ],
   [
-    "three, none of them the plain one",
+    "three credentials, none of them under the plain key",
     { "https://a.io": { auth: "dTpw" }, "a.io/v2/": { auth: "djpx" }, "u@a.io": { auth: "dzpy" } },
     { "a.io/v2/": "djpx", "https://a.io": "dTpw", "a.io": "dzpy" },
     "GPS157 GPS163 GPS163",
@@ -467,7 +467,7 @@ const spelt: readonly (readonly [
     "!GPS126",
   ],
   [
-    "no credential beside one: an anonymous pull may be what works",
+    "an entry with and an entry without a credential: perhaps only an anonymous pull works",
     { "a.io": {}, "https://a.io": { auth: "dTpw" } },
     { "a.io": "Og==", "https://a.io": "dTpw" },
     "GPS163 GPS163",

@@ -15,7 +15,7 @@ export type Entry = Readonly<{ registry: string; credential: Credential }>;
 export type Accepted = Readonly<{
   ok: true;
   entries: readonly Entry[];
-  /** The original's other top-level keys; empty for an additional. */
+  /** The original's other top-level keys; empty for an additional source. */
   rest: JsonObject;
   warnings: readonly Problem[];
 }>;
@@ -24,7 +24,7 @@ type Rejected = Readonly<{
   problems: readonly Problem[];
   /** The other findings, before the document is repaired. */
   warnings: readonly Problem[];
-  /** The only problem of the source is that none of its entries is useful. */
+  /** Whether the only problem of the source is that none of its entries is useful. */
   isIdle: boolean;
 }>;
 export type Parsed = Accepted | Rejected;
@@ -34,9 +34,9 @@ export const maxEntries = 1000;
 
 /**
  * Reads one source. The whole source is refused if any part would hurt a node, because the kubelet
- * drops a file for one bad entry. An entry that can never serve an image is left out of an
- * additional, with a warning, if another entry can serve images; otherwise the additional is
- * refused. An original keeps the entry with a warning: nodes may already use it, and the kubelet
+ * drops a file for one bad entry. An additional source leaves out an entry that can never serve
+ * an image, with a warning. If no other entry can serve images, the additional source is refused.
+ * An original keeps such an entry with a warning, because nodes may already use it, and the kubelet
  * skips it by itself. Never throws, and never includes a value.
  */
 export function parse(bytes: Uint8Array, source: NamedSource): Parsed {
@@ -108,8 +108,9 @@ type Seen = Readonly<{ key: string; registry: string; credential: Credential }>;
 
 /**
  * The entries of one registry, whose keys differ in their spelling. Each credential stays once. The
- * kubelet tries several in random order, so an additional may not have them. An original keeps all
- * of them, each under a separate key, because otherwise the working one might be lost.
+ * kubelet tries several credentials in random order, so an additional source may have only one
+ * credential for the registry. An original keeps all credentials, each under a separate key,
+ * because otherwise the working credential might be lost.
  */
 function readSpellings(spellings: readonly Seen[], findings: Findings): Entry[] {
   const kept: Seen[] = [];
@@ -120,7 +121,7 @@ function readSpellings(spellings: readonly Seen[], findings: Findings): Entry[] 
     else if (kept[0] !== undefined) findings.dislike("sameRegistry", at, quote(kept[0].key));
     if (twin === undefined) kept.push(one);
   }
-  // Several in an additional are already refused.
+  // An additional source with several credentials is refused already.
   if (kept.length <= 1 || findings.source.role === "additional")
     return kept.map(({ registry, credential }) => ({ registry, credential }));
   const own = new Set(kept.map(({ key }) => key));
@@ -129,7 +130,7 @@ function readSpellings(spellings: readonly Seen[], findings: Findings): Entry[] 
     const isFree = (key: string) => !used.has(key) && (key === one.key || !own.has(key));
     const written = spellingsOf(one.key).find(isFree);
     if (written !== undefined) used.set(written, one);
-    // Nine are enough for every case seen so far.
+    // The nine possible spellings were enough for every case seen so far.
     else findings.leaveOut("sameRegistry", ["auths", one.key], quote(kept[0]?.key ?? ""));
   }
   return [...used].map(([registry, { credential }]) => ({ registry, credential }));
@@ -142,8 +143,9 @@ function byPlainness(one: Seen, other: Seen): number {
 }
 
 /**
- * Whether an entry is one that tools leave beside real ones, and useless to nodes. A marker in an
- * original stays, because nodes may depend on it: CRI-O stops searching once it has found one.
+ * Whether the entry is one that a tool left beside real entries, and that nodes cannot use. A
+ * marker in an original stays, because nodes may depend on it: CRI-O stops searching once it has
+ * found a marker.
  */
 function isLeftOut(key: string, value: Json, { role }: NamedSource): boolean {
   return isHubToken(key) || (role === "additional" && isMarker(value));

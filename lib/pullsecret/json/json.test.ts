@@ -9,7 +9,7 @@ function read(text: string, limits = documentLimits): JsonRead {
   return readJson(Buffer.from(text), limits);
 }
 
-/** As JSON.parse has it, or undefined where it throws. */
+/** The result of JSON.parse, or undefined if JSON.parse throws. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

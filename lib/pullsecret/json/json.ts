@@ -1,7 +1,8 @@
 /**
- * Strict, bounded JSON, which every reader reads alike. Besides bad syntax it refuses: more bytes
- * or levels than allowed, duplicate keys (Node keeps the last, Go merges), `__proto__`, invalid
- * UTF-8 and lone surrogates (Go replaces them silently), numbers that a double cannot hold exactly.
+ * Strict, bounded JSON, which all parsers read in the same way. Besides bad syntax it refuses: more
+ * bytes or levels than allowed, duplicate keys (Node keeps the last, Go merges), `__proto__`,
+ * invalid UTF-8 and lone surrogates (Go replaces them silently), numbers that a double cannot hold
+ * exactly.
  */
 import { Buffer, isUtf8 } from "node:buffer";
 import { Fault, readText } from "./text.ts";
@@ -9,7 +10,7 @@ import { doubleOf, valuesOf, type JsonFault, type Values } from "./values.ts";
 
 /** A value whose numbers are doubles. */
 export type Json = Values<number>;
-/** Has no prototype: `value.constructor` is the document's own, or undefined. */
+/** An object without a prototype: `value.constructor` is a member of the document, or undefined. */
 export type JsonObject = { readonly [name: string]: Json };
 
 export type JsonLimits = Readonly<{ bytes: number; depth: number }>;
@@ -56,7 +57,7 @@ function badByte(bytes: Uint8Array): number {
   while (bad - good > 1) {
     const middle = (good + bad) >> 1;
     try {
-      // stream: a character cut off at the end is not an error yet.
+      // With `stream`, a character that is cut off at the end is not an error yet.
       new TextDecoder("utf-8", { fatal: true }).decode(bytes.subarray(0, middle), { stream: true });
       good = middle;
     } catch {
@@ -66,7 +67,7 @@ function badByte(bytes: Uint8Array): number {
   return bad;
 }
 
-/** `line 3, column 14`, both from 1, columns in characters. */
+/** `line 3, column 14`. Both are counted from 1, and columns are counted in characters. */
 function position(text: string, at: number): string {
   const before = text.slice(0, at).split("\n");
   return `line ${before.length}, column ${(before.at(-1) ?? "").length + 1}`;

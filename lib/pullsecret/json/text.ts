@@ -1,8 +1,8 @@
 /**
- * The one reader of JSON documents: RFC 8259's grammar over a text. The tree keeps what JSON.parse
- * loses: duplicate keys, their order, how a number is written, the position of a fault. Each view
- * of a document is made from this tree: its values (values.ts), the kubelet's view (kubelet.ts),
- * and what an agent writes back (agent/delivery/config-json).
+ * The only parser of JSON documents in this project: RFC 8259's grammar over a text. The tree keeps
+ * what JSON.parse loses: duplicate keys, their order, how a number is written, the position of a
+ * fault. Each view of a document is made from this tree: its values (values.ts), the kubelet's view
+ * (kubelet.ts), and what an agent writes back (agent/delivery/config-json).
  */
 
 /** An object as written: names and values side by side, duplicates included. */
@@ -92,7 +92,10 @@ class Reader {
     }
   }
 
-  /** A whole scalar or empty container; `undefined` after opening a container with content. */
+  /**
+   * Reads a whole scalar or an empty container. Returns `undefined` if it opened a container with
+   * content.
+   */
   #value(): Tree | undefined {
     this.#skip(space);
     switch (this.#text[this.#at]) {
@@ -150,7 +153,7 @@ class Reader {
     try {
       return JSON.parse(this.#text.slice(start, this.#at)) as string;
     } catch {
-      // Not JSON.parse's own message: it quotes the text.
+      // We do not use JSON.parse's own message, because it quotes the text.
       throw new Fault("notJson", start);
     }
   }

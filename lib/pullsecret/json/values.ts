@@ -1,4 +1,4 @@
-/** The view of a document that programs use: plain values, if nothing in it is ambiguous. */
+/** The view of a document that programs use: plain values, if the document is not ambiguous. */
 import { formatPath } from "../problems/keypath.ts";
 import type { ProblemKind } from "../problems/problems.ts";
 import { JsonMembers, Numeral, type Tree } from "./text.ts";
@@ -12,19 +12,19 @@ export type Values<N> =
   | readonly Values<N>[]
   | { readonly [name: string]: Values<N> };
 
-/** A mistake and its place: a key path, or a position if there is no path yet. */
+/** A mistake and its place: a key path, or a position if the path is not known yet. */
 export type JsonFault = Readonly<{ kind: ProblemKind; path: string }>;
 
 /** `numeral` converts a number that JavaScript would write differently; undefined refuses it. */
 type Options<N> = Readonly<{ numeral: (numeral: Numeral) => N | undefined; depth: number }>;
 
-/** 1 MiB can contain 170,000 faults; more than these help no reader. */
+/** 1 MiB can contain 170,000 faults. A longer list would not help a reader. */
 const mostFaults = 20;
 
 /**
- * The values of a tree, and everything that readers of JSON would disagree about. If there is such
- * a fault, do not use the values. Objects have no prototype. Recursion ends at `depth` levels; the
- * deepest level is a fault.
+ * Converts a tree to values, and lists its faults: everything that two JSON parsers could read
+ * differently. If there are faults, do not use the values. Objects have no prototype. Recursion
+ * ends at `depth` levels; a deeper level is a fault.
  */
 export function valuesOf<N>(
   tree: Tree,
@@ -64,8 +64,8 @@ class View<N> {
   }
 
   #object(tree: JsonMembers): { readonly [name: string]: Values<N | number> } {
-    // Not Object.create(null), which makes a hash table: a document of small objects takes twice as
-    // much memory then.
+    // We do not use Object.create(null). It makes a hash table, so a document of small objects
+    // would take twice as much memory.
     const object = Object.setPrototypeOf({}, null) as Record<string, Values<N | number>>;
     for (const [name, value] of tree.members()) {
       if (name === "__proto__") this.#fault("forbiddenKey", name);

@@ -1,7 +1,8 @@
 /**
  * config.json as the kubelet reads it (DockerConfigJSON through Go's encoding/json), for any bytes.
- * It is laxer than parse(): field names in any case, duplicates merged, bad UTF-8 replaced. It is
- * also harsher: one bad entry drops the whole file.
+ * It is more lenient than parse(): it accepts field names in any case, merges duplicates, and
+ * replaces bad UTF-8. It is also stricter: because of one bad entry the kubelet drops the whole
+ * file.
  */
 import { Buffer } from "node:buffer";
 import { decodeAuth } from "../document/auth.ts";
@@ -16,8 +17,7 @@ type KubeletCredential = Readonly<{ username: Buffer; password: Buffer }>;
 export type KubeletEntry = Readonly<{ key: string }> & KubeletCredential;
 
 /**
- * The kubelet's entries after reading; or why it drops the file, and the registries that it would
- * have had.
+ * The entries that the kubelet reads; or why it drops the file, and the registries in that file.
  */
 export type KubeletRead =
   | Readonly<{ ok: true; entries: readonly KubeletEntry[] }>
@@ -57,7 +57,7 @@ class Reader {
     }
   }
 
-  /** Several objects add up; null resets them. */
+  /** Several `auths` objects are merged; null removes all entries before it. */
   #auths(tree: Tree): void {
     if (tree === null) this.entries = new Map();
     else if (!(tree instanceof JsonMembers)) this.#drop("notObject", ["auths"]);

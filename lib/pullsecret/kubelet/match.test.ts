@@ -27,7 +27,7 @@ const images: readonly (readonly [image: string, repository: string | undefined]
   ["", undefined],
 ];
 
-test("looks up an image by host and path, with docker.io for Docker Hub's", () => {
+test("looks up an image by host and path, and uses the host docker.io for Docker Hub's images", () => {
   for (const [image, repository] of images) assert.equal(repositoryOf(image), repository, image);
 });
 
@@ -63,35 +63,35 @@ const lookups: readonly (readonly [
     ["*.io", "a.io", "a.io/foo/bar", "a.io/foo"],
     "a.io/foo/bar/x",
     ["a.io/foo/bar", "a.io/foo", "a.io", "*.io"],
-    "backwards through the alphabet",
+    "keys are tried backwards through the alphabet",
   ],
-  [["a.io/foo"], "a.io/foobar/x", ["a.io/foo"], "a path is a plain prefix"],
-  [["a.io"], "a.io:443/x", [], "ports are texts"],
+  [["a.io/foo"], "a.io/foobar/x", ["a.io/foo"], "a path matches as a plain prefix"],
+  [["a.io"], "a.io:443/x", [], "ports are compared as texts"],
   [["*.io"], "b.a.io/x", [], "a star stays in its label"],
   [
     ["https://index.docker.io/v1/"],
     "nginx",
     ["https://index.docker.io/v1/"],
-    "Docker Hub's own entry",
+    "Docker Hub's own entry serves its images",
   ],
   [
     ["https://index.docker.io/v1/", "docker.io"],
     "nginx",
     ["docker.io"],
-    "which anything else hides",
+    "docker.io hides Docker Hub's own entry",
   ],
-  [["https://index.docker.io/v1/", "*.io"], "nginx", ["*.io"], "a wildcard too"],
+  [["https://index.docker.io/v1/", "*.io"], "nginx", ["*.io"], "a wildcard hides it"],
   [
     ["https://index.docker.io/v1/", "docker.io/org"],
     "nginx",
     ["https://index.docker.io/v1/"],
-    "if it matches",
+    "an entry for other images hides nothing",
   ],
   [
     ["registry-1.docker.io", "https://index.docker.io/v1/org"],
     "org/app",
     [],
-    "what looks like Docker Hub but is not",
+    "entries that only resemble Docker Hub's serve nothing",
   ],
   [
     ["https://index.docker.io/v1/"],
@@ -99,10 +99,10 @@ const lookups: readonly (readonly [
     ["https://index.docker.io/v1/"],
     "a host without a dot falls back as well",
   ],
-  [["https://index.docker.io/v1/"], "a.io/x", [], "others do not"],
+  [["https://index.docker.io/v1/"], "a.io/x", [], "other hosts do not fall back"],
   [["[::1]"], "[::1]/x", [], "brackets are a pattern"],
-  [["[::1]:5000"], "[::1]:5000/x", ["[::1]:5000"], "with a port they are cut off first"],
-  [["[::A]"], "A/x", ["[::A]"], "the pattern matches one of its characters"],
+  [["[::1]:5000"], "[::1]:5000/x", ["[::1]:5000"], "brackets before a port are cut off"],
+  [["[::A]"], "A/x", ["[::A]"], "a pattern in brackets matches one character"],
   [
     ["user@a.io", "a.io?x", "HTTPS://a.io"],
     "a.io/x",
@@ -111,7 +111,7 @@ const lookups: readonly (readonly [
   ],
 ];
 
-test("explains the kubelet's tries in its order, and every other entry with a reason", () => {
+test("lists the entries in the order in which the kubelet tries them, and why it ignores others", () => {
   for (const [keys, image, tries, why] of lookups) {
     const explanation = run(keys, image);
     assert.deepEqual(
@@ -153,7 +153,7 @@ test("has a text for every reason why an entry is not tried", () => {
   ]);
 });
 
-test("explains a file that the kubelet drops entry by entry", () => {
+test("explains each entry of a file that the kubelet drops", () => {
   const answer = explain(
     Buffer.from('{"auths":{"a.io":{"auth":"dTpw"},"b.io":{"auth":"%"}}}'),
     "a.io/x",
@@ -175,33 +175,33 @@ const files: readonly (readonly [
   why: string,
 ])[] = [
   ["null", {}, "null is empty"],
-  ["[]", undefined, "a list is not"],
+  ["[]", undefined, "a list is an error"],
   ['{"AUTHS":{"a":{"USERNAME":"u"}}}', { a: "u" }, "names in any case"],
-  ['{"auth\u017f":{"a":{"u\u017fername":"u"}}}', { a: "u" }, "and with U+017F for s"],
+  ['{"auth\u017f":{"a":{"u\u017fername":"u"}}}', { a: "u" }, "names with U+017F for s"],
   [
     '{"auths":{"a":{"username":"u"}},"auths":{"b":{"username":"v"}}}',
     { a: "u", b: "v" },
     "objects add up",
   ],
-  ['{"auths":{"a":{"username":"u"}},"auths":null}', {}, "null starts again"],
+  ['{"auths":{"a":{"username":"u"}},"auths":null}', {}, "null discards earlier entries"],
   ['{"auths":{"a":{"username":"u"},"a":{}}}', { a: "" }, "the last entry counts"],
   [
     '{"auths":{"a":{"username":"u","username":null,"Username":"v"}}}',
     { a: "v" },
-    "and the last field that is not null",
+    "the last field that is not null counts",
   ],
   ['{"auths":{"a":{"auth":"","username":"u"}}}', { a: "u" }, "empty auth counts as none"],
   ['{"auths":{"\\ud800":{"username":"u"}}}', { "\ufffd": "u" }, "half a pair becomes U+FFFD"],
   [
     Buffer.from('{"auths":{"\xe2\x82":{"username":"u"}}}', "latin1"),
     { "\ufffd\ufffd": "u" },
-    "so does each bad byte",
+    "each bad byte becomes U+FFFD",
   ],
   ['\ufeff{"auths":{}}', undefined, "a byte order mark is an error"],
-  ['{"auths":{"a":{"email":5}}}', undefined, "a mistyped field drops all"],
-  ['{"x":1e999}', {}, "a number that is not looked at does not"],
-  [`{"x":${"[".repeat(9_999)}${"]".repeat(9_999)}}`, {}, "10,000 levels"],
-  [`{"x":${"[".repeat(10_000)}${"]".repeat(10_000)}}`, undefined, "one more"],
+  ['{"auths":{"a":{"email":5}}}', undefined, "a mistyped field drops the file"],
+  ['{"x":1e999}', {}, "a number in an unknown field does not matter"],
+  [`{"x":${"[".repeat(9_999)}${"]".repeat(9_999)}}`, {}, "10,000 levels are accepted"],
+  [`{"x":${"[".repeat(10_000)}${"]".repeat(10_000)}}`, undefined, "10,001 levels are an error"],
 ];
 
 test("reads a file as Go reads it", () => {

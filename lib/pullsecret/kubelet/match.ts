@@ -1,4 +1,4 @@
-/** Which of its entries the kubelet tries for an image, in its order (BasicDockerKeyring). */
+/** The entries that the kubelet tries for an image, in its order (BasicDockerKeyring). */
 import { matchesLabel } from "../registry/glob.ts";
 import { readAsKubelet, type KubeletEntry } from "./kubelet.ts";
 import { identity, normalise } from "../registry/registry.ts";
@@ -16,8 +16,8 @@ type Keyed = Readonly<{ key: string }>;
 
 export type Match<Entry extends Keyed = KubeletEntry> = Readonly<{
   /**
-   * In the order of trial. Entries of one group mean the same registry: the kubelet tries them in a
-   * random order, which changes each time it reads the file.
+   * The entries that the kubelet tries, in its order. The entries of one group mean the same
+   * registry. The kubelet tries them in a random order, which changes each time it reads the file.
    */
   tries: readonly (readonly Entry[])[];
   ignored: readonly Ignored[];
@@ -79,7 +79,7 @@ export function inOrder<Entry extends KubeletEntry>(
 const isSame = (one: KubeletEntry, other: KubeletEntry | undefined): boolean =>
   other !== undefined && one.username.equals(other.username) && one.password.equals(other.password);
 
-/** Why a key in its normal form does not match an image; `undefined` if it does. */
+/** Why a key in its normal form does not match an image; `undefined` if the key matches. */
 function whyNot(key: string, image: Location): string | undefined {
   const location = parseLocation(key);
   if (location === undefined) return noMatch;
@@ -108,8 +108,8 @@ function isDockerHub(repository: string): boolean {
 export type Explanation = Readonly<{
   image: string;
   /**
-   * In the kubelet's order; entries with the same number in a random order, which changes each time
-   * it reads the file.
+   * The entries in the kubelet's order. The kubelet tries entries with the same number in a random
+   * order, which changes each time it reads the file.
    */
   tries: readonly Readonly<{ registry: string; username: string; order: number }>[];
   /** Every other entry of the file. */
@@ -117,9 +117,10 @@ export type Explanation = Readonly<{
 }>;
 
 /**
- * Which credentials of a file the kubelet would try for an image. Answers for any bytes. If the
+ * The credentials of a file that the kubelet would try for an image. Works for any bytes. If the
  * kubelet drops the whole file, nothing is tried, and `dropped` has the reason. Contains no
- * password, and no user name that serves as one. `undefined`: the image is not a valid reference.
+ * password, and no user name that serves as a password. `undefined`: the image is not a valid
+ * reference.
  */
 export function explain(
   bytes: Uint8Array,

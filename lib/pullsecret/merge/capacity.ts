@@ -3,15 +3,14 @@ import { Buffer } from "node:buffer";
 import type { Problem } from "../problems/problems.ts";
 
 /**
- * 480 KiB, in bytes, for the sources together and for what they merge to (document and source of
- * each registry): the API server keeps 1 MiB in a Secret's values, and the controller's state holds
- * both.
+ * The limit in bytes: 480 KiB for all sources together, and 480 KiB for their merge (the document,
+ * and the source of each registry). The API server keeps 1 MiB in a Secret's values, and the
+ * controller's state holds both.
  */
 export const capacity = 480 * 1024;
 
 /**
- * Code, what is wrong, what to do. Listed in the controller's catalogue, because the limit is the
- * controller's.
+ * Code, problem, action. Part of the controller's catalogue, because the limit is the controller's.
  */
 export const overfull = [
   "GPS308",

@@ -152,7 +152,7 @@ test("names both extra sources in a conflict, and whose credential is used", () 
   ]);
 });
 
-test("reports a lower source that takes over images from a higher one, with both names", () => {
+test("reports a lower source that takes over images from a higher source, with both names", () => {
   const both = ["additional: a.io=1", "team: a.io/x=2", "original: b.io=3"].map(short);
   assert.deepEqual(lines(merge(both, { conflicts: "additional", protect: [] })), [
     'team: auths["a.io/x"]: is tried before "a.io" of the additional; no action needed if intended: these images use it from now on',
@@ -198,7 +198,7 @@ const shadows: readonly (readonly [
   ["a.io/foo", "a.io/foobar", 'auths["a.io/foobar"]: is tried before "a.io/foo" of the original'],
 ];
 
-test("reports an additional that takes over images from the original", () => {
+test("reports an additional source that takes over images from the original", () => {
   for (const [original, additional, warning] of shadows) {
     const merged = mergeKeys({ [original]: "u:p" }, { [additional]: "x:y" });
     assert.ok(merged.ok);
@@ -217,7 +217,7 @@ test("reports an additional that takes over images from the original", () => {
 });
 
 const hubKey = "https://index.docker.io/v1/";
-/** original, additional; what is written when the additional is preferred, and the original. */
+/** original, additional; the result with the additional preferred, and with the original. */
 const hubs: readonly (readonly [
   why: string,
   original: Readonly<Record<string, string>>,
@@ -226,14 +226,14 @@ const hubs: readonly (readonly [
   originalFirst: Readonly<Record<string, string>>,
 ])[] = [
   [
-    "docker login's key",
+    "docker login's key in the original",
     { [hubKey]: "o" },
     { "docker.io": "a" },
     { "docker.io": "a" },
     { [hubKey]: "o" },
   ],
   [
-    "the name of images",
+    "docker.io in the original",
     { "docker.io": "o" },
     { [hubKey]: "a" },
     { [hubKey]: "a" },
@@ -275,7 +275,7 @@ const hubs: readonly (readonly [
     { [hubKey]: "o", "*.io": "w" },
   ],
   [
-    "one of the original's two credentials, under the other name, which would hide the other",
+    "one of the original's two credentials, under docker.io, which would hide the other credential",
     { [hubKey]: "o", "index.docker.io": "p" },
     { "docker.io": "p" },
     {
@@ -287,7 +287,7 @@ const hubs: readonly (readonly [
     { [hubKey]: "o", "index.docker.io": "p" },
   ],
   [
-    "one of the original's two credentials, under the other name, beside a wildcard",
+    "one of the original's two credentials, under docker.io, beside a wildcard",
     { [hubKey]: "o", "index.docker.io": "p" },
     { "docker.io": "p", "*.io": "w" },
     {
@@ -332,35 +332,35 @@ const hubs: readonly (readonly [
     },
   ],
   [
-    "a wildcard of the lower source would hide it",
+    "a wildcard of the lower source would hide docker login's key",
     { "*.io": "o" },
     { [hubKey]: "a" },
     { "*.io": "o", [hubKey]: "a", "docker.io": "a" },
     { "*.io": "o", [hubKey]: "a" },
   ],
   [
-    "a wildcard of the higher source may",
+    "a wildcard of the higher source may hide docker login's key",
     { [hubKey]: "o" },
     { "docker.*": "a" },
     { [hubKey]: "o", "docker.*": "a" },
     { [hubKey]: "o", "docker.*": "a", "docker.io": "o" },
   ],
   [
-    "it displaces docker.io, and a wildcard of its own would hide it",
+    "the additional displaces docker.io, and its own wildcard would hide docker login's key",
     { "docker.io": "o" },
     { [hubKey]: "a", "*.io": "w" },
     { [hubKey]: "a", "docker.io": "a", "*.io": "w" },
     { "docker.io": "o", "*.io": "w" },
   ],
   [
-    "the original leaves its own without images, and would displace docker.io",
+    "the original's docker login key has no images, and would displace docker.io",
     { [hubKey]: "o", "*.io": "w" },
     { "docker.io": "a" },
     { "docker.io": "a", "*.io": "w" },
     { [hubKey]: "o", "*.io": "w" },
   ],
   [
-    "a path of it is another registry",
+    "a path of docker.io is another registry",
     { "docker.io/team": "o" },
     { [hubKey]: "a" },
     { "docker.io/team": "o", [hubKey]: "a" },
@@ -415,7 +415,7 @@ const reported: readonly (readonly [original: Keys, additional: Keys, codes: str
   ],
 ];
 for (const [original, additional, codes] of reported)
-  test(`no warning contradicts another, the original preferred: ${Object.keys(original).join()} and ${Object.keys(additional).join()}`, () => {
+  test(`reports no warnings that contradict each other, with the original preferred: ${Object.keys(original).join()} and ${Object.keys(additional).join()}`, () => {
     const merged = mergeKeys(original, additional, { conflicts: "original" });
     assert.ok(merged.ok);
     const lines = merged.warnings.map(({ source: id, code }) => `${id} ${code}`);
@@ -445,7 +445,7 @@ test("does not report a key as never tried when its credential is tried", () => 
     codes({ [hubKey]: "o:o", "docker.io": "u:2" }, { "docker.io": "o:o" }),
     "additional GPS164",
   );
-  // Neither of two logins behind a wildcard is used, unless the wildcard has its credential.
+  // A wildcard hides both logins, so there is no conflict, unless it has one of their credentials.
   const wild = (login: string) => codes({ [hubKey]: "o:o" }, { [hubKey]: login, "*.io": "w:w" });
   assert.equal(wild("w:w"), "additional GPS156, additional GPS164");
   assert.equal(wild("a:a"), "additional GPS156, additional GPS162, additional GPS165");
@@ -507,7 +507,7 @@ for (const [original, additional, protect] of owns)
     }
   });
 
-/** An original's spellings of one registry, what a source has for it, and what is written. */
+/** The additional's entries, and the result with each of the two sources preferred. */
 const spellings: readonly (readonly [
   why: string,
   additional: Keys,
@@ -536,7 +536,7 @@ const spellings: readonly (readonly [
 ];
 for (const [why, additional, ...expected] of spellings)
   for (const [at, conflicts] of (["additional", "original"] as const).entries())
-    test(`F52: an original in two spellings, the ${conflicts} preferred, which has ${why}`, () => {
+    test(`F52: two spellings in the original, and ${why} in the additional; the ${conflicts} is preferred`, () => {
       const pairs = (keys: Keys) => mapped(keys, (one) => `${one}:${one}`);
       const original = pairs({ "a.io": "o", "https://a.io": "p" });
       const merged = mergeKeys(original, pairs(additional), { conflicts });
@@ -576,8 +576,8 @@ test("names the nearest of several shadowed registries", () => {
 });
 
 /**
- * protected registry, additional registry, refused? An original's entry is not needed for the
- * protection to hold.
+ * protected registry, additional registry, refused? A registry is protected even if the original
+ * has no entry for it.
  */
 const protections: readonly (readonly [protect: string, additional: string, refused: boolean])[] = [
   ["quay.io", "quay.io", true],
@@ -676,7 +676,7 @@ for (const [value, line] of unprotectable)
     assert.match(lines(merged).join(), /^protect: ".*": not a registry that can be protected; /);
   });
 
-test("F54: protects a registry under capitals and zeros too", () => {
+test("F54: protects a registry also when a key has capitals, or zeros before the port", () => {
   const keys = { "QUAY.io": "x:y", "a.io:05000": "x:y", "quay.io:0443": "x:y", "b.io": "x:y" };
   const merged = mergeKeys({}, keys, { protect: ["quay.io", "a.io:5000"] });
   assert.deepEqual(lines(merged).length, 3);
@@ -792,16 +792,16 @@ test("writes canonical output: sorted at every level, one padded auth per regist
 const kept: readonly (readonly [why: string, entry: unknown, written: string])[] = [
   ["an empty entry hides the host's from CRI-O, and has no auth", {}, "{}"],
   ["null is the same to the kubelet and to CRI-O", null, "{}"],
-  ["so is an entry of nothing but an address", { email: "e", auth: "" }, "{}"],
+  ["an entry with only an address is the same, too", { email: "e", auth: "" }, "{}"],
   [
-    "CRI-O may live by an identity token",
+    "CRI-O may depend on an identity token",
     { identitytoken: "t\u20ac" },
     '{"identitytoken":"t\u20ac"}',
   ],
-  ["no reader of this file knows a registry token", { registrytoken: "t" }, "{}"],
+  ["no program that reads this file uses a registry token", { registrytoken: "t" }, "{}"],
   ["a password without user", { password: "p" }, '{"auth":"OnA="}'],
   [
-    "of a token beside a password only the password",
+    "only the password is kept beside a token",
     { auth: "dTpw", identitytoken: "t" },
     '{"auth":"dTpw"}',
   ],

@@ -27,7 +27,7 @@ import {
 
 export type MergedEntry = Entry &
   Readonly<{
-    /** Id of the source whose entry it is. */
+    /** Id of the source that has this entry. */
     from: string;
     /** Ids of the sources with another credential for the registry, highest first. */
     shadows: readonly string[];
@@ -57,8 +57,8 @@ export type MergePolicy = Readonly<{
  * sorted, and has each registry of any source once. Only an original with several credentials for a
  * registry keeps several spellings, and only if it wins. The highest source wins for the images,
  * whatever the spelling: it replaces Docker Hub under both of its names. If lower sources have the
- * same credential, the entry counts as the lowest's, so withdrawing a higher source changes nothing
- * there. The warnings include those of all sources.
+ * same credential, the entry counts as the entry of the lowest source, so withdrawing a higher
+ * source does not change the entry. The warnings include those of all sources.
  */
 export function merge(
   sources: readonly MergeSource[],
@@ -90,8 +90,8 @@ export function merge(
   const written = foreign.filter(({ id, registry }) => suppliers.get(registry) === id);
   warnings.push(...findUnprotected(written, protect));
   entries.sort((a, b) => (a.registry < b.registry ? -1 : 1));
-  // Neither of two credentials that are never tried is used. GPS162 reports the hidden key,
-  // and GPS165 the wildcard that takes the images.
+  // If the kubelet tries none of the conflicting credentials, there is no conflict to report.
+  // GPS162 reports the hidden key, and GPS165 the wildcard that takes the images.
   const isUsed = ({ images, won }: (typeof conflicting)[number]) =>
     images !== dockerHubImages || servesHub(won.offer.all, entries);
   warnings.push(...conflicting.filter(isUsed).map(({ warning }) => warning));
@@ -118,9 +118,9 @@ function servesHub(
 }
 
 /**
- * Whether a source's warning about its own docker login key also holds for the written document. It
- * does not if the credential is tried under another key, nor if the source lost Docker Hub's
- * images, which another warning reports.
+ * Whether a source's warning about its own docker login key is also true for the written document.
+ * The warning is not true if the kubelet tries the credential under another key, or if the source
+ * lost Docker Hub's images, which another warning reports.
  */
 function holds(
   { code, source, path }: Problem,
@@ -144,8 +144,8 @@ function holds(
 /**
  * The entries to write for the same images: all entries of the winner. If the winner has Docker Hub
  * only under docker login's key, and a higher source with the same credential has `docker.io`, all
- * are also written under that name: the kubelet tries it before wildcards, and also after a path of
- * it. An original that is preferred stays unchanged.
+ * entries are also written under `docker.io`. The kubelet tries this key before wildcards, and
+ * after a key with a path, such as `docker.io/org`. A preferred original stays unchanged.
  */
 function writtenFor(
   offers: Offers,
@@ -160,10 +160,13 @@ function writtenFor(
     .flat();
 }
 
-/** Whether the kubelet tries the offer before wildcards: not under docker login's key. */
+/** Whether the kubelet tries the offer before wildcards. It tries docker login's key after them. */
 const isNamed = ({ tried }: Offer): boolean => !isHubLogin(tried[0].registry);
 
-/** Docker Hub's credentials under `docker.io`: several keep their different spellings. */
+/**
+ * Docker Hub's credentials, written under `docker.io`. If there are several, each keeps its own
+ * spelling of the key.
+ */
 function asNamed({ tried }: Offer): readonly Entry[] {
   return tried.map(({ registry, credential }) => ({
     registry: tried.length > 1 ? asImages(registry) : dockerHubImages,
@@ -173,16 +176,16 @@ function asNamed({ tried }: Offer): readonly Entry[] {
 
 type Promoted = Readonly<{
   entries: readonly MergedEntry[];
-  /** Judges the entries as if the source had them. */
+  /** Source and registry of each such entry. Empty if the source has the original's credential. */
   foreign: readonly Readonly<{ id: string; registry: string }>[];
   warning: Problem;
 }>;
 
 /**
  * Docker Hub's entry under `docker.io`, if a wildcard would leave no image to docker login's key:
- * the kubelet tries that key only if nothing else matches. A wildcard of a lower source may not
- * cause this. If the winner displaces an entry for `docker.io`, which would be tried, no wildcard
- * may. Undefined if the entry is not needed.
+ * the kubelet tries that key only if nothing else matches. A wildcard of a lower source must not
+ * hide the key. If the winner displaces an entry for `docker.io`, which would be tried, no wildcard
+ * may hide the key. Undefined if the entry is not needed.
  */
 function promotedHub(
   sources: readonly MergeSource[],
@@ -232,9 +235,9 @@ function promotedHub(
 type Winner = Readonly<{ offer: Offer; holder: Offer }>;
 
 /**
- * The highest offer. An original with all of its credentials is written instead, because it may
- * have more for the same images. The entry is attributed to the lowest source for which withdrawing
- * all higher ones changes nothing.
+ * The highest offer. If the original has the same credentials, the original's offer is written
+ * instead, because it may have more credentials for the same images. The entry is attributed to the
+ * lowest source for which this is true: withdrawing all sources above it changes nothing.
  */
 function winner(offers: Offers, conflicts: MergePolicy["conflicts"]): Winner {
   const original = offers.find(isOriginal);
@@ -247,7 +250,7 @@ function winner(offers: Offers, conflicts: MergePolicy["conflicts"]): Winner {
   return { offer: isOriginals ? original : holder, holder };
 }
 
-/** The warning about two sources. It names the higher one, whichever wins. */
+/** The warning about two sources. It begins with the higher source, whichever of the two wins. */
 function conflict(offers: Offers, won: Offer, lost: Offer): Problem {
   const [higher, lower] = offers.indexOf(won) < offers.indexOf(lost) ? [won, lost] : [lost, won];
   const path = formatPath(["auths", higher.tried[0].registry]);

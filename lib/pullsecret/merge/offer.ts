@@ -24,8 +24,8 @@ export type Offers = readonly [Offer, ...Offer[]];
 export const isOriginal = ({ id }: Readonly<{ id: string }>): boolean => id === sourceIds.original;
 
 /**
- * Whether the kubelet also tries all credentials of one offer for the other offer, under any key.
- * An original may have more.
+ * Whether every credential that the kubelet tries for `one` is also tried for `other`, under any
+ * key. `other` may have more credentials if it is the original's offer.
  */
 export function agree(one: Offer, other: Offer): boolean {
   return one.tried.every(({ credential }) =>
@@ -52,7 +52,7 @@ function both({ id, tried: [first, ...more], all }: Offer, other: Entry): Offer 
   const everything = [...all, other];
   if (isHubLogin(first.registry) === isHubLogin(other.registry))
     return { id, tried: [first, ...more, other], all: everything };
-  // The kubelet falls back to docker login's key only if no other matches.
+  // The kubelet falls back to docker login's key only if no other key matches.
   const isLost = isHubLogin(other.registry);
   return { id, tried: isLost ? [first, ...more] : [other], all: everything };
 }

@@ -97,7 +97,10 @@ export function findUnprotected(
   });
 }
 
-/** All possible meanings of a name: people notice too much protection, but not too little. */
+/**
+ * All possible meanings of a name. We protect too much rather than too little, because people would
+ * not notice too little protection.
+ */
 function guardedBy(name: string): readonly string[] {
   const registry = identityOf(name) ?? "";
   const host = hostOf(registry);
@@ -106,7 +109,7 @@ function guardedBy(name: string): readonly string[] {
   // `a.io/v1/foo` is the registry a.io/foo as a key, and also the beginning of an image's name.
   const asImage = identityOf(spelling(asWritten(name)));
   if (asImage !== undefined) guarded.push(asImage);
-  // `https://a.io/v1` is the API of a.io to all readers but the kubelet.
+  // For all programs except the kubelet, `https://a.io/v1` is the API of a.io.
   if (/^\/v[12]$/.test(path)) guarded.push(host);
   // `docker.io/nginx` is an account, and an image that is looked up as docker.io/library/nginx.
   const isOfHub = host !== "" && overlaps(host, dockerHubImages);

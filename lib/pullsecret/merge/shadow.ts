@@ -1,4 +1,4 @@
-/** Finds entries that take images from another source's entry for another registry. */
+/** Finds an entry that the kubelet tries before another source's entry for another registry. */
 import { imagesOf, meaningOf } from "../registry/key.ts";
 import { formatPath, quote } from "../problems/keypath.ts";
 import { called, isOriginal, type MergeSource } from "./offer.ts";
@@ -22,12 +22,12 @@ type Known = Readonly<{ id: string; registry: string }>;
 type Written = Entry & Readonly<{ from: string }>;
 
 /**
- * Warnings about registries that sources other than the original supply, at most one for each.
- * There are two cases. There are two cases. Either the kubelet tries the entry before a written
- * entry of a source that has no entry for that registry, as `quay.io/openshift` before `quay.io`,
- * whatever their priority. Or such a source leaves no image to Docker Hub's own entry. `written`:
- * the merge of all sources. `isHubLost`: a wildcard takes Docker Hub's images from several sources,
- * so each of them counts.
+ * Warnings about registries of sources other than the original, at most one for each registry.
+ * There are two cases. First: the kubelet tries an entry before a written entry of another source
+ * that has no entry for the same registry. For example, the kubelet tries `quay.io/openshift`
+ * before `quay.io`, whatever the priority of the sources. Second: an entry takes all images from
+ * Docker Hub's own entry. `written`: the merge of all sources. `isHubLost`: a wildcard takes Docker
+ * Hub's images from several sources, so each of them counts.
  */
 export function findShadows(
   sources: readonly MergeSource[],
@@ -46,10 +46,11 @@ export function findShadows(
   const had = new Map(
     used.map(({ id, entries }) => [id, new Set(entries.map(({ registry }) => imagesOf(registry)))]),
   );
-  // If it is written under that name, the kubelet tries it by that name.
+  // If Docker Hub's entry is written as `docker.io`, the kubelet looks it up by `docker.io`, and
+  // not by docker login's key.
   const isNamed = written.some(({ registry }) => identity(registry) === dockerHubImages);
-  // In reverse order, so that the warning names the longer path: `quay.io/openshift` and not
-  // `quay.io`.
+  // We search in reverse order, so that the warning names the longer path: `quay.io/openshift` and
+  // not `quay.io`.
   const known = used
     .flatMap(({ id, entries }) =>
       entries.filter(isWritten).map(({ registry }) => ({ id, registry })),
@@ -75,7 +76,9 @@ export function findShadows(
   });
 }
 
-/** The entries of a source that serve images. Docker login's key serves none beside a wildcard. */
+/**
+ * The entries of a source that serve images. Docker login's key serves no image beside a wildcard.
+ */
 function usedOf({ entries }: MergeSource["accepted"]): MergeSource["accepted"]["entries"] {
   const isHidden = entries.some(({ registry }) => hidesDockerHub(registry));
   return entries.filter(({ registry }) => !(isHidden && isHubLogin(registry)));
@@ -102,12 +105,12 @@ function shadowOf(
 }
 
 /**
- * Without wildcards only registries of one host can meet: 1,000 entries against 1,000 take
- * milliseconds, not a second.
+ * Without wildcards, only registries of the same host can match the same image. We compare only
+ * these, so 1,000 entries against 1,000 take milliseconds, not a second.
  */
 function nearby(known: readonly Known[]): (registry: string) => readonly Known[] {
   const everywhere = known.filter(({ registry }) => isEverywhere(registry));
-  // Not Map.groupBy: the command line runs on Node 20 as well.
+  // We do not use Map.groupBy, because the command line also runs on Node 20.
   const byHost = new Map<string, Known[]>();
   for (const one of known) {
     const host = hostOf(one.registry);

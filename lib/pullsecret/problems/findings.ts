@@ -15,7 +15,7 @@ import {
 /** How strictly a source is read: nodes may already use what an original contains. */
 export type Role = "original" | "additional";
 
-/** The origin of the bytes: the name with which lines begin, and how strictly to judge. */
+/** The origin of the bytes: the name with which lines begin, and how strictly to check. */
 export type NamedSource = Readonly<{ name: string; role: Role }>;
 
 export class Findings {
@@ -35,8 +35,8 @@ export class Findings {
   }
 
   /**
-   * The kubelet skips only this entry. Refused in an additional, where it can only be a mistake;
-   * kept in an original.
+   * The kubelet skips only this entry. In an additional source the entry can only be a mistake, so
+   * it is an error. In an original the entry is kept, with a warning.
    */
   dislike(kind: ProblemKind, path: Steps, ...details: string[]): void {
     const found = problem(kind, this.source.name, formatPath(path), ...details);
@@ -45,8 +45,9 @@ export class Findings {
   }
 
   /**
-   * The entry serves no image, and does not hurt other entries. Kept in an original; left out of an
-   * additional that has better entries. True if it must be left out.
+   * The entry serves no image, and does not hurt other entries. An original keeps the entry. An
+   * additional source leaves the entry out if it has better ones. True if the entry must be left
+   * out.
    */
   useless(kind: ProblemKind, path: Steps, ...details: string[]): boolean {
     if (this.source.role === "original") this.dislike(kind, path, ...details);
@@ -57,7 +58,7 @@ export class Findings {
     return this.source.role === "additional";
   }
 
-  /** The entry serves few images. Kept, even in an additional that has better entries. */
+  /** The entry serves few images. It is kept, even if an additional source has better entries. */
   doubtful(kind: ProblemKind, beside: ProblemKind, path: Steps): void {
     if (this.source.role === "original") return this.dislike(kind, path);
     const [alone, warning] = [kind, beside].map((one) =>
@@ -67,8 +68,8 @@ export class Findings {
   }
 
   /**
-   * Left out of an original, because it cannot be written; refused in an additional, whose author
-   * can correct it.
+   * The entry cannot be written. An original leaves the entry out. An additional source is refused,
+   * because its author can correct it.
    */
   leaveOut(kind: ProblemKind, path: Steps, ...details: string[]): void {
     const found = problem(kind, this.source.name, formatPath(path), ...details);

@@ -32,7 +32,7 @@ const leaky: readonly (readonly [key: string, shown: string])[] = [
   [`a.io/x#${planted}`, "a.io/x#[redacted]"],
   [`a.io%3ftoken=${planted}`, "a.io%3f[redacted]"],
   [`a.io%2523${planted}`, "a.io%2523[redacted]"],
-  // A text after the host's colon that is not a port is a password whose host is missing.
+  // If the text after the colon is not a port, it is a password, and the host is missing.
   [`robot:${planted}`, "robot:[redacted]"],
   [`https://robot:${planted}/x`, "https://robot:[redacted]"],
   [`https://robot:12345678/x`, "https://robot:[redacted]"],

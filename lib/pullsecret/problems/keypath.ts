@@ -1,6 +1,6 @@
 /**
  * Key paths for people: `auths["quay.io"].auth`. Safe to print: no control characters, no secret
- * that somebody put into a key, bounded length.
+ * from a key, bounded length.
  */
 import { isIPv6 } from "node:net";
 import { redacted, redactTokens } from "./token.ts";
@@ -17,9 +17,9 @@ const scheme = /^(?:[a-z][a-z0-9+.-]*:)?\/\//i;
 /**
  * A registry key without anything that may be a secret: user and password (all before the last `@`,
  * in any spelling), query and fragment, text in place of a port, and recognised tokens. Accepts any
- * text. If readers could disagree about the text, none of it remains. The result is unbounded and
- * may hold control characters. To print a key use `quote`, or `formatPath(["auths", key])`. Both
- * redact.
+ * text. If the text has two possible readings, all of it is redacted. The result may be long and
+ * contain control characters, so print a key with `quote` or `formatPath(["auths", key])`, which
+ * also redact.
  */
 export function redactKey(key: string): string {
   return redactTokens(withoutSecrets(key));
@@ -59,7 +59,7 @@ export function escape(text: string): string {
   return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (c) => `\\u{${c.codePointAt(0)?.toString(16)}}`);
 }
 
-/** The way to a value: member names and list positions. */
+/** The path to a value: member names and list positions. */
 export type Steps = readonly (string | number)[];
 
 /** `auths["quay.io"].auth`; `document` without steps. Names other than plain words are quoted. */

@@ -15,7 +15,7 @@ test("uses every code once, with one line", () => {
   }
 });
 
-test("writes a line as source, key path, what is wrong and what to do", () => {
+test("writes a line of source, key path, problem and action", () => {
   const found = problem("notBase64", "additional", formatPath(["auths", "quay.io", "auth"]));
   assert.match(
     formatProblem(found),

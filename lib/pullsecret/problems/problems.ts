@@ -13,8 +13,8 @@ export type Problem = Readonly<{
 }>;
 
 /**
- * Kind → code, what is wrong, what to do. `{}` stands for a registry or a field name. Codes from
- * 150 are warnings.
+ * Kind → code, problem, action. `{}` stands for a registry or a field name. Codes from 150 are
+ * warnings.
  */
 export const catalogue = {
   tooBig: ["GPS101", "longer than 1 MiB", "remove entries: the API server stores no larger Secret"],
@@ -300,7 +300,7 @@ export function problem(
   return { code, source, path, what, todo };
 }
 
-/** One line for people: `SOURCE: KEYPATH: what is wrong; what to do`. */
+/** One line for people: `SOURCE: KEYPATH: problem; action`. */
 export function formatProblem({ source, path, what, todo }: Problem): string {
   return `${source}: ${path}: ${what}; ${todo}`;
 }
@@ -311,8 +311,8 @@ export function leftOut(refused: Problem): Problem {
 }
 
 /**
- * The original's entry is kept although an additional with it would be refused: the kubelet skips
- * only this entry.
+ * The entry is kept in an original, although an additional source with it would be refused. The
+ * kubelet skips only this entry.
  */
 export function keptAnyway(refused: Problem): Problem {
   return problem("kept", refused.source, refused.path, refused.what);

@@ -1,4 +1,4 @@
-/** Tokens in place of a name: how to recognise them, so that none is printed. */
+/** Recognises tokens that stand where a name should be, so that no token is printed. */
 
 /** The text shown instead of a secret. */
 export const redacted = "[redacted]";
@@ -17,9 +17,12 @@ const marked =
 const longestWord = 15;
 const longestWords = 32;
 const part = /[a-z]+|[A-Z]+[a-z]*|[0-9]+/g;
-/** Average characters of a word; keys and hashes change between kinds of characters more often. */
+/**
+ * Average characters of a word. Keys and hashes have shorter parts, because they change between
+ * letters, capitals and digits more often.
+ */
 const shortWord = 4;
-/** Shorter passwords are guessed, not read. */
+/** Shorter passwords are not searched for in a user name, because guessing them is easier. */
 const shortest = 4;
 
 /** The text with every recognised token replaced. */
@@ -42,7 +45,7 @@ function looksLikeToken(name: string): boolean {
     );
 }
 
-/** A user name that may be shown to people; undefined if it is itself a credential. */
+/** A user name that may be shown to people; redacted if it may contain a credential. */
 export function shownUser(username: string, password: string): string {
   if (username === "") return "";
   const secret = password.trim();

@@ -22,7 +22,7 @@ export function matchesLabel(pattern: string, label: string): boolean {
       part++;
       at++;
     } else if (star >= 0) {
-      // The last star takes one character more.
+      // The last star takes one more character.
       part = star + 1;
       at = ++resume;
     } else return false;

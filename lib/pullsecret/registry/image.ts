@@ -1,6 +1,6 @@
 /**
- * Image references as the kubelet reads them (distribution/reference: a name without a host is
- * Docker Hub's).
+ * Image references as the kubelet reads them, with distribution/reference. A name without a host
+ * means an image of Docker Hub.
  */
 
 const part = "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*";
@@ -12,8 +12,8 @@ const tag = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}";
  */
 const digest = "sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}";
 /**
- * A first part that is not a host, as in `a_b.io/x`, passes as part of the path, but is looked up
- * as the host.
+ * The kubelet accepts a first part that is not a valid host, as in `a_b.io/x`, as part of the path.
+ * For the lookup, that part is the host.
  */
 const reference = new RegExp(
   `^((?:${host}/)?)(${part}(?:/${part})*)(?::${tag})?(?:@(?:${digest}))?$`,
@@ -47,8 +47,8 @@ function expandHub(rest: string): string {
 }
 
 /**
- * A first part with a dot, a colon or a capital is a host, and so is localhost; all others are
- * users of Docker Hub.
+ * A first part with a dot, a colon or a capital is a host. localhost is a host, too. Any other
+ * first part is a user of Docker Hub.
  */
 function isHost(first: string): boolean {
   return first === "localhost" || /[.:A-Z]/.test(first);

@@ -22,40 +22,40 @@ function verdict(parsed: Parsed): string {
 }
 
 /**
- * Keys: verdict for an additional, the key that is written, why. An original keeps every one of
- * them.
+ * Keys: the verdict for an additional source, the key that is written, and why. An original keeps
+ * every one of them.
  */
 const keys: readonly (readonly [key: string, verdict: string, written: string, why: string])[] = [
   ["http://a.io", "accept", "a.io", "the scheme means nothing"],
-  ["https://a.io/", "accept", "a.io", "nor a last slash"],
-  ["https://a.io/v1/", "accept", "a.io", "nor an API version"],
-  ["a.io/v2/foo", "accept", "a.io/foo", "also before a path"],
+  ["https://a.io/", "accept", "a.io", "a last slash means nothing"],
+  ["https://a.io/v1/", "accept", "a.io", "an API version means nothing"],
+  ["a.io/v2/foo", "accept", "a.io/foo", "an API version before a path means nothing"],
   ["a.io/v1", "GPS158", "a.io/v1", "without the slash it is a repository path"],
   [
     "https://a.io/v1",
     "GPS158",
     "https://a.io/v1",
-    "which CRI-O takes for the host, because of the scheme",
+    "CRI-O takes it for the host, because of the scheme",
   ],
-  ["http://a.io:5000/v2", "GPS158", "https://a.io:5000/v2", "the same, in one spelling"],
-  ["a.io/v1/v1/x", "accept", "a.io/v1/v1/x", "the first is lost, so it is written again"],
-  ["a.io/foo/", "accept", "a.io/foo/", "images below foo, but not foob: not the same as a.io/foo"],
+  ["http://a.io:5000/v2", "GPS158", "https://a.io:5000/v2", "http and https are one spelling"],
+  ["a.io/v1/v1/x", "accept", "a.io/v1/v1/x", "the kubelet drops one v1, so we write two"],
+  ["a.io/foo/", "accept", "a.io/foo/", "not a.io/foo, which also matches a.io/foob"],
   ["a.io:443", "GPS159", "a.io:443", "the kubelet compares ports as texts"],
   ["a.io:", "!GPS125", "a.io:", "no port after the colon"],
-  ["a.io:0", "!GPS125", "a.io:0", "no port"],
-  ["a.io:65536", "!GPS125", "a.io:65536", "no port"],
-  ["a.io:05000", "!GPS125", "a.io:05000", "image names say 5000"],
-  ["a.io:http", "!GPS123", "a.io:http", "no URL"],
-  ["user@a.io", "GPS157", "a.io", "the kubelet forgets the user"],
-  ["a.io?x=1", "GPS157", "a.io", "and the query"],
-  ["a.io#x", "GPS157", "a.io", "and the fragment"],
-  ["a.io/%66oo", "GPS157", "a.io/foo", "and decodes the path"],
-  ["a.io/%2566oo", "!GPS123", "a.io/%2566oo", "but not twice"],
+  ["a.io:0", "!GPS125", "a.io:0", "0 is not a port"],
+  ["a.io:65536", "!GPS125", "a.io:65536", "65536 is not a port"],
+  ["a.io:05000", "!GPS125", "a.io:05000", "image names have 5000"],
+  ["a.io:http", "!GPS123", "a.io:http", "not a URL"],
+  ["user@a.io", "GPS157", "a.io", "the kubelet drops the user"],
+  ["a.io?x=1", "GPS157", "a.io", "the kubelet drops the query"],
+  ["a.io#x", "GPS157", "a.io", "the kubelet drops the fragment"],
+  ["a.io/%66oo", "GPS157", "a.io/foo", "the kubelet decodes the path"],
+  ["a.io/%2566oo", "!GPS123", "a.io/%2566oo", "the kubelet does not decode twice"],
   ["a.io//x", "!GPS123", "a.io//x", "no image name has an empty part"],
-  ["a.io.", "!GPS123", "a.io.", "nor a dot at the end of the host"],
-  ["a.io/Foo", "!GPS123", "a.io/Foo", "nor capitals in the path"],
+  ["a.io.", "!GPS123", "a.io.", "no image name has a dot at the end of the host"],
+  ["a.io/Foo", "!GPS123", "a.io/Foo", "no image name has capitals in the path"],
   ["a.io/foo:1", "!GPS123", "a.io/foo:1", "tags are cut off before the search"],
-  ["a.io/foo@sha256:00", "!GPS123", "a.io/foo@sha256:00", "so are digests"],
+  ["a.io/foo@sha256:00", "!GPS123", "a.io/foo@sha256:00", "digests are cut off, too"],
   ["ftp://a.io", "!GPS123", "ftp://a.io", "only http and https are schemes"],
   ["//a.io", "!GPS123", "//a.io", "an empty host"],
   [
@@ -64,20 +64,20 @@ const keys: readonly (readonly [key: string, verdict: string, written: string, w
     "[::1]",
     "the kubelet takes the brackets for a pattern unless a port follows",
   ],
-  ["::1", "!GPS123", "::1", "no URL"],
+  ["::1", "!GPS123", "::1", "not a URL"],
   ["[fe80::1%25eth0]:5000", "!GPS123", "[fe80::1%25eth0]:5000", "image names have no zones"],
   ["localhost", "accept", "localhost", "a host in image names"],
-  ["localhost:5000", "accept", "localhost:5000", "the same"],
+  ["localhost:5000", "accept", "localhost:5000", "a host in image names"],
   ["registry", "!GPS123", "registry", "registry/x is Docker Hub's user registry"],
   ["registry:5000", "accept", "registry:5000", "with a port it is a host"],
   ["a_b.io", "accept", "a_b.io", "image names may have an underscore there"],
   ["constructor", "!GPS123", "constructor", "must not match a property of Object.prototype"],
-  ["toString", "!GPS124", "toString", "the same; a capital makes it a host"],
+  ["toString", "!GPS124", "toString", "a capital makes it a host"],
   ["*", "GPS156", "*", "every host without a dot"],
   ["*.*", "GPS156", "*.*", "every host with one dot"],
   ["*.a.io:5000/x", "GPS156", "*.a.io:5000/x", "a port and a path may follow"],
   ["index.docker.io", "accept", "https://index.docker.io/v1/", "Docker Hub has one spelling"],
-  ["https://index.docker.io/v2/", "accept", "https://index.docker.io/v1/", "the same"],
+  ["https://index.docker.io/v2/", "accept", "https://index.docker.io/v1/", "Docker Hub, too"],
   [
     "index.docker.io/org",
     "!GPS123",
@@ -120,15 +120,15 @@ const pairs: readonly (readonly [keys: Record<string, string>, verdict: string, 
     "the kubelet would try the two in random order",
   ],
   [{ "a.io": "u:p", "a.io:443": "u:q" }, "GPS159", "two registries for the kubelet"],
-  [{ "docker.io": "u:p", "index.docker.io": "u:q" }, "GPS162", "docker.io matches first, always"],
-  [{ "*.io": "u:p", "index.docker.io": "u:q" }, "GPS156 GPS162", "so does a wildcard"],
+  [{ "docker.io": "u:p", "index.docker.io": "u:q" }, "GPS162", "docker.io always matches first"],
+  [{ "*.io": "u:p", "index.docker.io": "u:q" }, "GPS156 GPS162", "a wildcard matches first"],
   [{ "a.io/v1": "u:p", "https://a.io/v1": "u:q" }, "!GPS126", "one for the kubelet, two for CRI-O"],
   [
     { "https://index.docker.io/v1": "u:p", "index.docker.io": "u:p" },
     "GPS157 GPS161",
-    "read as intended",
+    "both are read as Docker Hub",
   ],
-  [{ "https://index.docker.io/v1": "u:p", "index.docker.io": "u:q" }, "!GPS126", "the same"],
+  [{ "https://index.docker.io/v1": "u:p", "index.docker.io": "u:q" }, "!GPS126", "two credentials"],
   [
     { "docker.io": "u:p", "index.docker.io": "u:p" },
     "accept",
@@ -137,7 +137,7 @@ const pairs: readonly (readonly [keys: Record<string, string>, verdict: string, 
   [
     { "docker.io/org": "u:p", "index.docker.io": "u:q" },
     "accept",
-    "other images are left to the second",
+    "the second still serves all other images",
   ],
 ];
 
@@ -147,7 +147,7 @@ test("H24: judges two keys of one source together", () => {
   }
 });
 
-test("reads Docker Hub's key without its slash as Docker Hub in an additional, and keeps it in an original", () => {
+test("reads a key of Docker Hub without its slash as Docker Hub in an additional source, and keeps it unchanged in an original", () => {
   for (const key of [
     "https://index.docker.io/v1",
     "http://index.docker.io/v2",
@@ -162,7 +162,8 @@ test("reads Docker Hub's key without its slash as Docker Hub in an additional, a
     assert.deepEqual(additional.warnings.map(formatProblem), [
       `additional: auths["${key}"]: is read as "https://index.docker.io/v1/"; write it like that`,
     ]);
-    // The kubelet has never used it: a stale credential would begin to break pulls that need none.
+    // The kubelet has never used this credential. If we made it use a stale credential, pulls that
+    // need no credential would fail.
     assert.equal(original.entries[0]?.registry, key);
     assert.deepEqual(original.warnings.map(formatProblem), [
       `original: auths["${key}"]: kept, but only https://index.docker.io/v1/, with its last slash, is Docker Hub's key; ` +

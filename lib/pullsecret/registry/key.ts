@@ -1,5 +1,6 @@
 /**
- * One key of `auths`: the spelling that is written, with everything that is wrong or odd about it.
+ * Reads one key of `auths`: returns the spelling to write, and reports everything that is wrong or
+ * odd about the key.
  */
 import { quote, type Steps } from "../problems/keypath.ts";
 import {
@@ -54,7 +55,7 @@ const pagePath = /^[^/]*\/(?:artifactory\/api\/docker|repository)\/./;
 
 /**
  * Docker Hub's key without its last slash. In an original it stays unchanged: the kubelet has never
- * used that credential, and a stale one would break pulls of public images.
+ * used that credential, and a stale credential would break pulls of public images.
  */
 function readHub(key: string, path: Steps, findings: Findings): string {
   if (findings.source.role === "original") {
@@ -66,8 +67,8 @@ function readHub(key: string, path: Steps, findings: Findings): string {
 }
 
 /**
- * Keys of the same registry, for several credentials: the key itself first, if it differs from the
- * registry only in parts that everybody expects to be dropped.
+ * Returns keys of the same registry, to write several credentials. The key itself is first if it
+ * differs from the registry only in parts that programs usually drop.
  */
 export function spellingsOf(key: string): readonly string[] {
   const registry = identity(key) ?? key;
@@ -89,7 +90,7 @@ export function meaningOf(registry: string): string {
 }
 
 /**
- * Identifies the images that keys have in common. Docker Hub has two registries of that kind:
+ * Identifies the images that keys have in common. Two registries mean Docker Hub's images:
  * `https://index.docker.io/v1/`, which docker login writes, and `docker.io`.
  */
 export function imagesOf(registry: string): string {
@@ -99,23 +100,20 @@ export function imagesOf(registry: string): string {
 const hasZeros = /^0/;
 
 /**
- * Whether a host has capitals, or zeros before its port. Image names may have them too, and are
- * compared letter by letter; few have them.
+ * Whether a host has capitals, or zeros before its port. A few image names have them too, and image
+ * names are compared letter by letter.
  */
 export function isUnusual(registry: string): boolean {
   const host = hostOf(identity(registry) ?? "");
   return /[A-Z]/.test(host) || hasZeros.test(splitPort(host).port);
 }
 
-/** Whether something can listen there. */
+/** Whether this is a valid port. */
 export function isPort(port: string): boolean {
   return /^0*[1-9][0-9]{0,4}$/.test(port) && Number(port) <= 65_535;
 }
 
-/**
- * A key without the parts that everybody expects to be dropped: the scheme, an API version, a last
- * slash.
- */
+/** A key without the parts that programs usually drop: the scheme, an API version, a last slash. */
 function plain(key: string): string {
   const bare = key.replace(/^https?:\/\//, "").replace(/^([^/]*)\/v[12]\//, "$1/");
   return bare.replace(/^([^/]*)\/$/, "$1");

@@ -20,7 +20,8 @@ test("treats two keys as the same registry when the kubelet does", () => {
 });
 
 /**
- * How the first relates to the second: covers it (and so overlaps), only overlaps it, or neither.
+ * How the first registry relates to the second: it covers it (and so overlaps it), only overlaps
+ * it, or neither.
  */
 const relations: readonly (readonly [string, string, "covers" | "overlaps" | "neither"])[] = [
   ["a.io", "a.io", "covers"],

@@ -25,7 +25,7 @@ export function normalise(key: string): string | undefined {
   return path === "/" ? location.host : location.host + path;
 }
 
-/** A shortcut for most keys, which are in normal form already: a fifth of the time. */
+/** A shortcut for most keys, which are in normal form already. It takes a fifth of the time. */
 const everyday =
   /^(?!index\.docker\.io)[a-z0-9]+(?:[.-][a-z0-9]+)*\.[a-z0-9]+(?::[0-9]+)?(?!\/v[12]\/)(?:\/[a-z0-9]+)*$/;
 
@@ -39,20 +39,20 @@ export function identity(key: string): string | undefined {
   const normal = normalise(key);
   const location = normal === undefined ? undefined : parseLocation(normal);
   if (normal === undefined || location === undefined) return undefined;
-  // The kubelet parses its own normal form again at every lookup; a key that changes once more was
-  // escaped twice.
+  // The kubelet parses its own normal form again at every lookup. If this changes a key once more,
+  // the key was escaped twice.
   return location.host + location.path === normal && isReachable(location) ? normal : undefined;
 }
 
 /**
  * The key that is written for a registry, so that the kubelet reads it back as the same registry.
- * Docker Hub keeps its own spelling, because Docker clients know no other.
+ * Docker Hub keeps its own spelling, because Docker clients use no other spelling.
  */
 export function spelling(registry: string): string {
   if (registry === dockerHub) return dockerHubKey;
   if (!/^[^/]*\/v[12]\//.test(registry)) return registry;
   // The kubelet would read a repository path that begins with v1/ or v2/ as an API version, so we
-  // prepend one.
+  // prepend an API version, which the kubelet then drops.
   return registry.replace("/", "/v1/");
 }
 
@@ -94,7 +94,7 @@ function isReachable({ host, path }: Location): boolean {
   if (name === dockerHub && port === "") return host + path === dockerHub;
   const labels = name.split(".");
   if (!labels.every((label) => globLabel.test(label))) return false;
-  // An image name may have an underscore before its first slash, but then neither a port nor a
+  // An image name may have an underscore before its first slash. Such a name has no port and no
   // capital.
   if (name.includes("_") && (port !== "" || /[A-Z]/.test(name))) return false;
   // `team/app` without a dot, a port or a capital is a Docker Hub image, not an image of the host
@@ -103,8 +103,8 @@ function isReachable({ host, path }: Location): boolean {
 }
 
 /**
- * Whether a registry has a wildcard: the kubelet matches `*` within one label of the host, CRI-O
- * nowhere.
+ * Whether a registry has a wildcard. The kubelet matches `*` within one label of the host. CRI-O
+ * does not support wildcards.
  */
 export function hasWildcard(registry: string): boolean {
   return hostOf(registry).includes("*");
@@ -142,7 +142,7 @@ export function isTriedBefore(first: string, second: string): boolean {
   return first !== dockerHub && first > second;
 }
 
-/** Whether a key is docker login's for Docker Hub, in any spelling. */
+/** Whether a key is the key that docker login writes for Docker Hub, in any spelling. */
 export function isHubLogin(key: string): boolean {
   return identity(key) === dockerHub;
 }

@@ -1,4 +1,7 @@
-/** For tests: calls of the command line and their answers, for the sources and for the bundle. */
+/**
+ * For tests: command lines and their expected results. They run against the sources and against the
+ * built plugin.
+ */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -12,7 +15,7 @@ import { capacity } from "#pullsecret/merge/capacity.ts";
 import { call } from "./fake.fixture.ts";
 import { readBounded, writePrivate } from "./terminal/io.ts";
 
-/** As `-o json` prints it. */
+/** The text that `-o json` prints. */
 const shown = (value: object) => `${JSON.stringify(value, undefined, 2)}\n`;
 
 /** The working directory of every call. It is removed after the tests. */
@@ -51,14 +54,16 @@ export async function run(command: readonly string[], input = ""): Promise<Resul
 }
 
 /**
- * `script` of util-linux gives a program a terminal. Without `script`, this is the reason to skip a
- * test.
+ * `script` of util-linux gives a program a terminal. Without it, tests are skipped for this reason.
  */
 const noTerminal =
   !spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux") &&
-  "there is no script(1) of util-linux, which makes a terminal";
+  "needs script(1) of util-linux, which provides a terminal";
 
-/** Runs a command on a terminal, and presses the keys once it asks; returns code and output. */
+/**
+ * Runs a command on a terminal and types the keys when it asks. Returns the exit code and the
+ * output.
+ */
 async function onTerminal(command: readonly string[], keys: string): Promise<Result> {
   const line = command.map((word) => `'${word}'`).join(" ");
   const env = { ...options.env, SHELL: "/bin/sh" };
@@ -84,7 +89,7 @@ const nowhere = file(
   }),
 );
 
-/** Tests that `command` treats each of these keys as a no to its question. */
+/** Tests that `command` accepts each of these keys as the answer no. */
 export function testRefusals(command: readonly string[], where: string): void {
   for (const [what, keys] of [
     ["n", "n\r"],
@@ -142,7 +147,7 @@ const mixed = file(
   "mixed.json",
   '{"auths":{"a.io":{"username":"u","password":""},"b.io":{"auth":"%%%"}}}',
 );
-/** As kubectl, Helm and External Secrets Operator have them. */
+/** Manifests of kubectl, Helm and External Secrets Operator. */
 const manifest = file(
   "manifest.yaml",
   `apiVersion: v1
@@ -175,10 +180,16 @@ const browser = file(
 );
 const patterns = file("patterns.json", '{"auths":{"*.a.io":{"auth":"dTpw"}}}');
 const entry = '{"auths":{"a.io":{"auth":"dTpw"}}}';
-/** As long as all sources together may be. Two such parts are too long together. */
+/**
+ * This document alone has the maximum length of all sources together. With a second source, the
+ * sources are too long.
+ */
 const padded = file("padded.json", entry.padEnd(capacity));
 const tooLong = file("long.json", entry.padEnd(capacity + 1));
-/** Not too long as it is, but too long once user and password are written as `auth`. */
+/**
+ * This document is short enough as a file. It becomes too long when its user and password are also
+ * written as `auth`.
+ */
 const grown = file(
   "grown.json",
   `{"auths":{"a.io":{"username":"u","password":"${"p".repeat(capacity * 0.8)}"}}}`,
@@ -202,8 +213,8 @@ const conflictLine =
   'GPS164 additional: auths["a.io"]: differs from the credential in the original; no action needed if intended: the additional\'s is used\n';
 
 /**
- * argv (and input), exit code, standard output, standard error. A pattern stands for a text of
- * which only a part matters.
+ * argv (and input), exit code, standard output, standard error. A regular expression checks only a
+ * part of the text.
  */
 const cases: readonly (readonly [
   argv: string,

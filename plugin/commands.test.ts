@@ -6,7 +6,10 @@ import { Wrong } from "#contract/values.ts";
 import { commands } from "./commands.ts";
 import { call } from "./fake.fixture.ts";
 
-/** As a shell splits it: quoted words are one, and what follows `<` is no argument. */
+/**
+ * Splits the line as a shell does. A quoted text is one word. The text after `<` is not an
+ * argument.
+ */
 function words(line: string): string[] {
   const [before = ""] = line.split(" <");
   return (before.match(/'[^']*'|"[^"]*"|\S+/g) ?? []).map((word) =>
@@ -16,11 +19,11 @@ function words(line: string): string[] {
 
 const page = readFileSync("docs/reference/plugin.md", "utf8");
 
-/** The flag whose absence a help explains. */
+/** A help text may name this flag to explain why the command does not have it. */
 const absent = "--dry-run";
 
 for (const [name, { example, group }] of Object.entries(commands)) {
-  test(`\`${name} --help\` has an example, which the command takes`, async () => {
+  test(`\`${name} --help\` has an example that the command accepts`, async () => {
     const help = await call([name, "--help"]);
     assert.equal(help.code, 0);
     assert.ok(help.out.includes(`\nExample:\n  kubectl pull-secret ${name} ${example}`.trimEnd()));
@@ -28,11 +31,11 @@ for (const [name, { example, group }] of Object.entries(commands)) {
       input: "secret",
       signal: AbortSignal.abort(),
     });
-    // Of files there are none here.
+    // The files of the examples do not exist here.
     assert.ok(code !== 2 || /\.(?:json|pem): no such file\n$/.test(err), err);
   });
 
-  test(`\`${name} --help\` is what help and the page show, and names only flags that there are`, async () => {
+  test(`\`${name} --help\` equals the output of help and the docs page, and names only existing flags`, async () => {
     const { out } = await call([name, "--help"]);
     assert.equal((await call(["help", ...name.split(" ")])).out, out);
     assert.ok(page.includes(`### ${name}\n\n\`\`\`\n${out.trimEnd()}\n\`\`\`\n`));
@@ -58,11 +61,11 @@ for (const [name, { example, group }] of Object.entries(commands)) {
     });
 }
 
-/** Texts of which each reader that refuses anything refuses one. */
+/** Invalid values. If a flag does not accept every value, it refuses at least one of these. */
 const odd = ["!", "pod/WEB_0", "x".repeat(300), "{", "9999999999x"];
 
 for (const [name, { flags }] of Object.entries(commands))
-  test(`\`${name}\` calls nothing missing that was given, but cannot be read`, async () => {
+  test(`\`${name}\` reports an invalid value as invalid, not as missing`, async () => {
     for (const [flag, row] of Object.entries(flags)) {
       const bad = odd.find((text) => row.read(text) instanceof Wrong);
       if (bad === undefined) continue;
@@ -78,7 +81,7 @@ for (const [name, { flags }] of Object.entries(commands))
 
 /** Why a command that writes to a cluster has no --dry-run. */
 const notDry: Readonly<Record<string, string>> = {
-  "clusters join": "each step needs what the step before has made, such as the token",
+  "clusters join": "each step needs objects from the step before, such as the token",
 };
 
 for (const [name, { group, flags }] of Object.entries(commands)) {
@@ -88,13 +91,13 @@ for (const [name, { group, flags }] of Object.entries(commands)) {
     assert.equal("dry-run" in flags, !Object.hasOwn(notDry, name)));
 }
 
-/** Why a command may lead to a deletion without asking. */
+/** Why a command may delete objects without asking. */
 const unasked: Readonly<Record<string, string>> = {
   add: "only remove deletes a Secret that has no registry left",
-  "clusters join": "a join that fails takes back what it has made itself",
+  "clusters join": "a join that fails deletes only the objects that it has created",
 };
 
-/** The file, and the files of cli/ that it imports, each once. */
+/** The file and the files of plugin/ that it imports, each once. */
 function reached(file: string, seen = new Set<string>()): Set<string> {
   if (seen.has(file)) return seen;
   seen.add(file);
@@ -105,7 +108,7 @@ function reached(file: string, seen = new Set<string>()): Set<string> {
   return seen;
 }
 
-test("asks before every command that deletes something in a cluster, and has --yes for it", async () => {
+test("asks before each command that deletes objects in a cluster, and accepts --yes instead", async () => {
   const files = globSync("plugin/commands/*/*.ts", { exclude: ["**/*.test.ts"] });
   const found: string[] = [];
   for (const file of files) {

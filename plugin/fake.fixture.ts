@@ -29,12 +29,12 @@ export class FakeCluster implements Cluster {
   readonly objects = new Map<string, object>();
   /** Path → the HTTP status that a read gets instead of the object. */
   readonly refusals = new Map<string, number>();
-  /** It serves no collection with a query, because our CRD is not installed. */
+  /** True: our CRD is not installed, so a request for a collection with a query finds nothing. */
   missing = false;
   /** The objects that the first watch reports, one after the other. */
   readonly later: Watched[] = [];
   readonly writes: Write[] = [];
-  /** Called before each write, to let another client act first. Throwing refuses the write. */
+  /** Called before each write, to let another client act first. If it throws, the write fails. */
   before: (write: Write) => void = () => {};
   readonly #watches = new Set<(line: string) => void>();
   #version = 100;
@@ -117,7 +117,7 @@ export class FakeCluster implements Cluster {
 export const refusal = (status: number, method: string, path: string): ApiError =>
   new ApiError({ status, reason: "Refused", method, path });
 
-/** As an admission policy refuses a write. */
+/** The refusal of a write by an admission policy. */
 export const denial = new ApiError({
   status: 422,
   reason: "Invalid",
@@ -140,7 +140,7 @@ type Setting = Readonly<{
 
 export type Ran = Readonly<{ code: number; out: string; err: string }>;
 
-/** Runs a command. `argv` has one word each, except that its first item is the command's name. */
+/** Runs a command. The first item of `argv` is its name, such as `clusters join`. */
 export async function call(argv: readonly string[], setting: Setting = {}): Promise<Ran> {
   const { cluster = new FakeCluster(), input = "", terminal, received, signal, confirm } = setting;
   let [out, err] = ["", ""];

@@ -25,7 +25,7 @@ test("H24: ends the process with the command's code, and prints only the request
   assert.match(refused.err, /^GPS103 -: .*\nexplained in docs\/reference\/errors\.md#gps103\n$/);
 });
 
-test("prints no password in any command, in any form", async () => {
+test("never prints a password, in any command or form", async () => {
   const [password, user] = ["pl4nted-s3cret", "u"];
   const encoded = Buffer.from(`${user}:${password}`).toString("base64");
   const planted = file(
@@ -73,7 +73,7 @@ test("prints no password in any command, in any form", async () => {
   }
 });
 
-test("writes credentials to a file that only its owner may read, whatever was there", async () => {
+test("writes credentials to a file that only its owner may read, even over an existing file", async () => {
   const merged = join(folder, file("merged.json", "old"));
   chmodSync(merged, 0o644);
   const given = file("given.json", '{"auths":{"a.io":{"auth":"dTpw"}}}');
@@ -116,7 +116,7 @@ test("ends with one line that quotes no input after an unexpected error", async 
   assert.doesNotMatch(err, /pa55/);
 });
 
-test("completes --context with the contexts of the kubeconfig, and without one with none", async () => {
+test("completes --context with the contexts of the kubeconfig, and offers none without a kubeconfig", async () => {
   const contexts = () => Promise.resolve(["east", "west"]);
   const words = ["__complete", "status", "--context", "e"];
   const { out } = await call(words, { io: { contexts } });
@@ -135,9 +135,9 @@ test("completes remove with the registries of the Secret, if the caller may read
   assert.equal((await call(words, { cluster })).out, ":4\n");
 });
 
-test("takes -n for kube-system, and explains why it takes no other namespace", async () => {
+test("accepts -n kube-system, and explains why it refuses any other namespace", async () => {
   const { code, err } = await call(["status", "-n", "shop"]);
   assert.equal(code, 2);
-  assert.match(err, /^--namespace "shop": holds nothing of it: .* kube-system; leave out -n\n$/);
+  assert.match(err, /^--namespace "shop": is not valid: .* kube-system; leave out -n\n$/);
   assert.equal((await call(["nodes", "-n", "kube-system"])).code, 0);
 });

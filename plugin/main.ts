@@ -9,19 +9,19 @@ import { terminalOf } from "./terminal/paint.ts";
 import { unexpectedLine } from "./terminal/unexpected.ts";
 import { errTo } from "./terminal/writing.ts";
 
-/** Loads what reaches a cluster. Commands on files do not need it. */
+/** Loads the code that reaches a cluster. Commands on files do not need it. */
 async function cluster(): Promise<typeof import("./cluster/reach.ts")> {
   requireClusterSupport();
   return await import("./cluster/reach.ts");
 }
 
 /**
- * Loaded only by a command that reads or writes YAML, because commands on JSON files do not need
- * it.
+ * Loads the YAML code. Only commands that read or write YAML call this function, because commands
+ * on JSON files do not need the code.
  */
 const yaml = (): Promise<typeof import("#kube/yaml.ts")> => import("#kube/yaml.ts");
 
-/** A service or a test may have closed it. */
+/** A service or a test may have closed standard input. */
 function isPiped(): boolean {
   try {
     const input = fstatSync(0);
@@ -63,9 +63,9 @@ const io: Io = {
 };
 
 for (const stream of [process.stdout, process.stderr]) {
-  // The reader has seen enough: `merge … | head -c 1`.
+  // The reader may stop early, as in `merge … | head -c 1`.
   stream.on("error", ({ code }: NodeJS.ErrnoException) => {
-    // On a full disk, for example.
+    // Writing fails on a full disk, for example.
     if (code !== "EPIPE" && stream === process.stdout)
       io.err(`standard output cannot be written (${code ?? "unknown error"})`);
     process.exit(code === "EPIPE" ? 0 : 2);

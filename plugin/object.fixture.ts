@@ -59,7 +59,7 @@ export function object({ spec, status, generation = 3, metadata }: Reported): Gl
   };
 }
 
-/** additional-pull-secret, read and served in these versions. */
+/** additional-pull-secret, with the versions that are read and served. */
 export function source(resourceVersion: string, servedResourceVersion = resourceVersion) {
   return {
     name: "additional-pull-secret",

@@ -10,7 +10,7 @@ import { object, conditionsOf } from "./object.fixture.ts";
 function cluster(document: string, token: string): FakeCluster {
   const fake = new FakeCluster();
   const keys = Object.keys((JSON.parse(document) as { auths: object }).auths);
-  // As an older controller, or another writer of the status, might have it: raw.
+  // Unredacted, as an older controller or another writer of the status may leave it.
   const registries = keys.map((registry) => ({ registry, source: "original" }));
   const text = marked.includes(token) ? token : "another";
   const conditions = conditionsOf("person", "Halted", `revision 8 failed on n7: ${text}`);

@@ -22,13 +22,13 @@ export function usageOf(
   if (first !== "") return `Usage: kubectl pull-secret ${first} COMMAND\n\n${lists.join("\n")}`;
   return `Usage: kubectl pull-secret COMMAND
 
-Shows, changes and steers the pull secret that every node of a cluster has.
+Shows, changes, pauses and withdraws the pull secret that every node of a cluster has.
 
 ${lists.join("\n")}
-COMMAND --help tells its flags and an example, such as
+COMMAND --help shows its flags and an example, such as
   ${exampleOf("wait", { example: "--timeout 5m" })}
 A file may be - for standard input. Only merge --show-credentials prints credentials.
 Exit codes: 0 done, perhaps with warnings; 1 refused, or failed; 2 the command line is wrong or a
-file unreadable; 3 not yet, in the time that was given.
+file cannot be read; 3 not done in the given time.
 `;
 }

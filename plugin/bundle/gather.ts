@@ -1,6 +1,6 @@
 /**
- * Collects everything of the product that the caller may read into one value, and lists what the
- * caller may not read.
+ * Collects the product's objects in one value. Lists the objects that the caller is not allowed to
+ * read.
  */
 import { Buffer } from "node:buffer";
 import type {
@@ -91,7 +91,7 @@ export async function gather(cluster: Cluster): Promise<object> {
   });
 }
 
-/** How often each text occurs. */
+/** Counts how often each text occurs. */
 function countOf(texts: readonly string[] = []): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const text of texts) counts[text] = (counts[text] ?? 0) + 1;
@@ -131,7 +131,7 @@ function namesIn({
     ]),
     ...nodes.flatMap((node) => Object.values(node)),
     ...events.map(({ about }) => about),
-    // A node that is gone, or that the caller may not list.
+    // These nodes may be deleted already, or the caller is not allowed to list nodes.
     ...(globalPullSecret?.status?.failures ?? []).map(({ node }) => node),
   ];
   const texts = found.filter((text) => typeof text === "string");
@@ -139,7 +139,8 @@ function namesIn({
 }
 
 /**
- * Passwords, and every spelling of them that a document has. Also the whole content of the state.
+ * The texts to redact: the Secret's document in base64, and each password in the document, in plain
+ * text and as `auth`.
  */
 function credentialsOf({ data = {} }: V1Secret): string[] {
   return Object.entries(data).flatMap(([key, encoded]) => {

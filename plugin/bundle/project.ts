@@ -16,8 +16,8 @@ import type {
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 
 /**
- * The annotations that are ours. We leave out other annotations, because they may hold anything,
- * such as the whole object as it was applied.
+ * Keeps only our own annotations. Others may contain anything, such as the whole object (kubectl's
+ * last-applied-configuration).
  */
 function metadataOf({ name, generation, creationTimestamp, annotations }: V1ObjectMeta = {}) {
   const own = Object.entries(annotations ?? {}).filter(([key]) =>

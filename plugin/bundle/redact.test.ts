@@ -24,9 +24,9 @@ const cases: readonly (readonly [text: string, shown: string])[] = [
   ["x#hunter2", "[redacted]"],
   ["node ip-10-0-3f7a.internal: away", "node ip-10-0-3f7a.internal: away"],
   ["kubelet v1.36.3 of k8s.example", "kubelet v1.36.3 of k8s.example"],
-  ["the token service says no!", "the token service says no!"],
+  ["the token service is down!", "the token service is down!"],
   ["it is pl4nted-s3cret", "it is [redacted]"],
-  ["it is correct-horse, says n1", "it is [redacted], says [redacted]"],
+  ["it is correct-horse, from n1", "it is [redacted], from [redacted]"],
   ["get https://robot:hunter@quay.io/v2/", "get https://[redacted]@quay.io/v2/"],
   [
     "--password=hunter --original=kube-system/pull-secret",
@@ -41,7 +41,7 @@ const cases: readonly (readonly [text: string, shown: string])[] = [
   ["b".repeat(40), "[redacted]"],
 ];
 for (const [text, shown] of cases)
-  test(`"${text}" is told as "${shown}"`, () => assert.equal(redactText(text, known), shown));
+  test(`shows "${text}" as "${shown}"`, () => assert.equal(redactText(text, known), shown));
 
 test("shows no known credential anywhere, whatever text is around it", () => {
   const some = fc

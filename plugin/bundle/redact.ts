@@ -1,14 +1,15 @@
 /**
- * Free text for strangers' eyes. Text of other programs may contain a credential in a form that we
- * did not foresee. So we show only known kinds of words: plain words, numbers, times, versions,
- * paths made of these, and the names of the cluster's objects. We leave out every other word. Pure.
+ * Redacts free text before it is sent to strangers. Text of other programs may contain a credential
+ * in a form that we did not foresee. So we show only known kinds of words: plain words, numbers,
+ * times, versions, paths made of these, and the names of the cluster's objects. We leave out every
+ * other word. Pure.
  */
 import { redacted } from "#pullsecret/problems/token.ts";
 
 export type Known = Readonly<{
   /** The names of the cluster's nodes, pods, images and registries. */
   names: ReadonlySet<string>;
-  /** Known credentials: those in the Secrets that the caller may read. */
+  /** The credentials in the Secrets that the caller may read. */
   secrets: readonly string[];
 }>;
 
@@ -29,13 +30,13 @@ const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
  */
 const marks = /[-_./:@+%*<>[\]{}]+|#(?=gps)|[!?]$/;
 /**
- * The valid parts of a word between these characters: a number with a unit, a version number, a
- * code of the catalogue.
+ * These characters split a word into parts. We show a part if it is a number with a unit, a version
+ * number or a code of the catalogue.
  */
 const number = /^(?:\d{1,10}(?:ms|[smhd]|[KMG]i?B?)?|v\d{1,4}|(?:GPS|gps)\d{3}|amd64|arm64)$/;
 /**
- * A word, or a name such as ImagePullBackOff. Base64 changes between upper and lower case more
- * often.
+ * We also show a part if it is a word, or a name such as ImagePullBackOff. Long base64 hardly ever
+ * matches, because base64 mixes upper and lower case more than such names do.
  */
 const letters = /^[A-Z]{0,8}[a-z]*(?:[A-Z][a-z]+)*$/;
 const longestWord = 32;

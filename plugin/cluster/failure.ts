@@ -1,4 +1,4 @@
-/** The API server's refusal as a line for people. */
+/** Turns an error of the API server into a line for the user. */
 import type { ApiError } from "#kube/client/api-error.ts";
 
 const advice: Readonly<Record<number, string>> = {
@@ -11,5 +11,5 @@ const advice: Readonly<Record<number, string>> = {
 
 /** One line with the request, the answer and what to do. */
 export function explainApiError({ status, message }: ApiError): string {
-  return `${message}; ${advice[status] ?? "correct what it says, or try again"}`;
+  return `${message}; ${advice[status] ?? "correct the request, or try again"}`;
 }

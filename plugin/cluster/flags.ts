@@ -17,12 +17,12 @@ function requestTimeout(value: string): number | Wrong {
 }
 
 /**
- * People have -n in their aliases, so we accept kube-system, and explain why no other name is
- * valid.
+ * Many shell aliases contain -n kube-system, so we accept that name. For any other name, the error
+ * gives the reason.
  */
 function onlyNamespace(value: string): string | undefined | Wrong {
   if (value === "" || value === namespace) return undefined;
-  return new Wrong(`holds nothing of it: its Secrets and pods are in ${namespace}; leave out -n`);
+  return new Wrong(`is not valid: all Secrets and pods are in ${namespace}; leave out -n`);
 }
 
 export const clusterFlags = {
@@ -40,7 +40,7 @@ export const clusterFlags = {
   namespace: {
     read: onlyNamespace,
     short: "n",
-    what: `${namespace}, where all of it is; no other is taken`,
+    what: `${namespace}, the only valid value`,
   },
 } as const satisfies Table;
 
@@ -49,7 +49,7 @@ export const dryRunFlag = {
   "dry-run": {
     read: oneOf("none", "server"),
     standard: "none",
-    what: "server: the API server judges the change, and stores nothing",
+    what: "server: the API server validates the change, and stores nothing",
   },
 } as const;
 

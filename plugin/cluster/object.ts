@@ -1,4 +1,4 @@
-/** The GlobalPullSecret, as commands read and follow it. */
+/** Reads and follows the GlobalPullSecret for commands. */
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { globalPullSecretName } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -11,7 +11,7 @@ import { redactTokens } from "#pullsecret/problems/token.ts";
 import { Refused } from "../terminal/io.ts";
 
 const whereFrom =
-  "is there a controller, and manifests/crds applied? kubectl get deployment " +
+  "check that manifests/crds is applied and the controller runs: kubectl get deployment " +
   "global-pull-secret-controller -n kube-system";
 
 /** The object. Throws Refused if it does not exist. */
@@ -34,8 +34,8 @@ export async function peekObject(cluster: Cluster): Promise<GlobalPullSecret | u
 }
 
 /**
- * The object without what may be a secret in its status. Our controller writes no secret there, but
- * an older controller or another writer may.
+ * Redacts the object's status. Our controller writes no secret there, but an older controller or
+ * another writer may have done so.
  */
 function redactStatus(object: GlobalPullSecret): GlobalPullSecret {
   if (object.status === undefined) return object;
@@ -51,15 +51,16 @@ type Following<T> = Readonly<{
   seconds: number | undefined;
   signal: AbortSignal;
   /**
-   * Called at once and at each change, with the object, or with undefined if it does not exist. Its
-   * first result other than undefined ends the watch.
+   * Called at once and at each change, with the object, or with undefined if it does not exist. The
+   * watch ends when this function returns a result other than undefined.
    */
   each: (object: GlobalPullSecret | undefined) => T | undefined;
 }>;
 
 /**
- * Follows the object until `each` returns an answer; undefined when the time is over or `signal`
- * aborts. It retries while the API server is away, and rejects with the ApiError of a refusal.
+ * Follows the object until `each` returns an answer, and resolves to that answer. Resolves to
+ * undefined when the time is over or `signal` aborts. Retries while the API server does not answer.
+ * If the API server refuses the request, it rejects with the ApiError.
  */
 export async function followObject<T>(
   cluster: Cluster,
@@ -93,7 +94,10 @@ export async function followObject<T>(
   return answer;
 }
 
-/** Refusals that pass by themselves, so the request is repeated: 410 and 429. */
+/**
+ * Whether it is useless to repeat the request. After the refusals 410 and 429, a repeated request
+ * may succeed.
+ */
 function isFinal({ status }: ApiError): boolean {
   return status >= 400 && status < 500 && status !== 410 && status !== 429;
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { contextsOf, reach } from "./reach.ts";
 
-/** Calls it with these variables; afterwards they are as before. */
+/** Calls `then` with these environment variables, and restores the old values afterwards. */
 function having(variables: Readonly<Record<string, string>>, then: () => void): void {
   const { HOME = "", KUBECONFIG = "" } = process.env;
   Object.assign(process.env, variables);
@@ -33,7 +33,7 @@ test("gives the reason when the kubeconfig is empty, as /dev/null is", () => {
   );
 });
 
-test("refuses an API server without TLS in one sentence, unless TLS verification is switched off", (t) => {
+test("refuses an http:// API server unless TLS verification is switched off", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "reach-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const kubeconfig = join(folder, "config");

@@ -11,7 +11,7 @@ import { quote } from "#pullsecret/problems/keypath.ts";
 import { Misuse, type ServerAddress, type Reach } from "../terminal/io.ts";
 import { pluginManager as manager } from "#kube/client/ownership.ts";
 
-/** Throws Misuse if the kubeconfig cannot be used. Asks nothing yet. */
+/** Throws Misuse if the kubeconfig cannot be used. Sends no request yet. */
 export const reach = (how: Reach): Cluster => {
   const { kubeconfig, as, token, "request-timeout": seconds } = how;
   const dryRun = how["dry-run"] === "server";
@@ -33,8 +33,8 @@ function configOf({ kubeconfig, context, cluster, user }: Reach): KubeConfig {
 }
 
 /**
- * As `kubectl proxy` serves the API. The client refuses it too, but its message is about the
- * client's own options.
+ * Refuses http://, which `kubectl proxy` uses. The client refuses it too, but its error is about
+ * the client's own options.
  */
 function refusePlainHttp(config: KubeConfig): void {
   const { server = "", skipTLSVerify } = config.getCurrentCluster() ?? {};
@@ -47,9 +47,9 @@ function refusePlainHttp(config: KubeConfig): void {
 }
 
 /**
- * Another cluster or user of the kubeconfig, in place of the context's. Throws if it has none. We
- * look up both first, because choosing the cluster or the user removes the other one from the
- * kubeconfig.
+ * Selects another cluster or user of the kubeconfig, in place of the context's. Throws if the
+ * kubeconfig does not have it. We look up both first, because choosing the cluster or the user
+ * removes the other one from the kubeconfig.
  */
 function choose(
   config: KubeConfig,
@@ -80,14 +80,19 @@ export const contextsOf = (kubeconfig: string | undefined): readonly string[] =>
       .map(({ name }) => name),
   );
 
-/** The namespace of the context; `default` without one. Throws Misuse as `reach`. */
+/**
+ * The namespace of the context; `default` if the context has none. Throws Misuse as `reach` does.
+ */
 export const namespaceOf = ({ kubeconfig, context }: Reach): string =>
   explained(kubeconfig, () => {
     const config = loadKubeConfig(kubeconfig, context);
     return config.getContextObject(config.getCurrentContext())?.namespace || "default";
   });
 
-/** Where a context leads, as data. Throws Misuse if the context uses files or programs. */
+/**
+ * The address and the certificate authority of a context's cluster. Throws Misuse if the kubeconfig
+ * or the authority's file cannot be used.
+ */
 export function place(how: Reach): ServerAddress {
   const cluster = explained(how.kubeconfig, () => configOf(how).getCurrentCluster());
   const { server = "", caData, caFile, tlsServerName } = cluster ?? {};

@@ -38,7 +38,7 @@ export const secretPath = (name: string): string => `${collections.secrets}/${na
 /** `hidden`: the caller has no right to get the Secret. */
 export type SecretVersion = Readonly<{ version: string | undefined }> | "hidden";
 
-/** resourceVersion of the Secret; undefined if it does not exist. */
+/** The resourceVersion of the Secret; undefined if the Secret does not exist. */
 export async function versionOf(cluster: Cluster, secret: string): Promise<SecretVersion> {
   try {
     const found = await cluster.get<V1Secret>(secretPath(secret), { as: "metadata" });

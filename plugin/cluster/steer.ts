@@ -15,27 +15,27 @@ import { Refused } from "../terminal/io.ts";
 
 type State = NonNullable<GlobalPullSecretSpec["managementState"]>;
 
-/** Annotation → its value; undefined removes what the plugin wrote there. */
+/** Annotation → its value; undefined removes the value that the plugin wrote there. */
 export type Change = Readonly<{
   state?: State;
   annotations: Readonly<Record<string, string | undefined>>;
   /**
-   * Write even if the installer's policy declares another state. The controller leaves a pause and
-   * a withdrawal of the plugin alone until `resume`.
+   * Writes even if the installer's policy declares another state. A pause or a withdrawal by the
+   * plugin lasts until `resume`, whatever that policy is.
    */
   overPolicy?: boolean;
 }>;
 
 /**
- * Attempts at a write. A conflict means that another client wrote in between. This many conflicts
- * in a row are not a coincidence.
+ * Maximum number of attempts at a write. A conflict means that another client wrote in between. If
+ * every attempt ends in a conflict, that client writes all the time.
  */
 const attempts = 5;
 
 /**
- * Writes the change by server-side apply under the plugin's own field manager. Refused, with
- * nothing written, if another tool declares one of its fields. The body names the version that it
- * was made for, so this function starts again if another client writes in between.
+ * Writes the change by server-side apply under the plugin's own field manager. Throws Refused and
+ * writes nothing if another tool declares one of these fields. The body contains the version of the
+ * object that we have read. If another client writes in between, this function starts again.
  */
 export async function steer(cluster: Cluster, change: Change): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
@@ -43,8 +43,8 @@ export async function steer(cluster: Cluster, change: Change): Promise<void> {
     refuseDeclared(live, change);
     const body = configuration(live, change);
     try {
-      // With force, the plugin takes over fields from people who use kubectl. If a tool declares
-      // the field, we have refused above.
+      // With force, the plugin takes over fields from people who use kubectl. `refuseDeclared` has
+      // refused if a tool declares the field.
       await cluster.apply(globalPullSecretPath, body, { manager, force: live !== undefined });
       return;
     } catch (error) {
@@ -62,7 +62,7 @@ function refuseDeclared(
   { state, annotations, overPolicy }: Change,
 ): void {
   const set = Object.entries(annotations).filter(([, value]) => value !== undefined);
-  // A tool that declares the wanted state does not undo the change.
+  // A tool that declares the same state does not undo the change.
   const isThere = state === undefined || live?.spec?.managementState === state;
   const paths = [
     ...(isThere ? [] : [["spec", "managementState"]]),

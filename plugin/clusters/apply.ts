@@ -10,7 +10,7 @@ import { Places, whyNot } from "./place.ts";
 import type { Named } from "./names.ts";
 
 export type Outcome = Readonly<{
-  /** `deployments.apps/web`. */
+  /** The object's name, such as `deployments.apps/web`. */
   object: string;
   namespace: string;
   state: "created" | "changed" | "unchanged" | "there" | "missing" | "differs" | "failed";
@@ -37,7 +37,7 @@ export async function applyTo(
     const { apiVersion, kind, metadata } = manifest;
     const label = { object: `${kind}/${metadata.name}`, namespace: metadata.namespace ?? "" };
     try {
-      // The API server serves a kind of these manifests' own CRDs a moment later.
+      // If these manifests include the CRD, the API server serves the CRD's kind a moment later.
       const wait = !asked.check && defined.has(`${apiVersion.split("/")[0]} ${kind}`);
       const place = await places.of(manifest, wait);
       const group = place.group === "" ? "" : `.${place.group}`;
@@ -72,8 +72,8 @@ async function applied(
 }
 
 /**
- * The result of a dry run: the object as the apply would leave it, with the fields of other
- * managers.
+ * Compares the object with the result of a dry run of the apply. That result includes the fields of
+ * other managers.
  */
 async function held(cluster: Cluster, path: string, body: Manifest): Promise<Outcome["state"]> {
   const live = await cluster.get<KubernetesObject>(path);
@@ -86,9 +86,9 @@ async function held(cluster: Cluster, path: string, body: Manifest): Promise<Out
 const mark = "globalpullsecret.io/applied";
 
 /**
- * Adds an annotation to a manifest that has only a name, such as that of a Namespace. An API server
- * does not record an apply that sets no field, and `clusters delete` deletes only applied objects.
- * An object that exists already gets no annotation, so `clusters delete` keeps it.
+ * Adds an annotation to a manifest that has only a name, such as the manifest of a Namespace. An
+ * API server does not record an apply that sets no field, and `clusters delete` deletes only
+ * applied objects. An object that exists already gets no annotation, so `clusters delete` keeps it.
  */
 function marked(body: Manifest, live: Named | undefined): Manifest {
   const { apiVersion: _, kind: __, metadata, ...fields } = body;
@@ -105,7 +105,7 @@ function bare({ metadata = {}, ...rest }: KubernetesObject): object {
   return { ...rest, metadata: kept };
 }
 
-/** The namespace or the kind of the object does not exist either. */
+/** Whether the dry run failed because the object's namespace or kind does not exist. */
 const isMissing = (error: unknown): boolean =>
   error instanceof Refused || (error instanceof ApiError && error.status === 404);
 

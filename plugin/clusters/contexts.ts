@@ -8,13 +8,16 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { Misuse, Refused, type Io, type Reach } from "../terminal/io.ts";
 import { clusterId, idOf, joinedIn } from "./profile.ts";
 
-/** A cluster as the caller reaches it. `reach` checks that the context leads to this cluster. */
+/**
+ * A joined cluster, reached through the caller's own connection. `reach` checks that the context
+ * leads to this cluster.
+ */
 export type Route = Readonly<{ name: string; context: string; reach: () => Promise<Cluster> }>;
 
 /**
  * The connections to the named joined clusters, or to all of them if none is named. Uses the
- * context with the cluster's name. If there is none, it uses the context of the join. Throws Misuse
- * if a joined cluster of this name does not exist.
+ * context with the cluster's name. If the kubeconfig has no such context, it uses the context of
+ * the join. Throws Misuse if a joined cluster of this name does not exist.
  */
 export async function routesTo(
   host: Cluster,
@@ -48,7 +51,7 @@ function routeTo(
     if (!contexts.has(context))
       throw new Refused(
         `your kubeconfig has no context ${name}, nor ${asJoined}; ` +
-          "kubectl config rename-context gives one the cluster's name",
+          "rename one to the cluster's name with kubectl config rename-context",
       );
     const cluster = await io.reach({ ...how, context, cluster: undefined, user: undefined });
     await refuseOther(cluster, profile, context);
@@ -67,5 +70,5 @@ export async function refuseOther(
   context: string,
 ): Promise<void> {
   if ((await clusterId(cluster)) === idOf(profile)) return;
-  throw new Refused(`the context ${context} leads to another cluster than was joined by this name`);
+  throw new Refused(`the context ${context} leads to another cluster than the joined one`);
 }

@@ -1,4 +1,4 @@
-/** Manifests placed in two clusters and taken away again. The clusters are in memory. */
+/** Manifests applied to two clusters and deleted again. The clusters are in memory. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1ManagedFieldsEntry, V1OwnerReference } from "@kubernetes/client-node";
@@ -19,7 +19,7 @@ const kinds: Readonly<Record<string, readonly object[]>> = {
   "/apis/apps/v1": [{ name: "deployments", kind: "Deployment", namespaced: true }],
 };
 
-/** Keeps objects by path, and the order of deletions. */
+/** Keeps objects by path, and records the order in which they are deleted. */
 function memory() {
   const objects = new Map<string, { metadata: object }>();
   const removed: string[] = [];
@@ -29,7 +29,8 @@ function memory() {
         ? { resources: kinds[path], versions: [{ groupVersion: "other.example/v1" }] }
         : objects.get(path),
     async apply(path: string, body: Manifest) {
-      // As an API server, which keeps no account of an apply that sets no field.
+      // A real API server does not record an apply that sets no field, so this fake does not
+      // either.
       const { name: _, namespace: __, ...more } = body.metadata;
       const isBare = Object.keys(body).length === 3 && Object.keys(more).length === 0;
       const managedFields = isBare ? [] : [ours];
@@ -99,7 +100,7 @@ const kindTable = [
   ["v1", "Secrets", "failed"],
 ] as const;
 for (const [apiVersion, kind, state] of kindTable)
-  test(`${apiVersion} ${kind}, which is not served, is ${state}`, async () => {
+  test(`reports ${apiVersion} ${kind}, which is not served, as ${state}`, async () => {
     const { cluster } = memory();
     const [deletion] = await deleteFrom(cluster, [{ apiVersion, kind, metadata: { name: "a" } }]);
     assert.partialDeepStrictEqual(deletion, { object: `${kind}/a`, namespace: "", state });
@@ -126,7 +127,7 @@ const table: readonly (readonly [
   [[], [], /was not applied/],
 ];
 for (const [managed, owners, why] of table)
-  test(`an object of ${managed.map((one) => one.manager).join() || "nobody"} and ${owners.length} owners is ${why === undefined ? "deleted" : "kept"}`, () => {
+  test(`${why === undefined ? "deletes" : "keeps"} an object with ${owners.length} owners, managed by ${managed.map((one) => one.manager).join() || "no client"}`, () => {
     const said = whyKept({ managedFields: [...managed], ownerReferences: [...owners] });
     if (why === undefined) assert.equal(said, undefined);
     else assert.match(said ?? "", why);

@@ -7,15 +7,15 @@ import type { Named } from "./names.ts";
 import { Places, whyNot } from "./place.ts";
 
 export type Deletion = Readonly<{
-  /** `deployments.apps/web`. */
+  /** The object's name, such as `deployments.apps/web`. */
   object: string;
   namespace: string;
-  /** `kept`: we may not delete it. */
+  /** `kept`: we must not delete it. */
   state: "deleted" | "gone" | "kept" | "failed";
   why?: string;
 }>;
 
-/** Kubernetes' own programs, which complete the objects of other managers. */
+/** Kubernetes' own programs, which add fields to the objects of other managers. */
 const completes = /^(?:kube-|cloud-controller-manager$|clusterrole-aggregation-controller$)/;
 
 /**
@@ -37,7 +37,8 @@ export async function deleteFrom(
       if (place === undefined) {
         const served = await places.otherwise(manifest);
         const why = served && `is not served as ${manifest.apiVersion}; name ${served}`;
-        // Its CRD is deleted, and the object with it.
+        // If no other version is served either, the CRD is deleted, and the object was deleted with
+        // the CRD.
         deletions.push(
           why === undefined ? { ...label, state: "gone" } : { ...label, state: "failed", why },
         );
@@ -59,22 +60,22 @@ export async function deleteFrom(
   return deletions;
 }
 
-/** Why we may not delete an object; undefined if we may. Pure. */
+/** Why we must not delete an object; undefined if we may delete it. Pure. */
 export function whyKept({
   managedFields = [],
   ownerReferences = [],
 }: Pick<V1ObjectMeta, "managedFields" | "ownerReferences">): string | undefined {
   const applied = managedFields.some((one) => one.manager === manager && one.operation === "Apply");
-  if (!applied) return "was not applied by this command; delete it by kubectl";
+  if (!applied) return "was not applied by this command; delete it with kubectl";
   const [owner] = ownerReferences;
   if (owner !== undefined) return `belongs to ${owner.kind} ${owner.name}; delete that`;
   const others = managedFields
-    // Other clients write subresources, such as status and scale.
+    // Subresources such as status and scale do not count, because other clients write them.
     .filter((one) => (one.subresource ?? "") === "")
     .map((one) => one.manager ?? "unknown")
     .filter((one) => one !== manager && !completes.test(one));
   return others.length > 0
-    ? `is managed by ${[...new Set(others)].join(", ")}, too; delete it by kubectl`
+    ? `is managed by ${[...new Set(others)].join(", ")}, too; delete it with kubectl`
     : undefined;
 }
 

@@ -42,7 +42,7 @@ function filesOf(path: string): readonly string[] {
 }
 
 async function documentsOf(file: string, bytes: Uint8Array, io: Io): Promise<readonly unknown[]> {
-  // Decoded as text, the file would have other characters, and we would apply them.
+  // Decoding would replace invalid bytes by other characters, and we would apply those.
   if (!isUtf8(bytes)) throw new Refused(`${file}: is not UTF-8`);
   try {
     return await io.documents(Buffer.from(bytes).toString("utf8"));

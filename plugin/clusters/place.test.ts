@@ -7,7 +7,7 @@ import { Places } from "./place.ts";
 const widgets = { name: "widgets", kind: "Widget", namespaced: true };
 const status = { ...widgets, name: "widgets/status" };
 
-/** What an API server serves of a group, question by question; the last answer stays. */
+/** Fakes discovery of one API group: one answer for each request. The last answer repeats. */
 function serving(...answers: readonly (readonly object[])[]) {
   const asked: string[] = [];
   const get = (path: string) => {
@@ -24,13 +24,13 @@ const widget = (namespace?: string) => ({
   metadata: { name: "one", ...(namespace !== undefined && { namespace }) },
 });
 
-test("waits for the kind of an object whose CRD is in the same manifests, and refuses another unknown kind at once", async () => {
+test("waits for a kind whose CRD is in the same manifests, and refuses any other unknown kind at once", async () => {
   const soon = serving([], [], [status, widgets]);
   const place = await soon.places.of(widget("web"), true);
   assert.equal(place.path, "/apis/example.com/v1/namespaces/web/widgets/one");
   assert.equal(soon.asked.length, 3);
   const never = serving([]);
-  const refused = new Refused("example.com/v1 Widget: is not served; apply its definition first");
+  const refused = new Refused("example.com/v1 Widget: is not served; apply its CRD first");
   await assert.rejects(never.places.of(widget(), false), refused);
   assert.equal(never.asked.length, 1);
 });

@@ -30,7 +30,7 @@ export class Places {
   }
 
   /**
-   * The object's path. If its kind needs a namespace and the object names none, this is `default`.
+   * The object's path. If the kind is namespaced and the object has no namespace, we use `default`.
    * `wait`: the CRD of its kind may be new, so we wait up to 10 s for the kind. Throws Refused if
    * the API server does not serve the kind.
    */
@@ -40,7 +40,7 @@ export class Places {
       const place = await this.find(manifest);
       if (place !== undefined) return place;
       if (!wait || attempt === attempts)
-        throw new Refused(`${apiVersion} ${kind}: is not served; apply its definition first`);
+        throw new Refused(`${apiVersion} ${kind}: is not served; apply its CRD first`);
       this.#known.delete(apiVersion);
       await pause(pauseMilliseconds);
     }
@@ -86,7 +86,7 @@ export class Places {
   }
 }
 
-/** The message about an object that could not be applied. */
+/** The reason why an object could not be applied, for its line of output. */
 export function whyNot(error: unknown): string {
   if (error instanceof Refused || error instanceof Misuse) return error.message;
   if (error instanceof ApiError) return error.message.replace(/^\w+ \S+: /, "");

@@ -28,8 +28,8 @@ export type JoinFlags = Readonly<{
 
 /**
  * The ClusterProfile without its status. `id`: uid of the cluster's kube-system. `joined`: the time
- * at which the join wrote the token's Secret. A change of it makes the fleet's controller check the
- * cluster at once.
+ * at which the join wrote the token's Secret. When this time changes, the fleet's controller checks
+ * the cluster at once.
  */
 export const profileOf = (
   name: string,
@@ -56,8 +56,8 @@ export const profileOf = (
 });
 
 /**
- * The part of its status that a join writes: the cluster's address, and the program that reads its
- * token.
+ * The part of the ClusterProfile's status that a join writes: the cluster's address, and the
+ * program that reads its token.
  */
 export const accessOf = (name: string, uid: string, place: ServerAddress) => ({
   apiVersion: clusterProfileVersion,
@@ -74,7 +74,7 @@ const withSecret = (name: string, place: ServerAddress) => ({
   ],
 });
 
-/** The joined clusters, by name. Throws Refused if the host has no joined clusters. */
+/** The joined clusters, by name. Throws Refused if the host does not serve ClusterProfiles. */
 export async function joinedIn(host: Cluster): Promise<readonly ClusterProfile[]> {
   const found: ClusterProfile[] = [];
   try {
@@ -85,7 +85,7 @@ export async function joinedIn(host: Cluster): Promise<readonly ClusterProfile[]
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
     throw new Refused(
       `clusterprofiles.${clusterProfileVersion.split("/")[0]}: not served by the host; apply the ` +
-        "definition of SIG Multicluster's cluster inventory, and manifests/fleet",
+        "CRD of SIG Multicluster's cluster inventory, and manifests/fleet",
     );
   }
   return found.toSorted((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));

@@ -3,7 +3,9 @@ import { test } from "node:test";
 import { commands } from "../commands.ts";
 import { complete } from "./complete.ts";
 
-/** What is offered after a line, without what it is for; and whether files are. */
+/**
+ * The words that are offered after a line, without their purposes, and whether files are offered.
+ */
 function offered(line: string): readonly [words: string[], files: boolean] {
   const lines = complete(commands, line.split(" ")).trimEnd().split("\n");
   const last = lines.pop();
@@ -49,7 +51,7 @@ const cases: readonly (readonly [line: string, words: string[], files?: true])[]
   ["merge --conflicts ", ["additional", "original"]],
 ];
 for (const [line, words, files = false] of cases)
-  test(`after \`${line}\` comes ${[...words, ...(files ? ["a file"] : [])].join(", ") || "nothing"}`, () =>
+  test(`offers ${[...words, ...(files ? ["a file"] : [])].join(", ") || "nothing"} after \`${line}\``, () =>
     assert.deepEqual(offered(line), [words, files]));
 
 test("offers every command and each of its flags, with its purpose", () => {

@@ -8,7 +8,8 @@ import { named, takesNext, type Command } from "../terminal/command.ts";
 type Candidate = readonly [text: string, what: string];
 
 /**
- * `files`: names of files may come as well. `registries`: registries of a Secret may come as well.
+ * `files`: the next word may also be the name of a file. `registries`: the next word may also be a
+ * registry of a Secret.
  */
 type Next = Readonly<{ candidates: readonly Candidate[]; files: boolean; registries?: true }>;
 
@@ -34,7 +35,7 @@ export function complete(
           word,
         )
       : next(commands, words.slice(0, -1), word);
-  // The format in which kubectl and cobra's scripts read completions: one per line, then a
+  // kubectl and cobra's scripts read completions in this format: one completion per line, then a
   // directive.
   return [...candidates.map((one) => `${one.join("\t").trimEnd()}\n`), `:${files ? 0 : 4}\n`].join(
     "",
@@ -49,7 +50,7 @@ function next(commands: Commands, words: readonly string[], word: string): Next 
   const [name, command, before] = named(commands, words);
   if (name === "") {
     if (takesNext(commands, words.at(-1) ?? "")) return nothing;
-    return only([...namesAfter(commands, ""), ["help", "tell what a command is for"]], word);
+    return only([...namesAfter(commands, ""), ["help", "show the help of a command"]], word);
   }
   if (name === "help")
     return before.length <= 1 ? only(namesAfter(commands, before.join(" ")), word) : nothing;
@@ -67,7 +68,8 @@ function next(commands: Commands, words: readonly string[], word: string): Next 
 }
 
 /**
- * The words that may follow these words of a name. A word that begins several names is listed once.
+ * The words that may come after these words of a command's name. A word that begins several names
+ * is listed only once.
  */
 function namesAfter(commands: Commands, before: string): Candidate[] {
   const start = before === "" ? "" : `${before} `;
@@ -90,7 +92,7 @@ function flagOf(rows: readonly Row[], word: string): Row | undefined {
     .find(([name, { short }]) => word === `--${name}` || (short && word === `-${short}`));
 }
 
-/** We do not offer a flag again that may be given only once. */
+/** If a flag may be given only once, we do not offer it again. */
 function flagsLeft(rows: readonly Row[], before: readonly string[]): Candidate[] {
   const given = new Set(before.map((word) => flagOf(rows, word.replace(/=.*$/s, ""))?.[0]));
   return rows

@@ -53,7 +53,7 @@ async function registriesFor(words: readonly string[], io: Io): Promise<readonly
   return Object.keys(auths).filter((key) => redactKey(key) === key && !/\s/.test(key));
 }
 
-/** The value of a flag, which may be given in one word or in two. */
+/** The value of a flag, written as `--flag=value` or `--flag value`. */
 function valueOf(words: readonly string[], flag: string): string | undefined {
   const at = words.indexOf(`--${flag}`);
   const joined = words.find((word) => word.startsWith(`--${flag}=`));

@@ -1,6 +1,6 @@
 /**
- * The scripts that a shell sources for completion. Each script runs the plugin, so all completions
- * come from one table of commands.
+ * The scripts that a shell sources for completion. Each script runs the plugin, so the completions
+ * of all shells come from one table of commands.
  */
 
 /**

@@ -1,21 +1,25 @@
-/** Adds one entry to a pull secret's document, or removes one. Everything else stays as it is. */
+/** Adds or removes one entry of a pull secret's document. Everything else stays unchanged. */
 import { Buffer } from "node:buffer";
 import { Credential } from "#pullsecret/document/auth.ts";
 import { isObject, readJson, type JsonObject } from "#pullsecret/json/json.ts";
 import { imagesOf } from "#pullsecret/registry/key.ts";
 import { problem, type Problem } from "#pullsecret/problems/problems.ts";
 
-/** The edited document and the number of its entries, or why the document cannot be edited. */
+/**
+ * The edited document and the number of its entries, or the reason why the document cannot be
+ * edited.
+ */
 export type Edited =
   | Readonly<{ ok: true; document: string; entries: number; found: boolean }>
   | Readonly<{ ok: false; problems: readonly Problem[] }>;
 
-/** The user name must not contain a colon, because readers would end the name there. */
+/** The user name must not contain a colon, because `auth` is the base64 of `user:password`. */
 export type Login = Readonly<{ username: string; password: string }>;
 
 /**
  * Sets the registry's credential, or removes the entry if no credential is given. A key that serves
- * the same images in another spelling counts as the same entry. `found` is true if there was one.
+ * the same images in another spelling counts as the same entry. `found` is true if there was such
+ * an entry.
  */
 export function edit(
   bytes: Uint8Array,

@@ -7,7 +7,7 @@ export type FoundDocument = Readonly<{
   /** The file, and the object in it. */
   name: string;
   bytes: Uint8Array;
-  /** A tool fills in the values later, so we could judge only the shape. */
+  /** A tool fills in the values later, so we can check only the shape. */
   isTemplate: boolean;
 }>;
 
@@ -21,13 +21,13 @@ type Manifest = Readonly<{
   spec?: Readonly<{ target?: Target; externalSecretSpec?: Readonly<{ target?: Target }> }>;
 }>;
 
-/** The place in which External Secrets Operator has the content of the Secret that it creates. */
+/** The place of the content of the Secret that External Secrets Operator creates. */
 type Target = Readonly<{ template?: Readonly<{ data?: Readonly<Record<string, unknown>> }> }>;
 
 /**
- * The pull secrets of a file: of Secrets, ExternalSecrets and lists of them, in JSON or YAML. If
- * the file has no such manifest with a pull secret, we treat the file itself as a pull secret. The
- * verdict then reports what it is.
+ * Finds the pull secrets in a file: in Secrets, in ExternalSecrets and in lists of them, in JSON or
+ * YAML. If the file has no manifest with a pull secret, we treat the file itself as a pull secret.
+ * The verdict then reports the problem.
  */
 export async function documentsIn(
   file: string,
@@ -59,7 +59,7 @@ function pullSecretOf(manifest: Manifest, file: string): FoundDocument[] {
   const name = `${file}: ${kind ?? ""}/${called}`;
   const key = secretKeys.document;
   if (kind === "Secret") {
-    // stringData is written over data.
+    // stringData overwrites data.
     const [plain, encoded] = [stringData?.[key], data?.[key]];
     if (typeof plain === "string") return [documentOf(name, plain)];
     if (typeof encoded !== "string") return [];
@@ -75,8 +75,8 @@ function pullSecretOf(manifest: Manifest, file: string): FoundDocument[] {
 const action = /\{\{-?.*?-?\}\}/gs;
 
 /**
- * The document with each action of a template replaced by a valid value: a registry in place of a
- * key, otherwise the base64 of a user and a password.
+ * The document in which a valid value replaces each action of a template (`{{ … }}`). A registry
+ * replaces a key. The base64 of a user and a password replaces all other actions.
  */
 function documentOf(name: string, text: string): FoundDocument {
   const isTemplate = text.search(action) >= 0;
@@ -86,6 +86,6 @@ function documentOf(name: string, text: string): FoundDocument {
   return { name, bytes: Buffer.from(filled), isTemplate };
 }
 
-/** Whether a tool fills in the whole document, so that there is no shape to judge. */
+/** Whether a tool fills in the whole document, so that there is no shape to check. */
 export const isWholeTemplate = ({ bytes, isTemplate }: FoundDocument): boolean =>
   isTemplate && Buffer.from(bytes).toString("utf8").trim() === "dTpw";

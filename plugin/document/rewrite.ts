@@ -1,7 +1,4 @@
-/**
- * Adds one entry to a source's Secret, or removes one, after the controller's verdict on the
- * result.
- */
+/** Adds or removes one entry of a source's Secret, if the result passes the controller's rules. */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { namespace, secretKeys, secretType } from "#contract/names.ts";
@@ -20,12 +17,12 @@ import { codedLine, type Protection, verdictOn } from "./verdict.ts";
 export type DocumentRewrite = Readonly<{
   secret: string;
   registry: string;
-  /** The credential to set. Without one, the entry is removed. */
+  /** The credential to set. Without a credential, we remove the entry. */
   login: Login | undefined;
   protection: Protection;
   /**
    * Called before the Secret is deleted, with a line for each useless entry that is deleted with
-   * it. Throwing prevents that.
+   * it. If this function throws, the Secret is not deleted.
    */
   beforeDeletion?: (useless: readonly string[]) => Promise<void>;
 }>;
@@ -39,13 +36,13 @@ export type Rewritten = Readonly<{
 }>;
 
 /**
- * Attempts at a write. A conflict means that another client wrote in between. This many conflicts
- * in a row are not a coincidence.
+ * Maximum number of attempts at a write. A conflict means that another client wrote in between. If
+ * every attempt ends in a conflict, that client writes all the time.
  */
 const attempts = 5;
 
 /**
- * Reads, edits, judges and writes the Secret. If another client writes it in between, we start
+ * Reads, edits, checks and writes the Secret. If another client writes it in between, we start
  * again. Creates the Secret if it does not exist, and deletes it if no useful entry is left. The
  * controller would refuse a Secret without a useful entry, and the removed entry would stay in
  * force. Throws Refused and writes nothing if the controller would refuse the result, or if another
@@ -82,13 +79,14 @@ async function write(
     await cluster.remove(secretPath(secret), uid, resourceVersion);
     return { did: "deleted", entries, warnings: [] };
   }
-  // Judged by itself, because beside other entries a useless entry is left out.
+  // First we check the new entry alone. Among other entries, the controller would accept the Secret
+  // and only leave out a useless entry.
   if (login !== undefined) verdictOn(documentOf(registry, login), protection);
   const { warnings } = verdictOn(Buffer.from(document), protection);
   if (document === before.toString("utf8")) return { did: "nothing", entries, warnings };
   if (live?.immutable === true)
     throw new Refused(
-      `${secret}: is immutable; nothing is written: delete the Secret, then add all that it had`,
+      `${secret}: is immutable; nothing is written: delete it, then add all its credentials again`,
     );
   const data = { ...live?.data, [secretKeys.document]: Buffer.from(document).toString("base64") };
   if (live === undefined) await cluster.create(collections.secrets, newSecret(secret, data));
@@ -110,7 +108,7 @@ function refuseForeign(live: V1Secret | undefined, secret: string): void {
   if (who !== undefined)
     throw new Refused(
       `${secret}: declared by ${JSON.stringify(who)}, which would revert the change; nothing is written: ` +
-        "change it where that one takes it from",
+        "change it where that tool reads it",
     );
 }
 

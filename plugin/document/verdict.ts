@@ -1,4 +1,7 @@
-/** The controller's verdict on files: the merged document, or the reasons why there is none. */
+/**
+ * Checks files by the controller's rules. Returns the merged document, or the reasons why the
+ * controller would refuse it.
+ */
 import { judgeSize } from "#pullsecret/merge/capacity.ts";
 import { canonical, sourcesOf } from "#pullsecret/merge/canonical.ts";
 import { documentLimits } from "#pullsecret/json/json.ts";
@@ -101,7 +104,7 @@ export type Protection = Readonly<{
   hasOriginal: boolean;
 }>;
 
-/** The registries that the object protects; none without an object. */
+/** The registries that the object protects. Without an object, no registry is protected. */
 export function protectionOf(object: GlobalPullSecret | undefined): Protection {
   const hasOriginal = object?.status?.sources?.some(({ name }) => name === sourceIds.original);
   return { protect: object?.spec?.protectedRegistries ?? [], hasOriginal: hasOriginal ?? false };

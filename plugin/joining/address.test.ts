@@ -12,7 +12,7 @@ test("uses the context's own address unchanged", () => {
   assert.deepEqual(addressFor(found, none, "east"), found);
 });
 
-test("B02: uses the system's roots without an authority only if they are requested", () => {
+test("B02: accepts a context without a certificate authority only with --system-roots", () => {
   const found = { server: "https://rancher.example/k8s/clusters/c-1" };
   assert.deepEqual(addressFor(found, { ...none, "system-roots": true }, "east"), {
     ...found,
@@ -72,7 +72,7 @@ const refused: readonly (readonly [code: string, found: object, given: object])[
   ["GPS407", {}, { "tls-server-name": "not a name" }],
 ];
 for (const [code, found, given] of refused)
-  test(`${code}: refuses at the join what the controller would refuse: ${JSON.stringify([found, given])}`, () =>
+  test(`${code}: refuses an address at the join that the controller would refuse: ${JSON.stringify([found, given])}`, () =>
     assert.throws(
       () => addressFor({ ...at("https://east.example"), ...found }, { ...none, ...given }, "east"),
       (error: unknown) =>

@@ -14,10 +14,10 @@ type Given = Readonly<{
 }>;
 
 /**
- * The address of the context, or the given one instead. Throws Misuse for an address that the
- * controller would refuse, and for one of this machine. kind, minikube and tunnels write local
- * addresses, and in a pod of the host such an address leads to the pod itself. An address given by
- * a flag is accepted.
+ * The address of the context, or the given address instead. Throws Misuse for an address that the
+ * controller would refuse, and for an address of this machine. kind, minikube and tunnels write
+ * local addresses, and in a pod of the host such an address leads to the pod itself. If a flag
+ * gives an address of this machine, we accept it.
  */
 export function addressFor(found: ServerAddress, given: Given, context: string): ServerAddress {
   const { server = found.server, "tls-server-name": name = found["tls-server-name"] } = given;

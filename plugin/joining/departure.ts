@@ -12,8 +12,9 @@ import { rolesIn, targetsOf } from "./targets.ts";
  * Deletes the account first, so that its token is void and no controller repairs the objects that
  * we delete next. Then it deletes the account's rights, and then the Secrets that this host's
  * FleetSecrets have placed, unless the caller wants to keep them. The Roles come last, because only
- * they show where such Secrets may be, and a repeated removal needs that. It deletes only objects
- * that carry `joinedBy` or this host's mark. Returns a line for each deleted object.
+ * the Roles show where such Secrets may be. If the removal fails, the next removal has to find
+ * these Secrets. It deletes only objects that carry `joinedBy` or this host's mark. Returns a line
+ * for each deleted object.
  */
 export async function leave(
   there: Cluster,

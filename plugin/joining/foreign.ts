@@ -22,14 +22,14 @@ export async function refuseForeign(
   const by = account.metadata?.annotations?.[joinedByAnnotation];
   if (by !== joinedBy && !adopts)
     throw new Refused(
-      `${titleOf(paths.account)}: is there, and was made by ${by ?? "somebody else"}; ${next}`,
+      `${titleOf(paths.account)}: exists, and was made by ${by ?? "another client"}; ${next}`,
     );
   return true;
 }
 
 /**
- * The objects that a join creates in a cluster, and the Secrets that result from it, for a person
- * who has to delete them by hand.
+ * Lists the objects that a join creates in a cluster, and the Secrets that are placed because of
+ * the join. The list is for a person who has to delete them by hand.
  */
 export const allThatIsMade =
   `in ${namespace} serviceaccount/${joinedName} and secret/${boundName}; in every namespace ` +

@@ -1,4 +1,4 @@
-/** What proves that a joined account's policies are in force. The account is scripted. */
+/** Checks whether a joined account's policies are in force. The account's answers are scripted. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -13,13 +13,15 @@ const immutable = refusal(422, "PATCH", "/x");
 type Script = Readonly<{
   /** Paths of the Secrets that exist. */
   there: readonly (string | undefined)[];
-  /** The answer to each dry run in order, and to all later ones; undefined: it is accepted. */
+  /** The answers to the dry runs, in order. The last one repeats. Undefined: accepted. */
   secrets?: readonly (Error | undefined)[];
   tokens?: readonly (Error | undefined)[];
   reads?: readonly (Error | undefined)[];
 }>;
 
-/** Paths of the Secrets whose creation was tried, until the account counted as guarded. */
+/**
+ * Returns the paths of the Secrets that the check tries to create until the guards are in force.
+ */
 async function tried({ there, secrets = [denial], tokens = [denial], reads = [] }: Script) {
   const all: string[] = [];
   const answers = { secrets: [...secrets], tokens: [...tokens], reads: [...reads] };
@@ -48,17 +50,17 @@ test("tries to create the first Secret that does not exist", async () => {
   assert.deepEqual(await tried({ there: [one] }), [two]);
 });
 
-test("tries no Secret if all exist, because their types cannot be changed anyway", async () =>
+test("does not try to create a Secret if all exist, because their types cannot be changed anyway", async () =>
   assert.deepEqual(await tried({ there: [one, two], secrets: [immutable] }), []));
 
-test("tries again while a Secret is accepted, or refused for another reason", async () =>
+test("tries again while a Secret is accepted, or refused for a reason other than the policy", async () =>
   assert.deepEqual(await tried({ there: [one], secrets: [undefined, immutable, denial] }), [
     two,
     two,
     two,
   ]));
 
-test("tries no Secret while the token is accepted or not known, or the Secrets may not be read", async () => {
+test("does not try to create a Secret until a token is refused by policy and Secrets can be read", async () => {
   const tokens = [undefined, refusal(401, "POST", "/x"), denial];
   assert.deepEqual(await tried({ there: [], tokens }), [one]);
   assert.deepEqual(await tried({ there: [], reads: [refusal(403, "GET", "/x"), undefined] }), [

@@ -1,5 +1,6 @@
 /**
- * Whether the guards of a joined account are in force. Only requests as this account can show it.
+ * Checks whether the guards of a joined account are in force. Only requests of this account can
+ * show this.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { joinedName } from "#contract/joined.ts";
@@ -15,27 +16,29 @@ const attempts = 60;
 const pauseMilliseconds = 250;
 
 /**
- * Seconds; the shortest lifetime that an API server allows. The API server should refuse the
- * request.
+ * Seconds; the shortest lifetime that an API server allows. The guards should refuse the request
+ * anyway.
  */
 const shortest = 600;
 
 /**
  * Returns once the guards refuse the account both an unbound token and a Secret that Kubernetes
- * would fill with a token. Throws Refused if they do not within 15 s. The caller must then not
- * store a token of the account. `there`: as the account.
+ * would fill with a token. If the guards do not refuse both within 15 s, it throws Refused. The
+ * caller must then not store a token of the account. `there`: the cluster, with the account's
+ * credential.
  *
- * The type of an existing Secret cannot be changed, so only a Secret that does not exist tests the
- * policy. If all exist, the token stands for both: the API server takes up the policies in the
- * order of their creation, and the policy for tokens was created last.
+ * The type of an existing Secret cannot be changed, so we can test the policy only with a Secret
+ * that does not exist. If all Secrets exist, the refused token proves both policies, because the
+ * API server applies policies in the order of their creation, and the policy for tokens was created
+ * last.
  */
 export async function untilGuarded(there: Cluster, targets: readonly Target[]): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     if ((await isRefused(askToken(there))) && (await areSecretsRefused(there, targets))) return;
     if (attempt === attempts)
       throw new Refused(
-        "its API server does not hold the account to the admission policies " +
-          `${joinedName}-secrets and -tokens; see that admission plugin ` +
+        "its API server does not apply the admission policies " +
+          `${joinedName}-secrets and -tokens to the account; check that admission plugin ` +
           "ValidatingAdmissionPolicy is not disabled there",
       );
     await pause(pauseMilliseconds);
@@ -51,7 +54,7 @@ async function areSecretsRefused(there: Cluster, targets: readonly Target[]): Pr
   return true;
 }
 
-/** Whether the Secret exists. `denied`: the account's right to read it is not in force yet. */
+/** Whether the Secret exists. `denied`: the account has no right to read the Secret yet. */
 async function read(there: Cluster, path: string): Promise<"there" | "absent" | "denied"> {
   try {
     return (await there.get(path, { as: "metadata" })) === undefined ? "absent" : "there";
@@ -87,9 +90,9 @@ const askSecret = (there: Cluster, target: Target) =>
   );
 
 /**
- * By a policy: 422 and a denial. RBAC answers 403, an API server that does not know the token yet
- * answers 401, and one that finds the object invalid answers 422 without a denial. These answers do
- * not come from the guards.
+ * Whether a policy refused the request: 422 and a denial. Other refusals do not come from the
+ * guards: RBAC answers 403, an API server that does not accept the token yet answers 401, and an
+ * invalid object gets 422 without a denial.
  */
 async function isRefused(asked: Promise<unknown>): Promise<boolean> {
   try {

@@ -1,4 +1,4 @@
-/** To join again, between two clusters in memory that take every write. */
+/** Repeated joins between two clusters in memory, which accept every write. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Role } from "@kubernetes/client-node";
@@ -11,10 +11,10 @@ import { join } from "./join.ts";
 const own = "/api/v1/namespaces/kube-system";
 const secrets = "/api/v1/namespaces/web/secrets";
 
-/** Keeps objects by path; a token of its account is good for nothing. */
+/** Keeps objects by path. The token of its account is not valid. */
 function memory(id: string) {
   const objects = new Map<string, object>([[own, { metadata: { uid: id } }]]);
-  /** Whether this path may not be written. */
+  /** True if the fake refuses writes to this path. */
   const memory: { objects: typeof objects; forbids: (path: string) => boolean } = {
     objects,
     forbids: () => false,
@@ -45,7 +45,10 @@ function memory(id: string) {
 const refuses = async (): Promise<never> => await Promise.reject(denial);
 const guarded = { get: async () => {}, create: refuses, apply: refuses } as unknown as Cluster;
 
-/** Two clusters, and a join of the one to the other that names these Secrets. */
+/**
+ * Creates two clusters, and a function that joins the cluster to the host with rights for the given
+ * Secrets.
+ */
 function clusters(there = memory("east"), hostId = "host") {
   const host = memory(hostId);
   host.objects.set("/api/v1/namespaces/global-pull-secret-clusters", {});
@@ -67,7 +70,7 @@ function clusters(there = memory("east"), hostId = "host") {
     };
     await join({ host: host.cluster, there: there.cluster }, asked);
   };
-  /** NAMESPACE/NAME of what the account may write. */
+  /** NAMESPACE/NAME of the Secrets that the account may write. */
   const granted = () =>
     [...there.objects]
       .filter(([path]) => path.includes("/roles/"))
@@ -98,7 +101,7 @@ test("keeps all rights if a repeated join names no Secret, so that a removal fin
   assert.deepEqual([...there.objects.keys()], [own]);
 });
 
-test("removes in a repeated join what others added to a policy or its binding, which an apply leaves there", async () => {
+test("a repeated join removes fields that others added to a policy or its binding, although an apply keeps them", async () => {
   const { there, joinWith } = clusters();
   await joinWith();
   const policies = [...there.objects.keys()].filter((path) =>
@@ -125,7 +128,7 @@ test("removes in a repeated join what others added to a policy or its binding, w
   assert.equal(policies.length, 4);
 });
 
-test("grants no name in a repeated join that a join may not grant, even if someone wrote it to the Role", async () => {
+test("does not grant a forbidden name in a repeated join, even if someone wrote it to the Role", async () => {
   const { joinWith, granted } = clusters();
   await joinWith("web/regcred", "kube-system/global-pull-secret-joined-token");
   await joinWith();
@@ -136,21 +139,21 @@ const isToken = (path: string) => path.endsWith("/secrets/east");
 const isRole = (path: string) => path.includes("/roles/");
 const refused = "east: PATCH \\S+: 403 Refused; ";
 
-test("reports changed rights if a repeated join fails after it, and how to restore the former ones", async () => {
+test("reports how to restore the former rights if a repeated join fails after it has changed them", async () => {
   const { host, joinWith, granted } = clusters();
   await joinWith("kube-system/pull-secret", "web/a");
   host.forbids = isToken;
   await assert.rejects(joinWith("web/regcred"), {
     name: "Refused",
     message: new RegExp(
-      `^${refused}its rights there are this join's already; for those that it had join again ` +
+      `^${refused}its rights there are already changed; to restore the former rights, join again ` +
         "with --secret kube-system/pull-secret --secret web/a$",
     ),
   });
   assert.deepEqual(granted(), ["web/regcred"]);
 });
 
-test("names no Secret if a repeated join cannot read the granted ones", async () => {
+test("does not name Secrets if a repeated join cannot read which Secrets are granted", async () => {
   const { host, there, joinWith } = clusters();
   await joinWith("web/a");
   host.forbids = isToken;
@@ -158,11 +161,11 @@ test("names no Secret if a repeated join cannot read the granted ones", async ()
   there.cluster.get = async <T>(path: string) =>
     path.includes("/roles?") ? Promise.reject(refusal(403, "GET", path)) : await get<T>(path);
   await assert.rejects(joinWith("web/regcred"), {
-    message: new RegExp(`${refused}.* join again with the --secret that it had$`),
+    message: new RegExp(`${refused}.* join again with the former --secret$`),
   });
 });
 
-test("reports unchanged rights if a repeated join fails before it changes any", async () => {
+test("reports that the rights are unchanged if a repeated join fails before it changes any right", async () => {
   const { host, there, joinWith } = clusters();
   await joinWith("web/a");
   const message = new RegExp(`^${refused}its rights there are for the same Secrets as before$`);
@@ -181,7 +184,7 @@ test("reports that nothing is changed if a repeated join is refused before its f
   await assert.rejects(joinWith("web/regcred"), { message });
 });
 
-test("refuses a cluster that a lost host has joined, and takes it over with its rights by --adopt", async () => {
+test("refuses a cluster that a lost host has joined, and takes it over with its rights if --adopt is given", async () => {
   const lost = clusters();
   await lost.joinWith("web/regcred");
   const { joinWith, granted } = clusters(lost.there, "rebuilt");
@@ -192,7 +195,7 @@ test("refuses a cluster that a lost host has joined, and takes it over with its 
   assert.match(JSON.stringify(account), /rebuilt\/east/);
 });
 
-test("to join a cluster again whose removal was interrupted removes the mark of that removal alone", async () => {
+test("removes only the mark of an interrupted removal when the cluster is joined again", async () => {
   const { host, joinWith } = clusters();
   await joinWith("web/a");
   const path =
@@ -200,7 +203,7 @@ test("to join a cluster again whose removal was interrupted removes the mark of 
   const apply = host.cluster.apply.bind(host.cluster);
   const label = "globalpullsecret.io/leaving";
   let labels: Record<string, string> = { tier: "prod", [label]: "true" };
-  // Server-side apply: each manager's fields, and no other's.
+  // As in server-side apply, a manager changes only its own fields.
   host.cluster.apply = async <T>(
     at: string,
     body: object,

@@ -1,6 +1,6 @@
 /**
- * Joins a cluster: creates an account there, and stores its token here. If a part fails, the join
- * reports what is left.
+ * Joins a cluster: creates an account there, and stores its token here. If a part fails, the error
+ * lists the objects that the join created and could not delete.
  */
 import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { clusterManager, clustersNamespace, isAsMade } from "#contract/joined.ts";
@@ -31,11 +31,11 @@ type Asked = Readonly<{
   /** The kubeconfig's context of the cluster, and the flags that were given with it. */
   flags: JoinFlags;
   place: ServerAddress;
-  /** If empty: those of the earlier join, or the default ones. */
+  /** The Secrets to grant. If empty: those of the earlier join, or the default ones. */
   targets: readonly Target[];
-  /** Takes over the objects of another host's join. */
+  /** Whether the join takes over objects that another host created in this cluster. */
   adopts: boolean;
-  /** This cluster, with this token as the credential. */
+  /** Connects to this cluster with the token as the credential. */
   as: (token: string) => Promise<Cluster>;
 }>;
 
@@ -45,7 +45,7 @@ const how = { manager, force: true } as const;
  * Joins the cluster. If it is joined already, this renews rights and token. If the join fails, it
  * deletes the objects that it created, and keeps those that existed before. It reports objects that
  * it cannot delete, and rights that it has changed. The ClusterProfile is written first, so that an
- * interrupted join stays listed. You can then remove it or join again. Returns when the token ends.
+ * interrupted join stays listed. You can then remove it or join again. Returns the token's expiry.
  */
 export async function join(pair: Pair, asked: Asked): Promise<Date> {
   const { host, there } = pair;
@@ -56,7 +56,7 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
   const known = await refuseForeign(
     there,
     joinedBy,
-    "a cluster is joined from one host: remove it from that one first, or take it over by --adopt",
+    "a cluster has one host: remove it from the other host first, or take it over with --adopt",
     asked.adopts,
   );
   const named = asked.targets.length > 0;
@@ -100,8 +100,8 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
 }
 
 /**
- * Places one object of a guard in the joined cluster. It is replaced if an apply leaves something
- * that others added to it, such as a selector that switches it off.
+ * Places one object of a guard in the joined cluster. If an apply leaves a field that others added,
+ * such as a selector that switches the guard off, we replace the object.
  */
 async function placeGuard(there: Cluster, { path, body }: MadeGuard): Promise<void> {
   try {
@@ -112,8 +112,8 @@ async function placeGuard(there: Cluster, { path, body }: MadeGuard): Promise<vo
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
     throw new Refused(
-      "its API server has no ValidatingAdmissionPolicies, without which the account could make " +
-        "itself other accounts' tokens; join a cluster of Kubernetes 1.30 or newer",
+      "its API server has no ValidatingAdmissionPolicies; without them the account could " +
+        "create tokens of other accounts. Join a cluster of Kubernetes 1.30 or newer",
     );
   }
 }
@@ -135,7 +135,7 @@ async function refuseAnother(host: Cluster, name: string, id: string): Promise<b
     throw new Refused(`${name}: is a ClusterProfile of another manager; give another name`);
   if (there !== undefined && idOf(there) !== id)
     throw new Refused(
-      `${name}: is another cluster than this context leads to; give another name, or ` +
+      `${name}: is the name of a different cluster; give another name, or ` +
         `kubectl pull-secret clusters remove ${name}`,
     );
   const twice = joined.find((one) => idOf(one) === id && one.metadata.name !== name);
@@ -144,7 +144,7 @@ async function refuseAnother(host: Cluster, name: string, id: string): Promise<b
   return there !== undefined;
 }
 
-/** No Secrets if the API server does not list them. */
+/** If the API server fails to list the Secrets, we continue as if there were none. */
 function noneRead(error: unknown): readonly Target[] {
   if (error instanceof ApiError) return [];
   throw error;

@@ -1,4 +1,7 @@
-/** Has the host's FleetSecrets forget a cluster before its account and their copies are deleted. */
+/**
+ * Makes the host's FleetSecrets forget a cluster before its account and the placed Secrets are
+ * deleted.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import { clusterProfileVersion, type ClusterProfile } from "#api/cluster-profile.ts";
 import type { FleetSecret } from "#api/fleet-secret.ts";
@@ -16,13 +19,13 @@ import { profilePath } from "../clusters/names.ts";
 const longest = 30_000;
 const pauseMilliseconds = 500;
 
-/** A manager of its own, so that the label can be removed without any other field. */
+/** A separate field manager, so that we can remove the label and keep all other fields. */
 const how = { manager: `${pluginManager}-leaving`, force: true } as const;
 
 /**
- * Marks the ClusterProfile as leaving, and waits until no FleetSecret lists the cluster. Otherwise
- * the controller would repair the copies that are deleted next, or count the cluster as unreachable
- * until it gives it up. Returns the FleetSecrets that still list the cluster after 30 s.
+ * Marks the ClusterProfile as leaving, and waits until no FleetSecret lists the cluster. Without
+ * this wait, the controller would repair the copies that we delete next, or would count the cluster
+ * as unreachable for an hour. Returns the FleetSecrets that still list the cluster after 30 s.
  */
 export async function release(
   host: Cluster,
@@ -61,7 +64,7 @@ async function listedBy(host: Cluster, cluster: string): Promise<readonly string
           found.push(`${metadata.namespace}/${metadata.name}`);
     });
   } catch (error) {
-    // The host has no FleetSecrets, or the caller may not list them.
+    // The host has no FleetSecrets, or the caller is not allowed to list them.
     if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
   }
   return found;

@@ -80,8 +80,8 @@ export const paths = {
 } as const;
 
 /**
- * To read the cluster's GlobalPullSecret, which shows whether the nodes have the Secret but
- * contains no credential, and to check that the account's guards still exist.
+ * The rights to read the cluster's GlobalPullSecret, and to check that the account's guards still
+ * exist. The GlobalPullSecret shows whether the nodes have the Secret, but contains no credential.
  */
 const rules = [
   {
@@ -106,14 +106,14 @@ function rulesIn(where: string, targets: readonly Target[]): readonly object[] {
     resourceNames: names,
     verbs: ["get", "list", "watch", "create", "patch", "update", "delete"],
   };
-  // To renew its own token, and no other account's.
+  // The right to renew the account's own token, and no other account's.
   const renewal = {
     apiGroups: [""],
     resources: ["serviceaccounts/token"],
     resourceNames: [joinedName],
     verbs: ["create"],
   };
-  // A rule without names would apply to all of them.
+  // A rule without names would apply to all Secrets.
   return [...(names.length === 0 ? [] : [secrets]), ...(where === namespace ? [renewal] : [])];
 }
 

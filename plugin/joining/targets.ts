@@ -7,7 +7,10 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { type Named, target } from "../clusters/names.ts";
 import type { Target } from "./rights.ts";
 
-/** The Secrets of the walk-through, and the one for a cluster's own installation. */
+/**
+ * The default Secrets: the Secret that the walk-through places, and the Secret that a cluster's own
+ * installation uses.
+ */
 export const usual: readonly Target[] = ["pull-secret", "fleet-pull-secret"].map((name) => ({
   namespace,
   name,
@@ -16,16 +19,15 @@ export const usual: readonly Target[] = ["pull-secret", "fleet-pull-secret"].map
 const roles = "/apis/rbac.authorization.k8s.io/v1/roles";
 
 /**
- * The Secrets that an earlier join has granted. A repeated join keeps all of them, because only the
- * Roles show a removal where Secrets were placed.
+ * The Secrets that an earlier join has granted. A repeated join keeps all of them, because
+ * `clusters remove` finds the placed Secrets only by the Roles.
  */
 export async function grantedTargets(
   there: Cluster,
   made: (one: Named) => boolean,
 ): Promise<readonly Target[]> {
   const named = (await rolesIn(there, made)).flatMap(targetsOf);
-  // Another client may have changed the Role. The next join does not grant anything that a join
-  // would not grant.
+  // Another client may have changed the Role. We leave out names that --secret would refuse.
   return named.filter((one) => !(target(`${one.namespace}/${one.name}`) instanceof Wrong));
 }
 

@@ -1,4 +1,4 @@
-/** Undoes a join that fails: removes what it created, and reports the rest. */
+/** Undoes a join that failed: deletes its objects, and lists those that it could not delete. */
 import type { Cluster } from "#kube/client/cluster.ts";
 import { profilePath, type Named } from "../clusters/names.ts";
 import { drop, isMadeBy, titleOf } from "./departure.ts";
@@ -14,17 +14,17 @@ type Begun = Readonly<{
   /** The Secrets that the account's rights cover. */
   targets: readonly Target[];
   /**
-   * The Secrets of the earlier join if its account existed, or none if they are unknown. Undefined
-   * if there was no account.
+   * If the account existed before, the Secrets of the earlier join; empty if these Secrets are
+   * unknown. Undefined if there was no account.
    */
   former: readonly Target[] | undefined;
-  /** It was joined before. */
+  /** Whether the cluster was joined before. */
   here: boolean;
 }>;
 
 /**
- * Removes the objects that this join has created, and returns a sentence about what is left. If the
- * account existed before, the account and all of its objects stay, as this join has changed them.
+ * Removes the objects that this join has created, and returns a sentence about the objects that
+ * remain. If the account existed before, nothing is removed there, and this join's changes stay.
  */
 export async function undo({ host, there }: Pair, begun: Begun): Promise<string> {
   const { name, joinedBy, made, former, here } = begun;
@@ -36,15 +36,15 @@ export async function undo({ host, there }: Pair, begun: Begun): Promise<string>
   try {
     const path = profilePath(name);
     const profile = here ? undefined : await host.get<Named>(path);
-    // Its Secret is deleted with it.
+    // The token's Secret is deleted with the profile.
     if (profile !== undefined) await host.remove(path, profile.metadata?.uid ?? "");
   } catch {
     left.push(`clusterprofile/${name} here: delete it`);
   }
   if (here && former === undefined && made.length > 0)
-    left.push("what an earlier join has made is still there");
+    left.push("the objects of an earlier join still exist");
   if (left.length > 0) return left.join(", ");
-  return made.length === 0 ? "nothing is changed" : "nothing of it stands";
+  return made.length === 0 ? "nothing is changed" : "nothing of the join is left";
 }
 
 /** Whether the account still has the rights that it had before, and if not, how to restore them. */
@@ -52,13 +52,13 @@ function leftovers({ made, targets }: Begun, former: readonly Target[]): string 
   if (made.length === 0) return "nothing is changed there";
   const titles = (all: readonly Target[]) =>
     all.map(({ namespace, name }) => `${namespace}/${name}`).toSorted();
-  // Only the Roles show for which Secrets they are.
+  // Only the Roles depend on the list of Secrets.
   const same = `${titles(former)}` === `${titles(targets)}`;
   if (same || !made.some((path) => path.includes("/roles/")))
     return "its rights there are for the same Secrets as before";
   const again = titles(former).map((one) => `--secret ${one}`);
   return (
-    "its rights there are this join's already; for those that it had join again with " +
-    (again.length > 0 ? again.join(" ") : "the --secret that it had")
+    "its rights there are already changed; to restore the former rights, join again with " +
+    (again.length > 0 ? again.join(" ") : "the former --secret")
   );
 }

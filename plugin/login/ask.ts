@@ -1,10 +1,13 @@
-/** One question to a registry or its token service, bounded in time and length. */
+/**
+ * Sends one request to a registry or its token service. Limits the time and the length of the
+ * answer.
+ */
 
 import { reasonOf, Unreachable } from "./unreachable.ts";
 
 export type RegistryAnswer = Readonly<{
   status: number;
-  /** WWW-Authenticate; empty where there is none. */
+  /** The header WWW-Authenticate; empty if there is none. */
   challenge: string;
   /** The first `longest` bytes of the body. */
   body: string;
@@ -28,7 +31,8 @@ const longest = 256 * 1024;
 
 /**
  * Follows redirects of the same origin. Sends no request to another origin, because the pull secret
- * does not name it, and it would not answer for the registry. Rejects with Unreachable.
+ * does not name that origin, and an answer from there is not the registry's answer. Rejects with
+ * Unreachable.
  */
 export async function ask({ url, authorization, signal }: Question): Promise<RegistryAnswer> {
   const headers = authorization === undefined ? {} : { authorization };
@@ -45,7 +49,7 @@ export async function ask({ url, authorization, signal }: Question): Promise<Reg
       await response.body?.cancel();
       const next = urlOf(location, at);
       if (next?.origin !== url.origin)
-        throw new Unreachable("redirects to another host, which is told no credential");
+        throw new Unreachable("redirects to another host, which gets no credential");
       at = next;
     }
     throw new Unreachable("redirects again and again");
@@ -54,7 +58,7 @@ export async function ask({ url, authorization, signal }: Question): Promise<Reg
   }
 }
 
-/** Parses a URL; undefined if the text is not a URL. Node 20 has no URL.parse. */
+/** Parses a URL; undefined if the text is not a URL. Node.js 20 has no URL.parse. */
 export function urlOf(text: string, base?: URL): URL | undefined {
   return URL.canParse(text, base?.href) ? new URL(text, base) : undefined;
 }

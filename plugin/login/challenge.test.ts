@@ -28,10 +28,10 @@ const cases: readonly (readonly [header: string, read: Read])[] = [
       ["bearer", { realm: 'two " three', service: "s" }],
     ],
   ],
-  ['realm="of nobody"', []],
+  ['realm="without a scheme"', []],
 ];
 for (const [header, read] of cases)
-  test(`\`${header}\` asks for ${read.map(([scheme]) => scheme).join(" or ") || "nothing"}`, () => {
+  test(`reads ${read.map(([scheme]) => scheme).join(" and ") || "no scheme"} from \`${header}\``, () => {
     const found = challengesIn(header);
     assert.deepEqual(
       found.map(({ scheme, parameters }) => [scheme, Object.fromEntries(parameters)]),
@@ -40,7 +40,7 @@ for (const [header, read] of cases)
   });
 
 test("reads the longest header that HTTP allows to its end, even with unfinished parts", () => {
-  // 16 KiB. A pattern that goes back over what it has tried would not be done in years.
+  // 16 KiB. A pattern that backtracks would need years.
   const found = ['"', "\\", "a=", 'a="', "a ", ",=", 'a="\\'].map((piece) => [
     piece,
     challengesIn(piece.repeat(16_384 / piece.length)).length,

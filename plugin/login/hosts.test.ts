@@ -12,7 +12,7 @@ const hosts: readonly (readonly [key: string, host: string | undefined])[] = [
   ["*.example.com", undefined],
 ];
 for (const [key, host] of hosts)
-  test(`asks ${host ?? "no host"} about ${key}`, () => assert.equal(hostToAsk(key), host));
+  test(`uses ${host ?? "no host"} for ${key}`, () => assert.equal(hostToAsk(key), host));
 
 const routes: readonly (readonly [host: string, schemes: string])[] = [
   ["quay.io", "https"],
@@ -27,5 +27,5 @@ const routes: readonly (readonly [host: string, schemes: string])[] = [
   ["localhost.example", "https"],
 ];
 for (const [host, schemes] of routes)
-  test(`${host} is asked by ${schemes}`, () =>
+  test(`contacts ${host} by ${schemes}`, () =>
     assert.equal(schemesOf(host, new Set(["plain.example:5000"])).join(), schemes));

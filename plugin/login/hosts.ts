@@ -20,8 +20,8 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * The schemes to try, in this order. As in Docker, this machine may use plain HTTP if it does not
- * speak TLS. A host that the user has named (`--plain-http`) uses only plain HTTP.
+ * The schemes to try, in this order. As in Docker, a registry on this machine may use plain HTTP if
+ * it does not speak TLS. A host that the user has named (`--plain-http`) uses only plain HTTP.
  */
 export function schemesOf(host: string, plain: ReadonlySet<string>): readonly ("https" | "http")[] {
   if (plain.has(host)) return ["http"];

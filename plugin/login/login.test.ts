@@ -22,7 +22,7 @@ async function logIn(registry: string, plain: string[] = [], seconds = 5): Promi
 
 type Answer = (asked: ReceivedRequest, response: ServerResponse, host: string) => void;
 
-/** As a registry whose token service is at the same address. */
+/** A registry whose token service is at the same address. */
 const tokens =
   (grant: (asked: ReceivedRequest) => readonly [status: number, body: string]): Answer =>
   (asked, response, host) => {
@@ -45,7 +45,7 @@ const always =
   (_, response) =>
     respond(response, status, headers, body);
 
-/** A token service that goes on as long as anybody listens. */
+/** A token service whose answer never ends. */
 const endless: Answer = (asked, response, host) => {
   if (!asked.url.startsWith("/token")) return tokens(() => [200, ""])(asked, response, host);
   response.writeHead(200);
@@ -62,53 +62,53 @@ const cases: readonly (readonly [
   outcome: LoginOutcome["answer"],
   why: RegExp,
 ])[] = [
-  ["takes Basic", asksFor('Basic realm="x"'), "accepts", /^$/],
-  ["takes nobody", always(401, { "www-authenticate": "Basic" }), "refuses", /\/v2\/ answers 401/],
-  ["asks nobody", always(200), "accepts", /asks nobody for a credential/],
+  ["accepts Basic", asksFor('Basic realm="x"'), "accepts", /^$/],
+  ["refuses all", always(401, { "www-authenticate": "Basic" }), "refuses", /\/v2\/ answers 401/],
+  ["is public", always(200), "accepts", /requires no credential/],
   ["grants a token", tokens(() => [200, '{"token":"t0ken"}']), "accepts", /^$/],
   ["grants it as OAuth 2", tokens(() => [200, '{"access_token":"t0ken"}']), "accepts", /^$/],
   ["grants no token", tokens(() => [401, ""]), "refuses", /token service answers 401/],
   [
-    "takes no token that is granted",
+    "refuses the token that it granted",
     tokens(() => [200, '{"token":"other"}']),
     "refuses",
     /\/v2\/ with a token answers 401/,
   ],
-  ["grants an odd token", tokens(() => [200, '{"token":"a\\r\\nb"}']), "unreachable", /no token$/],
-  ["grants what is no JSON", tokens(() => [200, "<html>"]), "unreachable", /gives no token$/],
+  ["grants a bad token", tokens(() => [200, '{"token":"a\\r\\nb"}']), "unreachable", /no token$/],
+  ["grants text, not JSON", tokens(() => [200, "<html>"]), "unreachable", /gives no token$/],
   ["grants a list", tokens(() => [200, "[]"]), "unreachable", /gives no token$/],
-  ["answers without end", endless, "unreachable", /gives no token$/],
-  ["is asked too often", tokens(() => [429, ""]), "unreachable", /token service answers 429/],
+  ["answers endlessly", endless, "unreachable", /gives no token$/],
+  ["limits requests", tokens(() => [429, ""]), "unreachable", /token service answers 429/],
   ["is broken", always(500), "unreachable", /\/v2\/ answers 500/],
-  ["is no registry", always(404), "unreachable", /\/v2\/ answers 404/],
-  ["asks for nothing that is known", asksFor("Negotiate"), "unreachable", /neither for Basic nor/],
-  ["says 401 and no more", always(401), "unreachable", /neither for Basic nor for Bearer/],
+  ["is not a registry", always(404), "unreachable", /\/v2\/ answers 404/],
+  ["requests an unknown scheme", asksFor("Negotiate"), "unreachable", /neither for Basic nor/],
+  ["answers a bare 401", always(401), "unreachable", /neither for Basic nor for Bearer/],
   [
     "names no realm",
     always(401, { "www-authenticate": 'Bearer service="x"' }),
     "unreachable",
-    /no token service that can be asked/,
+    /no valid token service/,
   ],
   [
-    "names a realm of another kind",
+    "names a realm that is not a web address",
     always(401, { "www-authenticate": 'Bearer realm="file:///etc/passwd"' }),
     "unreachable",
-    /no token service that can be asked/,
+    /no valid token service/,
   ],
   [
     "names a realm with a user",
     always(401, { "www-authenticate": 'Bearer realm="https://me@a.example/"' }),
     "unreachable",
-    /no token service that can be asked/,
+    /no valid token service/,
   ],
   [
-    "turns round and round",
+    "redirects in a loop",
     ({ url }, response) => respond(response, 302, { location: `${url}x` }),
     "unreachable",
     /redirects again and again/,
   ],
   [
-    "turns to its own path",
+    "redirects to its own path",
     ({ url, authorization }, response) =>
       url === "/v2/"
         ? respond(response, 301, { location: "/v2/here" })
@@ -118,7 +118,7 @@ const cases: readonly (readonly [
   ],
 ];
 for (const [what, answer, outcome, why] of cases)
-  test(`a registry that ${what}: ${outcome}`, async () => {
+  test(`reports "${outcome}" for a registry that ${what}`, async () => {
     await using registry = await serve(answer);
     const reported = await logIn(registry.host);
     assert.equal(reported.answer, outcome, reported.why);
@@ -135,7 +135,7 @@ test("sends Basic to the token service of the challenge, and the token to the re
   ]);
 });
 
-test("sends no credential before it is requested", async () => {
+test("sends no credential before the registry requests it", async () => {
   await using open = await serve(always(200));
   await logIn(open.host);
   assert.deepEqual(open.asked, [{ url: "/v2/", authorization: "" }]);
@@ -153,20 +153,20 @@ test("sends nothing to another host after a redirect", async () => {
   for (const { host } of [first, late]) {
     const { answer, why } = await logIn(host);
     assert.equal(answer, "unreachable");
-    assert.match(why, /redirects to another host, which is told no credential/);
+    assert.match(why, /redirects to another host, which gets no credential/);
   }
   assert.deepEqual(other.asked, []);
 });
 
 test("sends nothing to a token service without TLS, unless --plain-http names it or it is local", async () => {
   await using service = await serve(always(200, {}, '{"token":"t0ken"}'));
-  // The same listener, by an address that is not known as this machine's own.
+  // This address reaches the same listener, but we do not treat it as this machine's own address.
   const named = service.host.replace("127.0.0.1", "[::ffff:7f00:1]");
   const realm = `Bearer realm="http://${named}/token"`;
   await using registry = await serve(always(401, { "www-authenticate": realm }));
   const { answer, why } = await logIn(registry.host);
   assert.equal(answer, "unreachable");
-  assert.match(why, /a token service without TLS, which is told no credential/);
+  assert.match(why, /a token service without TLS, which gets no credential/);
   assert.deepEqual(service.asked, []);
   await logIn(registry.host, [named]);
   assert.deepEqual(service.asked, [{ url: "/token", authorization: basic }]);
@@ -199,15 +199,15 @@ test("reports an answer that is not HTTP, and a refused connection", async () =>
   );
   await once(mail, "listening");
   const host = `127.0.0.1:${(mail.address() as AddressInfo).port}`;
-  assert.match((await logIn(host, [host])).why, /gives no answer that is HTTP|ends the connection/);
+  assert.match((await logIn(host, [host])).why, /does not answer in HTTP|ends the connection/);
   mail.close();
   assert.match((await logIn(host, [host])).why, /refuses the connection \(ECONNREFUSED\)/);
 });
 
-test("reports that a server does not speak TLS where plain HTTP is not allowed", async () => {
+test("reports that a server does not speak TLS if plain HTTP is not allowed", async () => {
   await using registry = await serve(always(200));
   const other = registry.host.replace("127.0.0.1", "[::ffff:7f00:1]");
-  assert.match((await logIn(other)).why, /speaks no TLS/);
+  assert.match((await logIn(other)).why, /does not speak TLS/);
   assert.deepEqual(registry.asked, []);
 });
 

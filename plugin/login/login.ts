@@ -10,8 +10,8 @@ import { hostToAsk, isLoopback, schemesOf } from "./hosts.ts";
 import { Unreachable } from "./unreachable.ts";
 
 /**
- * The result for one key, as `-o json` prints it: a stable shape. `notAsked`: the key does not name
- * exactly one host.
+ * The result for one key, as `-o json` prints it. Its shape is stable. `notAsked`: the key does not
+ * name exactly one host.
  */
 export type LoginOutcome = Readonly<{
   answer: "accepts" | "refuses" | "unreachable" | "notAsked";
@@ -19,18 +19,18 @@ export type LoginOutcome = Readonly<{
 }>;
 
 export type Asking = Readonly<{
-  /** Registries that are asked over plain HTTP, as HOST:PORT. */
+  /** Registries to contact over plain HTTP, as HOST:PORT. */
   plainHttp: ReadonlySet<string>;
-  /** Milliseconds for all questions to one registry together. */
+  /** The time limit for all requests to one registry together. */
   seconds: number;
 }>;
 
 type AskedLogin = Readonly<{ registry: string; credential: Credential }>;
 
-/** Maximum number of registries to ask at once. More could meet a proxy's limit. */
+/** Maximum number of registries to ask at once. A proxy might refuse more connections. */
 const together = 8;
 
-/** Asks about every entry. The results are in the order of the entries. */
+/** Logs in with every entry. The results are in the order of the entries. */
 export async function logInToAll(
   logins: readonly AskedLogin[],
   asking: Asking,
@@ -45,8 +45,8 @@ export async function logInToAll(
 }
 
 /**
- * Asks about one entry, and never rejects. The result quotes neither the credential nor any text of
- * an answer.
+ * Logs in with one entry, and never rejects. The result quotes neither the credential nor any text
+ * of an answer.
  */
 async function logIn({ registry, credential }: AskedLogin, asking: Asking): Promise<LoginOutcome> {
   const host = hostToAsk(registry);
@@ -77,7 +77,7 @@ type Handshake = Readonly<{
 async function handshake(one: Handshake): Promise<LoginOutcome> {
   const { root, credential, signal } = one;
   const first = await ask({ url: root, signal });
-  if (first.status === 200) return { answer: "accepts", why: "it asks nobody for a credential" };
+  if (first.status === 200) return { answer: "accepts", why: "it requires no credential" };
   if (first.status !== 401) return outcomeOf(first, "/v2/");
   const challenges = challengesIn(first.challenge);
   const bearer = challenges.find(({ scheme }) => scheme === "bearer");
@@ -109,10 +109,10 @@ function tokenService({ root, plainHttp }: Handshake, { parameters }: Challenge)
     url.password !== "" ||
     !/^https?:$/.test(url.protocol)
   )
-    throw new Unreachable("names no token service that can be asked");
+    throw new Unreachable("names no valid token service");
   const plain = root.protocol === "http:" && (isLoopback(url.host) || plainHttp.has(url.host));
   if (url.protocol === "http:" && !plain)
-    throw new Unreachable("names a token service without TLS, which is told no credential");
+    throw new Unreachable("names a token service without TLS, which gets no credential");
   for (const name of ["service", "scope"]) {
     const value = parameters.get(name);
     if (value !== undefined) url.searchParams.set(name, value);
@@ -127,7 +127,7 @@ function tokenService({ root, plainHttp }: Handshake, { parameters }: Challenge)
 function tokenIn(body: string): string {
   const found = read(body);
   const token = found["token"] ?? found["access_token"];
-  // The characters of RFC 6750, plus the colon. Others could make an invalid header.
+  // The characters of RFC 6750, plus the colon. Other characters could make the header invalid.
   if (typeof token === "string" && /^[\w.~+/=:-]+$/.test(token)) return token;
   throw new Unreachable("its token service gives no token");
 }

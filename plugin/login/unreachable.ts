@@ -1,4 +1,4 @@
-/** Why a registry gives no usable answer. The text quotes nothing of the answer. */
+/** Why a registry gives no usable answer. The text does not quote the answer. */
 
 export class Unreachable extends Error {
   override readonly name = "Unreachable";
@@ -11,20 +11,20 @@ export class Unreachable extends Error {
 }
 
 const connections: Readonly<Record<string, string>> = {
-  ENOTFOUND: "DNS knows no such name",
+  ENOTFOUND: "DNS has no such name",
   EAI_AGAIN: "DNS does not answer",
   ECONNREFUSED: "refuses the connection",
   ECONNRESET: "ends the connection",
   UND_ERR_SOCKET: "ends the connection",
-  EHOSTUNREACH: "no way leads there",
-  ENETUNREACH: "no way leads there",
+  EHOSTUNREACH: "no route to the host",
+  ENETUNREACH: "no route to the host",
   ETIMEDOUT: "no answer in time",
   UND_ERR_CONNECT_TIMEOUT: "no answer in time",
 };
 
 /**
- * The reason, by the code of the error that caused fetch to fail. The error's own words may quote
- * what was sent.
+ * Finds the reason from the code of the error that caused fetch to fail. We do not use the error's
+ * own message, because it may quote the request.
  */
 export function reasonOf(error: unknown): Unreachable {
   if (error instanceof Error && error.name === "TimeoutError")
@@ -32,8 +32,9 @@ export function reasonOf(error: unknown): Unreachable {
   const { code = "" } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException;
   const known = connections[code];
   if (known !== undefined) return new Unreachable(`${known} (${code})`);
-  if (/^(?:ERR_SSL_|EPROTO)/.test(code)) return new Unreachable(`speaks no TLS (${code})`, true);
+  if (/^(?:ERR_SSL_|EPROTO)/.test(code))
+    return new Unreachable(`does not speak TLS (${code})`, true);
   if (/CERT|SIGNATURE|TLS/.test(code))
     return new Unreachable(`TLS: its certificate is not trusted here (${code})`);
-  return new Unreachable(`gives no answer that is HTTP (${code || "unknown error"})`);
+  return new Unreachable(`does not answer in HTTP (${code || "unknown error"})`);
 }

@@ -71,32 +71,32 @@ test("lists the pod's Secrets before the node's credential, as the kubelet tries
 
 for (const [when, secrets, registries, order, shown] of [
   [
-    "of two Secrets as the pod names them",
+    "in which the pod names two Secrets",
     { b: { "quay.io": "b:p" }, a: { "https://quay.io": "a:p", "quay.io/team": "t:p" } },
     ["quay.io"],
     "1 t, 2 b, 3 a, 4 of original",
     /with, in this order:\n/,
   ],
   [
-    "of two spellings in one Secret as drawn",
+    "as random for two spellings in one Secret",
     { a: { "quay.io": "a:p", "https://quay.io": "b:p" }, c: { "quay.io": "c:p" } },
     ["quay.io/team", "quay.io"],
     "1 b, 1 a, 3 c, 4 of original, 5 of original",
-    /where a number occurs twice, the kubelet draws/,
+    /entries with the same number in random order/,
   ],
   [
-    "of two spellings with one credential as fixed",
+    "as fixed for two spellings with the same credential",
     { a: { "quay.io": "a:p", "https://quay.io": "a:p" } },
     [],
     "1 a, 2 a",
     /with, in this order:\n/,
   ],
   [
-    "of two spellings on the node as drawn",
+    "as random for two spellings on the node",
     { a: { "ghcr.io": "g:p" } },
     ["quay.io", "https://quay.io"],
     "1 of original, 1 of original",
-    /where a number occurs twice, the kubelet draws/,
+    /entries with the same number in random order/,
   ],
 ] as const)
   test(`reports the order ${when}`, async () => {
@@ -174,13 +174,16 @@ for (const [what, secret, state, shown] of [
     if (shown !== undefined) assert.match(notes.join("\n"), shown);
   });
 
-test("reports that Secrets were not read if the caller may not get them", async () => {
+test("reports that Secrets were not read if the caller is not allowed to get them", async () => {
   const fake = cluster(pod({ secrets: ["a"], waiting: refusedPull }));
   fake.refusals.set(`${shop}/secrets/a`, 403);
   const { imagePullSecrets, notes, images } = await reported(fake);
   assert.deepEqual(imagePullSecrets.secrets, [{ name: "a", state: "notRead" }]);
   assert.match(notes.join("\n"), /secret\/a: not read, because you have no right to get it/);
-  assert.match(images[0]?.fix.join("\n") ?? "", /check secret\/a, which you may not read/);
+  assert.match(
+    images[0]?.fix.join("\n") ?? "",
+    /check secret\/a, which you are not allowed to read/,
+  );
 });
 
 test("uses the ServiceAccount's Secrets for a manifest, but not for an existing pod", async () => {
@@ -268,17 +271,17 @@ test("leaves out credentials of sources other than the original if the scope doe
   assert.match(notes.join("\n"), /not annotated globalpullsecret\.io\/use/);
 });
 
-test("names a missing object, and what else the user may mean", async () => {
+test("reports a missing object, and suggests what else the user may mean", async () => {
   const { code, err } = await call(["explain", "pod/none", "-n", "a"], { cluster: cluster() });
   assert.equal(code, 1);
   assert.match(err, /^pod\/none: not found in namespace a; give -n, or docker\.io\/pod\/none if /);
 });
 
-test("works without a GlobalPullSecret, and passes on other refusals", async () => {
+test("works without a GlobalPullSecret, and exits with 1 if the API server fails", async () => {
   const fake = cluster(pod());
   fake.objects.delete(globalPullSecretPath);
   const { notes } = await reported(fake);
-  assert.match(notes.join("\n"), /what the node itself has is not known/);
+  assert.match(notes.join("\n"), /the node's credentials are not known/);
   fake.refusals.set(`${shop}/serviceaccounts/default`, 500);
   const { code } = await call(["explain", "pod/web-0"], { cluster: fake });
   assert.equal(code, 1);

@@ -21,7 +21,7 @@ type ImageAnswer = Readonly<{
   fix: readonly string[];
 }>;
 
-/** The answer as `-o json` prints it: a stable shape. */
+/** The answer that `-o json` prints. Its shape is stable. */
 export type PodAnswer = Readonly<{
   object: string;
   namespace: string;
@@ -60,7 +60,7 @@ export function explainPod(facts: PodFacts): PodAnswer {
   };
 }
 
-/** Without the content of the Secret. */
+/** The Secret without its content. */
 const stateOf = ({ name, state, why }: PullSecretState): PullSecretState =>
   why === undefined ? { name, state } : { name, state, why };
 
@@ -128,20 +128,20 @@ function notesOf(facts: PodFacts): string[] {
         ]
       : []),
     ...(pod === undefined && declaredBy === "pod" && lent > 0
-      ? ["the ServiceAccount's imagePullSecrets do not count: the pod names its own"]
+      ? ["the ServiceAccount's imagePullSecrets are not used: the pod names its own"]
       : []),
     ...(missing.length > 0
       ? [
-          `${missing.join(", ")}: not found in ${namespace}; create it, or remove it from imagePullSecrets: the kubelet goes on without`,
+          `${missing.join(", ")}: not found in ${namespace}; create it, or remove it from imagePullSecrets: the kubelet ignores it`,
         ]
       : []),
     ...(notRead.length > 0
       ? [`${notRead.join(", ")}: not read, because you have no right to get it; it is tried first`]
       : []),
     ...(global === undefined
-      ? ["globalpullsecret/cluster was not found or read: what the node itself has is not known"]
+      ? ["globalpullsecret/cluster was not found or read: the node's credentials are not known"]
       : [
-          "what the node's own config.json holds besides, and others' providers, is not known here",
+          "other entries in the node's config.json, and other credential providers, are not known here",
         ]),
     ...(servesPod(facts)
       ? []
@@ -162,7 +162,7 @@ const words: Readonly<Record<PullSecretState["state"], string>> = {
   notRead: " (not read)",
 };
 
-/** `ages` turns a time into its age. */
+/** `ages` converts a time into an age. */
 export function podLines(answer: PodAnswer, paint: Paint, ages: (at: string) => string): string[] {
   const { object, namespace, pod, node, serviceAccount, imagePullSecrets, images, notes } = answer;
   const { declaredBy, secrets } = imagePullSecrets;

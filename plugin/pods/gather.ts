@@ -24,11 +24,13 @@ export type PodFacts = Readonly<{
   /** The place that declares the imagePullSecrets. */
   declaredBy: "pod" | "serviceAccount" | "nobody";
   secrets: readonly ReadSecret[];
-  /** Undefined if the product is not installed or the caller may not read the object. */
+  /** Undefined if the product is not installed or the caller is not allowed to read the object. */
   global: GlobalPullSecret | undefined;
 }>;
 
-/** A part that the caller may not read is undefined. Any other failure rejects. */
+/**
+ * Resolves to `notRead` if the caller is not allowed to read the part. Any other failure rejects.
+ */
 async function allowed<T>(read: Promise<T>): Promise<T | "notRead"> {
   try {
     return await read;
@@ -81,7 +83,8 @@ async function podOf(
   owner: PodOwner,
   namespace: string,
 ): Promise<V1Pod | undefined> {
-  // An object of a manifest has no uid. We explain it as it would be created.
+  // An object that comes from a manifest has no uid. We explain the pod that Kubernetes would
+  // create.
   if (owner.metadata?.uid === undefined) return undefined;
   if (owner.kind === "Pod") return owner as V1Pod;
   const selector = owner.spec?.selector;

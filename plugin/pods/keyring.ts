@@ -1,8 +1,9 @@
 /**
- * A pod's imagePullSecrets as the kubelet uses them (MakeDockerKeyring of its package
- * credentialprovider/secrets, UnionDockerKeyring). All Secrets together are one keyring. The
- * kubelet searches this keyring first, then the node's config.json, then the credential providers.
- * It tries the credentials for the image one after the other, until a pull succeeds. Pure.
+ * Orders the credentials in a pod's imagePullSecrets as the kubelet does. We follow the kubelet's
+ * functions MakeDockerKeyring (package credentialprovider/secrets) and UnionDockerKeyring. All
+ * Secrets together are one keyring. The kubelet searches this keyring first, then the node's
+ * config.json, then the credential providers. It tries the credentials for the image one after the
+ * other, until a pull succeeds. Pure.
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -13,7 +14,7 @@ import { formatProblem, problem } from "#pullsecret/problems/problems.ts";
 import { shownUser } from "#pullsecret/problems/token.ts";
 
 /**
- * `missing` and `ignored`: the kubelet goes on without the Secret. `broken`: the kubelet pulls no
+ * `missing` and `ignored`: the kubelet continues without the Secret. `broken`: the kubelet pulls no
  * image of the pod. `notRead`: the caller has no right to get the Secret.
  */
 type SecretState = "read" | "missing" | "ignored" | "broken" | "notRead";
@@ -22,7 +23,7 @@ export type PullSecretState = Readonly<{ name: string; state: SecretState; why?:
 
 export type ReadSecret = PullSecretState & Readonly<{ entries: readonly KubeletEntry[] }>;
 
-/** How the kubelet reads one Secret. Undefined stands for a missing Secret. */
+/** Reads one Secret as the kubelet does. Undefined: the Secret is missing. */
 export function readSecret(name: string, secret: V1Secret | undefined): ReadSecret {
   const none = { name, entries: [] };
   if (secret === undefined) return { ...none, state: "missing" };
@@ -46,7 +47,8 @@ const documents = [
 
 /**
  * A credential that the kubelet tries: its registry and its source, without the credential itself.
- * `order`: its place. The kubelet tries those of the same number in a random order for each pull.
+ * `order`: its place. For each pull, the kubelet tries entries with the same number in random
+ * order.
  */
 export type Try = Readonly<{ from: string; registry: string; supplier: string; order: number }>;
 

@@ -14,10 +14,10 @@ const kinds: readonly Kind[] = [
   { kind: "CronJob", group: "apis/batch/v1", resource: "cronjobs", names: ["cj"] },
 ];
 
-/** An object of the cluster, as a command line names it. */
+/** An object of the cluster that a command line names. */
 export type NamedObject = Readonly<{ kind: Kind; name: string }>;
 
-/** A pod or an object that has pods: the members that we read. */
+/** The members that we read of a pod, or of an object that has pods. */
 export type PodOwner = Readonly<{
   kind?: string;
   metadata?: V1ObjectMeta;
@@ -49,7 +49,7 @@ export const pathOf = ({ kind, name }: NamedObject, namespace: string): string =
 const collectionOf = ({ group, resource }: Kind, namespace: string): string =>
   `/${group}/namespaces/${namespace}/${resource}`;
 
-/** The spec of its pods; undefined for an object that has no pods. */
+/** The spec of the object's pods; undefined if the object has no pods. */
 export function podSpecOf(object: PodOwner): V1PodSpec | undefined {
   if (!kinds.some(({ kind }) => kind === object.kind)) return undefined;
   if (object.kind === "Pod") return object.spec as V1PodSpec | undefined;

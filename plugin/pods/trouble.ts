@@ -94,27 +94,27 @@ export type PullFacts = Readonly<{
   kind: ErrorKind | undefined;
   /** The origins of the credentials that the kubelet tried: `secret/NAME` or `node`. */
   from: readonly string[];
-  /** Secrets that the caller may not read. */
+  /** Secrets that the caller is not allowed to read. */
   notRead: readonly string[];
 }>;
 
 /** What to do, by the kind of the error. */
 const advice: Readonly<Record<ErrorKind, (facts: PullFacts) => string[]>> = {
   never: () => ["imagePullPolicy is Never: load the image on the node, or allow the pull"],
-  name: () => ["correct the image's name: no registry is asked for this one"],
+  name: () => ["correct the image's name: it is not valid, so no registry is contacted"],
   rate: ({ host, from }) => [
     from.length === 0
       ? `${host} limits anonymous pulls; give the nodes a credential: ${addLine(host)}`
       : `${host} limits pulls of this account; wait, or use an account with a higher limit`,
   ],
   trust: ({ host }) => [
-    `the node does not trust the certificate of ${host}; give its authority to the container runtime of the node: no credential helps`,
+    `the node does not trust the certificate of ${host}; add its authority to the container runtime of the node; a credential does not help`,
   ],
   absent: ({ host }) => [
     `${host} has no such image or tag, or does not show it to these credentials; correct the name, or ask for the right to read it`,
   ],
   network: ({ host }) => [
-    `the node does not reach ${host}; check DNS, proxy and firewall from that node: no credential helps`,
+    `the node does not reach ${host}; check DNS, proxy and firewall from that node; a credential does not help`,
   ],
   refused: ({ host, namespace, from, notRead }) => {
     if (from.length === 0 && notRead.length === 0)
@@ -126,13 +126,13 @@ const advice: Readonly<Record<ErrorKind, (facts: PullFacts) => string[]>> = {
     return [
       ...(from.length === 0 ? [] : [`${host} refused each credential above`]),
       ...(from.includes("node")
-        ? ["ask with the node's credential: kubectl pull-secret check --login"]
+        ? ["check the node's credential: kubectl pull-secret check --login"]
         : []),
       ...secrets.map((one) => `renew ${one}, or remove it if the node's credential is enough`),
-      ...notRead.map((one) => `check secret/${one}, which you may not read`),
+      ...notRead.map((one) => `check secret/${one}, which you are not allowed to read`),
     ];
   },
-  other: () => ["read the message: it is no refusal of a credential that is known here"],
+  other: () => ["read the message: it is not a known refusal of a credential"],
 };
 
 const addLine = (host: string): string =>

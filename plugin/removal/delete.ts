@@ -11,10 +11,10 @@ import { definition, deployment, installation, type InstalledObject } from "./ob
 type NamedObject = Readonly<{ metadata?: V1ObjectMeta }>;
 
 const read = (cluster: Cluster, path: string) =>
-  // Requested as metadata, so that we do not receive a Secret's content.
+  // We request only the metadata, so that we do not receive a Secret's content.
   cluster.get<NamedObject>(path, { as: "metadata" });
 
-/** Refused if Helm installed the controller, because its release would not follow the deletion. */
+/** Throws Refused if Helm installed the controller, because the Helm release would stay. */
 export async function refuseOfHelm(cluster: Cluster): Promise<void> {
   const { annotations = {} } = (await read(cluster, deployment.path))?.metadata ?? {};
   const release = annotations["meta.helm.sh/release-name"];
@@ -22,7 +22,7 @@ export async function refuseOfHelm(cluster: Cluster): Promise<void> {
   const where = annotations["meta.helm.sh/release-namespace"] ?? namespace;
   throw new Refused(
     `deployment/${deployment.name}: of a Helm release; nothing is done: ` +
-      `helm uninstall ${release} -n ${where}, which gives the nodes back as well`,
+      `helm uninstall ${release} -n ${where}, which also cleans the nodes`,
   );
 }
 

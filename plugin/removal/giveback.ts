@@ -18,7 +18,7 @@ type Answer = Readonly<{ is: "back" | "failed" | "not yet"; why: string }>;
 
 type Giving = Readonly<{ seconds: number; live: Live; dryRun: boolean }>;
 
-/** Withdraws and waits. If the controller has left no objects, there is nothing to wait for. */
+/** Withdraws and waits. If no object of the controller is left, there is nothing to wait for. */
 export async function giveBack(
   cluster: Cluster,
   { seconds, signal, live, dryRun }: Pick<Io, "signal"> & Giving,
@@ -67,9 +67,9 @@ async function refuseLeft(cluster: Cluster, controller: boolean): Promise<void> 
   const there = await Promise.all(paths.map((path) => isThere(cluster, path)));
   const at = there.indexOf(true);
   if (at < 0) return;
-  const what = controller ? "definition of GlobalPullSecret" : "controller";
+  const what = controller ? "CRD of GlobalPullSecret" : "controller";
   throw new Refused(
-    `${paths[at]}: is there, but no ${what}, without which nothing removes the pull secret from the nodes; ` +
+    `${paths[at]}: exists, but the ${what} does not, so nothing would remove the pull secret from the nodes; ` +
       "kubectl apply -k manifests, then uninstall again",
   );
 }

@@ -10,12 +10,12 @@ type Document = Readonly<{
   metadata?: Readonly<{ name?: string; namespace?: string }>;
 }> | null;
 
-/** What only kustomize reads. */
+/** Documents that only kustomize reads. */
 const ofKustomize = /^kustomize\.config\.k8s\.io\//;
 
 /**
- * Not of the cluster that is uninstalled: a fleet's controller is an installation of its own, and
- * goes when its FleetSecrets are gone; a hosted one is in another cluster.
+ * Manifests of other installations. A fleet's controller is a separate installation, which you
+ * remove after its FleetSecrets. A hosted controller runs in another cluster.
  */
 const others = [
   "manifests/fleet/**",
@@ -26,7 +26,7 @@ const others = [
   "manifests/components/monitoring-*/**",
 ];
 
-/** `Kind name` of all that manifests/ make; the chart's templates make the same. */
+/** `Kind name` of every object in manifests/. The chart's templates create the same objects. */
 function made(): ReadonlySet<string> {
   const exclude = ["manifests/argocd/**", "manifests/chart/**", ...others];
   const files = globSync("manifests/**/*.yaml", { exclude });
@@ -47,7 +47,7 @@ test("uninstall deletes every object of manifests/ and the Lease, and no other",
   assert.deepEqual(
     known.filter((one) => !one.startsWith("Lease ")).toSorted(),
     [...made()].toSorted(),
-    "list it in plugin/removal/objects.ts, in the order of its removal",
+    "list the object in plugin/removal/objects.ts, in the order of removal",
   );
 });
 

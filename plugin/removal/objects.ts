@@ -62,7 +62,7 @@ export const installation: readonly InstalledObject[] = [
   // Part of the component that reads the original from a Secret.
   namespaced("RoleBinding", original, rbac, "rolebindings"),
   namespaced("Role", original, rbac, "roles"),
-  // Parts of the components for more sources, for admission and for the network.
+  // Parts of the components extra-sources and admission.
   namespaced("RoleBinding", sources, rbac, "rolebindings"),
   namespaced("Role", sources, rbac, "roles"),
   ...admissionPolicy(sources),

@@ -21,7 +21,7 @@ const refused: Readonly<Record<string, string>> = {
   "is longer than 64 KiB": " ".repeat(longestCertificate + 1),
 };
 for (const [why, text] of Object.entries(refused))
-  test(`a certificate that ${why} is refused`, () => {
+  test(`refuses a certificate: ${why}`, () => {
     const line = `--cert east: ${why}; fetch the cluster's certificate again`;
     assert.throws(() => read(text), { name: "Refused", message: line });
   });

@@ -15,9 +15,9 @@ export type Certificate = Readonly<{
 export const longestCertificate = 64 * 1024;
 
 /**
- * The first certificate of a PEM text. Its key must be RSA, because the format requires it.
- * `source` is its name in errors. Throws Refused if there is no certificate, or if it has expired,
- * because its private key may be gone.
+ * Reads the first certificate of a PEM text. The key must be RSA, because the format requires it.
+ * Errors call the text `source`. Throws Refused if there is no certificate, or if the certificate
+ * has expired, because the cluster may no longer have its private key.
  */
 export function readCertificate(pem: Uint8Array, source: string, now: Date): Certificate {
   const refuse = (why: string): never => {
@@ -35,7 +35,7 @@ export function readCertificate(pem: Uint8Array, source: string, now: Date): Cer
   return { publicKey, fingerprint, until: until.toISOString() };
 }
 
-/** Only PEM, because the controller serves certificates only as PEM. */
+/** Accepts only PEM, because the controller serves certificates only as PEM. */
 function parsed(pem: Uint8Array): X509Certificate | undefined {
   try {
     const text = Buffer.from(pem).toString("latin1");

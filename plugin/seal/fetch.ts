@@ -27,7 +27,7 @@ export async function fetchCertificate(
   const pem = await cluster.get<string>(`${proxy}/v1/cert.pem`, { as: "text" });
   if (pem === undefined)
     throw new Refused(
-      `service/${name} in ${namespace}: gives no certificate; is it Sealed Secrets?`,
+      `service/${name} in ${namespace}: returns no certificate; check that it is Sealed Secrets`,
     );
   return Buffer.from(pem);
 }

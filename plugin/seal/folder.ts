@@ -31,7 +31,10 @@ export function clustersIn(directory: string): ReadonlySet<string> {
   );
 }
 
-/** The first of these files that exists and does not hold a SealedSecret, so it is not ours. */
+/**
+ * Finds the first of these files that exists but does not hold a SealedSecret. Such a file is not
+ * ours.
+ */
 export function foreignIn(directory: string, names: readonly string[]): string | undefined {
   return names.find((name) => {
     const path = join(directory, name);

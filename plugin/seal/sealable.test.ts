@@ -12,7 +12,7 @@ const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 20
 const certificate = { publicKey, fingerprint: "", until: "" };
 const io = { err() {}, documents: async (text: string) => loadDocuments(text) };
 
-/** The article's own file, and what people add to theirs. */
+/** A typical secret.yaml, with fields that people and kubectl add. */
 const secretYaml = `apiVersion: v1
 kind: Secret
 metadata:
@@ -35,7 +35,7 @@ type Sealed = Readonly<{
   spec: { encryptedData: Readonly<Record<string, string>>; template: object };
 }>;
 
-test("M8: seals each value of the article's secret.yaml under the Secret's own name, and neither hides nor leaks anything else", async () => {
+test("M8: seals each value of a secret.yaml under the Secret's own name, keeps the other fields readable, and leaks no value", async () => {
   const secret = await sealableFrom(Buffer.from(secretYaml), undefined, io);
   const target = { namespace: secret.namespace, name: secret.name, scope: "strict" } as const;
   const text = sealedSecret(secret, certificate, target);
@@ -62,7 +62,7 @@ test("M8: seals each value of the article's secret.yaml under the Secret's own n
   });
 });
 
-test("M8: --secret gives a manifest another name, to which its values are then bound", async () => {
+test("M8: --secret renames the manifest's Secret, and its values are bound to the new name", async () => {
   const given = { namespace: "shop", name: "login" };
   const secret = await sealableFrom(Buffer.from(secretYaml), given, io);
   const text = sealedSecret(secret, certificate, { ...given, scope: "strict" });

@@ -31,7 +31,7 @@ const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 /**
- * Reads either. A pull secret is judged by the controller's rules, in a document or in a manifest.
+ * Reads a document or a manifest. Checks a pull secret by the controller's rules in both cases.
  * `given`: the Secret to create, if the caller names one. Throws Refused. The error contains no
  * value.
  */

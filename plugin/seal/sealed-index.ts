@@ -1,4 +1,7 @@
-/** The index of a folder of sealed files: the certificate of each, and the run that wrote it. */
+/**
+ * The index of a folder of sealed files. It records the certificate of each file, and the run that
+ * wrote the file.
+ */
 import { Buffer } from "node:buffer";
 import { isObject, readJson, type Json } from "#pullsecret/json/json.ts";
 import { Refused } from "../terminal/io.ts";
@@ -6,18 +9,20 @@ import type { Certificate } from "./certificate.ts";
 import type { Scope, SealTarget } from "./encrypt.ts";
 
 /**
- * Safe to commit: names, fingerprints of public certificates, dates and random numbers. No digest
- * of the content: a weak password could be guessed against it. So only the run shows which files
- * may have the same content.
+ * The index is safe to commit. It contains names, fingerprints of public certificates, dates and
+ * random numbers. It has no digest of the content, because a digest would help to guess a weak
+ * password. So only the run shows which files may have the same content.
  */
 export type SealedIndex = SealTarget &
   Readonly<{
-    /** The last run's random id. Undefined: of a version that recorded none. */
+    /**
+     * The last run's random id. Undefined in an index of an earlier version, which recorded none.
+     */
     sealing?: string | undefined;
     clusters: Readonly<Record<string, Sealed>>;
   }>;
 
-/** `sealing`: the run that made the file. */
+/** `sealing`: the run that wrote the file. */
 export type Sealed = Pick<Certificate, "fingerprint" | "until"> & Pick<SealedIndex, "sealing">;
 
 export const indexName = "index.json";

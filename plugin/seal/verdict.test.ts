@@ -4,7 +4,7 @@ import { judge } from "./verdict.ts";
 
 const until = "2126-01-01T00:00:00.000Z";
 
-/** Sealed with, by the run · has a file · its certificate now → its state, if it is listed. */
+/** Sealed with this certificate · by this run · has a file · certificate now → state, if listed. */
 const cases = [
   ["a", "last", true, "a", "current"],
   ["a", "last", true, "b", "old"],
@@ -36,14 +36,14 @@ for (const [known, sealing, file, present, state] of cases)
     );
   });
 
-test("lists a file as current that an earlier version sealed, which recorded no run", () => {
+test("lists a file as current if an earlier version of the plugin wrote it and recorded no run", () => {
   const clusters = { east: { fingerprint: "a", until } };
   const index = { namespace: "kube-system", name: "regcred", scope: "strict", clusters } as const;
   const [east] = judge(index, new Set(["east"]), { east: { fingerprint: "a" } });
   assert.equal(east?.state, "current");
 });
 
-test("lists a file of an earlier run as behind, even if its cluster does not give its certificate", () => {
+test("lists a file as behind if an earlier run wrote it, even if the cluster's certificate is unknown", () => {
   const sealed = (sealing: string) => ({ fingerprint: "a", until, sealing });
   const clusters = { east: sealed("last"), west: sealed("former") };
   const index = {

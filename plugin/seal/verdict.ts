@@ -1,4 +1,4 @@
-/** Whether the sealed files of a folder are the files that its clusters need. Pure. */
+/** Checks whether a folder's sealed files are the files that its clusters need. Pure. */
 import type { Certificate } from "./certificate.ts";
 import type { SealedIndex } from "./sealed-index.ts";
 

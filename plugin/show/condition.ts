@@ -1,4 +1,4 @@
-/** What GlobalPullSecret's status says. */
+/** Reads the conditions of GlobalPullSecret's status. */
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import type { ConditionType } from "#api/reasons.ts";
 import { conditionOf } from "#kube/conditions.ts";

@@ -12,7 +12,10 @@ const restartSeconds = 4;
 /** A kubelet reads its file again within 300 s; an agent turns Ready 5 s later. */
 const rereadSeconds = 305;
 
-/** The next pull uses the new answer, so a step consists of a write and its report. */
+/**
+ * The next pull uses the provider's new answer, so a step takes only the time to write the answer
+ * and to report it.
+ */
 const providerSeconds = 3;
 
 /** The defaults of spec.rollout. */
@@ -28,8 +31,8 @@ function atOnce(nodes: number, maxUnavailable: number | string): number {
 }
 
 /**
- * The number of steps of a rollout on `some` of the nodes. The first node goes alone, except at 100
- * %.
+ * The number of steps of a rollout on `some` of the nodes. The first node changes alone, except
+ * with `100%`.
  */
 export function stepsFor(some: number, maxUnavailable: number | string, nodes = some): number {
   if (some <= 0) return 0;
@@ -49,7 +52,7 @@ export function expectedSeconds({ spec, status }: GlobalPullSecret): number | un
   const mode = spec?.delivery?.mode ?? "Restart";
   const { maxUnavailable = defaults.maxUnavailable, probation } = spec?.rollout ?? {};
   if (left <= 0) return 0;
-  // Without restarts all nodes follow the first at once.
+  // Without restarts, all other nodes change together after the first node.
   if (mode !== "Restart")
     return (updated === 0 ? 2 : 1) * (mode === "Reread" ? rereadSeconds : providerSeconds);
   const steps =
@@ -59,7 +62,7 @@ export function expectedSeconds({ spec, status }: GlobalPullSecret): number | un
   return steps * stepSeconds(probation);
 }
 
-/** `1m30s` as 90. */
+/** Converts `1m30s` to 90. */
 function secondsOf(text: string): number {
   const [, hours = "0", minutes = "0", seconds = "0"] =
     /^(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/.exec(text) ?? [];

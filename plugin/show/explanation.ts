@@ -4,11 +4,11 @@ import { sourceIds } from "#contract/names.ts";
 import { repositoryOf } from "#pullsecret/registry/image.ts";
 import { match } from "#pullsecret/kubelet/match.ts";
 
-/** The answer as `-o json` prints it: a stable shape. */
+/** The answer that `-o json` prints. Its shape is stable. */
 export type Explained = Readonly<{
   image: string;
   /**
-   * The entries to try, in the kubelet's order. Entries of the same number have a random order,
+   * The entries to try, in the kubelet's order. Entries with the same number have a random order,
    * which changes each time the kubelet reads the file.
    */
   tries: readonly (RegistryStatus & Readonly<{ order: number }>)[];
@@ -46,7 +46,8 @@ export function explainObject(object: GlobalPullSecret, image: string): Explaine
  */
 function fileFirst(tries: Explained["tries"]): Explained["tries"] {
   const isInFile = ({ source }: RegistryStatus) => source === sourceIds.original;
-  // Only an original has several entries for one registry, so a group stays together.
+  // Only the original can have several entries for one registry, so entries with equal numbers stay
+  // together.
   return renumbered([...tries.filter(isInFile), ...tries.filter((one) => !isInFile(one))]);
 }
 
@@ -70,4 +71,4 @@ export function orderOf(tries: readonly Readonly<{ order: number }>[]): string {
 
 const fixedOrder = "with, in this order:";
 const drawnOrder =
-  "with, in this order (where a number occurs twice, the kubelet draws the order at random):";
+  "with, in this order (the kubelet tries entries with the same number in random order):";

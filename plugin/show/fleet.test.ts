@@ -32,13 +32,12 @@ const table: readonly (readonly [FleetSecret, RegExp])[] = [
   [said(), /pull-secret {2}Why: Ready words$/m],
   [said("Ready", "Warning"), /^Warning {3}Warning words$/m],
   [{ ...said("Ready"), metadata: { ...wholeFleet.metadata, generation: 9 } }, /not read yet$/m],
-  [{ ...wholeFleet, status: {} }, /Unknown: its controller has said nothing yet/],
+  [{ ...wholeFleet, status: {} }, /Unknown: its controller has not reported yet/],
 ];
 for (const [object, expected] of table)
-  test(`its first lines say ${expected}`, async () =>
-    assert.match((await shown(object)).out, expected));
+  test(`prints ${expected} first`, async () => assert.match((await shown(object)).out, expected));
 
-test("prints a line for each cluster, and reports that there is no object", async () => {
+test("prints a line for each cluster, or reports that there is no FleetSecret", async () => {
   const { out } = await shown(wholeFleet);
   assert.match(out, /^ *guest-a +Failed +2026-11-23T09:00:00Z +GPS435$/m);
   assert.match((await shown(undefined)).out, /^there is no FleetSecret$/m);
@@ -54,7 +53,7 @@ test("shows the latest failures above the clusters, whose rows then have only th
   assert.match(out, /^ *guest-a +Failed +2026-11-23T09:00:00Z +GPS435$/m);
 });
 
-test("prints the objects with -o json, and refuses --watch with it and a namespace that looks like a path", async () => {
+test("prints JSON with -o json, and refuses both --watch with -o json and a namespace that looks like a path", async () => {
   const { out } = await shown(wholeFleet, "-o", "json");
   assert.partialDeepStrictEqual(JSON.parse(out), [{ metadata: { name: "pull-secret" } }]);
   assert.equal((await shown(wholeFleet, "-w", "-o", "json")).code, 2);

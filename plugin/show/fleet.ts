@@ -5,14 +5,14 @@ import { conditionOf } from "#kube/conditions.ts";
 import { columns } from "../terminal/columns.ts";
 import type { Paint } from "../terminal/paint.ts";
 
-/** The state in one line. If several are true, the line has the most important one. */
+/** The state in one line. If several conditions are True, the worst one counts. */
 export function fleetHeadline(object: FleetSecret, paint: Paint): string {
   const { metadata, status } = object;
   const is = (type: FleetConditionType) => conditionOf(status, type)?.status === "True";
   const { reason = "", message = "" } = conditionOf(status, "Ready") ?? {};
   const name = `${metadata.namespace}/${metadata.name}`;
   if (status?.conditions === undefined)
-    return paint.doubt(`${name}  Unknown: its controller has said nothing yet; does it run?`);
+    return paint.doubt(`${name}  Unknown: its controller has not reported yet; check that it runs`);
   if ((status.observedGeneration ?? 0) < (metadata.generation ?? 0))
     return paint.doubt(`${name}  Reconciling: its spec is not read yet`);
   if (is("Stalled")) return paint.bad(`${name}  Stalled, ${reason}: ${message}`);
@@ -27,7 +27,7 @@ export function fleetLines(object: FleetSecret, paint: Paint): string[] {
   const warnings = warning?.status === "True" ? [paint.doubt(`Warning   ${warning.message}`)] : [];
   const clusters = status?.clusters ?? [];
   const failures = status?.failures ?? [];
-  // A failure is printed in full above, so that you need not search for it among a thousand
+  // A failure is printed in full above, so that users need not search for it among a thousand
   // clusters.
   const listed = new Set(failures.map((one) => `${one.name} ${one.reason}: ${one.message}`));
   const rows = clusters.map(({ name: cluster, state, since, reason = "" }) => {

@@ -36,7 +36,7 @@ test("also allows reading the cluster's own object if its controller rolls the S
   assert.deepEqual(all[5]?.rules, [rule]);
 });
 
-test("limits the fleet's own account by the same policy where it writes Secrets of one name everywhere", async () => {
+test("prints the admission policy that the manifests of the ClusterResourceSet contain", async () => {
   const folder = new URL("../../manifests/fleet/cluster-resource-set/", import.meta.url);
   const shipped = ["policy.yaml", "policy-binding.yaml"].map((file) =>
     load(readFileSync(new URL(file, folder), "utf8")),
@@ -45,7 +45,7 @@ test("limits the fleet's own account by the same policy where it writes Secrets 
 });
 
 for (const target of ["pull-secret", "a/b/c", "A/b", "a/b\nc", "a/", "../b/c"])
-  test(`--target ${JSON.stringify(target)} is misuse`, async () => {
+  test(`treats --target ${JSON.stringify(target)} as misuse`, async () => {
     const { code, err } = await call(["fleet rbac", "--target", target]);
     assert.equal(code, 2);
     assert.match(err, /^--target .*: is not NAMESPACE\/NAME/);
@@ -60,5 +60,5 @@ for (const name of theirs)
     test(`${args[0]} gives no right to kube-system/${name}`, async () => {
       const { code, err } = await call([...args, `kube-system/${name}`]);
       assert.equal(code, 2);
-      assert.match(err, /belongs to that cluster, and no FleetSecret may bring it; name another/);
+      assert.match(err, /belongs to that cluster, so no FleetSecret may place it; give another/);
     });

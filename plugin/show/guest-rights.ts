@@ -15,8 +15,9 @@ const name = "global-pull-secret-fleet";
 export const guards: readonly object[] = objectsOf(fleetGuard(name)).map(({ body }) => body);
 
 /**
- * As YAML: the ServiceAccount, the Role and its binding. For a Secret that the cluster's own
- * controller rolls out, also the right to read that cluster's report about its nodes.
+ * Returns the ServiceAccount, the Role and its binding as YAML. If the cluster's own controller
+ * rolls the Secret out, the YAML also grants the right to read that cluster's report about its
+ * nodes.
  */
 export function guestRights(target: Target): string {
   const where = JSON.stringify(target.namespace);

@@ -28,11 +28,11 @@ export type NodeRow = Readonly<{
   /** The revision of the pod's template; undefined for a pod that is not ours. */
   revision: number | undefined;
   ready: boolean;
-  /** The code of why the agent is not ready, if one is known. */
+  /** The code of the reason why the agent is not ready, if a code is known. */
   code: string | undefined;
-  /** The meaning of the code, or the text of whoever reported it. */
+  /** The meaning of the code, or the reported text. */
   message: string;
-  /** When `message` was true last, or since when it is, in RFC 3339. */
+  /** The time of the last report of `message`, or the time since which it is true, in RFC 3339. */
   since: string | undefined;
 }>;
 
@@ -40,7 +40,7 @@ export type NodeRow = Readonly<{
 type NodeFacts = Readonly<{
   pods: readonly V1Pod[];
   events: readonly ProbeEvent[];
-  /** Nodes whose agent is not ready, as far as they were read. */
+  /** The Nodes that were read. Their agents are not ready. */
   nodes: readonly V1Node[];
   /** status.failures of the GlobalPullSecret. */
   failures: readonly NodeFailure[];
@@ -72,7 +72,7 @@ export function nodeRows({ pods, events, nodes, failures }: NodeFacts): readonly
 /** Why an agent is not ready. */
 type Reason = Pick<NodeRow, "code" | "message" | "since">;
 
-/** The first reason that is known counts. */
+/** Shows the first known reason. */
 function rowOf(
   { metadata, spec, status }: V1Pod,
   reasons: readonly (() => Reason | undefined)[],
@@ -85,7 +85,7 @@ function rowOf(
     pod: metadata?.name ?? "",
     revision: text === undefined ? undefined : Number(text),
     ready,
-    ...(found ?? { ...nothing, message: "no word yet" }),
+    ...(found ?? { ...nothing, message: "no report yet" }),
   };
 }
 
@@ -101,8 +101,9 @@ const podlessRow = (failure: NodeFailure): NodeRow => ({
 });
 
 /**
- * The kubelet does not answer: its Node is Unknown, or, without the right to read Nodes, its pod is
- * not Ready although all containers are. The node controller changes only the condition Ready.
+ * The reason if the kubelet does not answer. In that case the Node's condition Ready is Unknown. If
+ * we could not read the Node, we look at the pod. All its containers are ready, but the pod is not,
+ * because the node controller changes only the pod's condition Ready.
  */
 function awayReason({ status }: V1Pod, node: V1Node | undefined): Reason | undefined {
   const ofNode = conditionOf(node?.status, "Ready");
@@ -119,7 +120,7 @@ function endReason({ status }: V1Pod): Reason | undefined {
   return message === "" ? undefined : { code: codeIn(message), message, since: undefined };
 }
 
-/** Reasons with which a container waits while it is being made. */
+/** Reasons of a container that waits while it is being created. */
 const usual: ReadonlySet<string> = new Set(["ContainerCreating", "PodInitializing"]);
 
 /** The kubelet's own reason why it does not start the agent's container, without tokens. */
@@ -155,7 +156,8 @@ const agentOf = (status: V1Pod["status"]): V1ContainerStatus | undefined =>
 /** The termination message of the agent's ended container, which contains the reason. */
 function terminationMessage(status: V1Pod["status"]): string {
   const agent = agentOf(status);
-  // A container that runs again has another reason to wait. Then the Event is newer.
+  // If the container runs again, it waits for another reason. The Event is then newer than this
+  // message.
   const ended = agent?.state?.terminated ?? (agent?.state?.waiting && agent.lastState?.terminated);
   return lineOf(ended?.message?.trim() ?? "");
 }

@@ -50,7 +50,7 @@ function cluster(...nodes: readonly V1Node[]): FakeCluster {
   return fake;
 }
 
-test("shows 5,000 nodes on one screen, with what would restart and for how long", async () => {
+test("shows 5,000 nodes on one screen, with the expected restarts and their duration", async () => {
   const workers = Array.from({ length: 4997 }, (_, at) => node({}, `w${at}`));
   const fargate = node({ labels: { "eks.amazonaws.com/compute-type": "fargate" } }, "f0");
   const fake = cluster(...workers, fargate, fargate, fargate);

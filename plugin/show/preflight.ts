@@ -1,7 +1,7 @@
 /**
  * Predicts how this product would work on a cluster's nodes, from their labels and from the data
- * that their kubelets report. We do not ask the nodes, so the result is expected and not measured.
- * Pure.
+ * that their kubelets report. We do not inspect the nodes, so the result is a prediction, not a
+ * measurement. Pure.
  */
 import type { V1Node } from "@kubernetes/client-node";
 import type { DeliveryMode } from "#contract/names.ts";
@@ -36,7 +36,7 @@ const systemd = { unit: "kubelet.service", restarts: true } as const;
 const cloud = {
   ...systemd,
   modes: ["Restart", "Reread"],
-  note: "CredentialProvider is taken: the cloud's own provider is configured (GPS235)",
+  note: "not CredentialProvider: the cloud's own provider is configured (GPS235)",
 } as const satisfies Omit<Kind, "distribution">;
 
 /**
@@ -117,7 +117,7 @@ const kinds: readonly (readonly [(node: Facts) => boolean, Kind])[] = [
   ],
   [
     ({ labels, version }) => "cloud.google.com/gke-nodepool" in labels || version.includes("-gke."),
-    { ...cloud, distribution: "GKE", note: `${cloud.note}; Autopilot lets no pod write to nodes` },
+    { ...cloud, distribution: "GKE", note: `${cloud.note}; Autopilot pods may not write to nodes` },
   ],
   [({ labels }) => "kubernetes.azure.com/cluster" in labels, { ...cloud, distribution: "AKS" }],
   [

@@ -7,7 +7,7 @@ import { judgeServed, type PresentSource, type Served } from "./presence.ts";
 const secret = (version: PresentSource["version"], before?: string): PresentSource[] => [
   { source: "additional-pull-secret", version, before },
 ];
-/** A source that is named, by --source or in spec.sources. */
+/** A source that --source or spec.sources names. */
 const named = (version: PresentSource["version"], source = "additional-pull-secret") => [
   { source, version, named: true },
 ];
@@ -31,9 +31,9 @@ const cases: readonly (readonly [
   is: Served["is"],
   why: RegExp,
 ])[] = [
-  ["no object yet", undefined, [], "waiting", /has not made/],
+  ["no object yet", undefined, [], "waiting", /has not created/],
   [
-    "the very version is served",
+    "this version is served",
     reported({ sources: [source("812")] }),
     secret("812"),
     "served",
@@ -47,7 +47,7 @@ const cases: readonly (readonly [
     /./,
   ],
   [
-    "Ready of the version before",
+    "Ready for the previous version",
     reported({ sources: [source("790")] }),
     secret("812"),
     "waiting",
@@ -68,7 +68,7 @@ const cases: readonly (readonly [
     /not read/,
   ],
   [
-    "read, and on its way",
+    "read, and being rolled out",
     reported({ sources: [source("812", "790")] }, rolling),
     secret("812"),
     "waiting",
@@ -89,21 +89,21 @@ const cases: readonly (readonly [
     /additional-pull-secret: why/,
   ],
   [
-    "the version before was refused",
+    "the previous version was refused",
     reported(verdict("False", "Rejected", { resourceVersion: "790" }), halted),
     secret("812"),
     "waiting",
     /not read/,
   ],
   [
-    "the controller may not read the Secret",
+    "the controller is not allowed to read the Secret",
     reported(verdict("Unknown", "Forbidden")),
     secret("812"),
     "failed",
     /why/,
   ],
   [
-    "halted, of this version",
+    "halted with this version",
     reported({ sources: [source("812", "790")] }, halted),
     secret("812"),
     "failed",
@@ -143,22 +143,25 @@ const cases: readonly (readonly [
     /nothing waits/,
   ],
   [
-    "deleted, which is not read yet",
+    "a deletion that is not read yet",
     reported({ sources: [source("812")] }),
     secret(undefined, "812"),
     "waiting",
     /its deletion is not read/,
   ],
   [
-    "deleted, and its grace goes on",
+    "deleted, in the grace period",
     reported(verdict("False", "WithdrawalAwaited"), rolling),
     secret(undefined),
     "waiting",
     /additional-pull-secret: why/,
   ],
   [
-    "deleted, and the nodes give back",
-    reported({ sources: [] }, conditionsOf("controller", "Withdrawing", "the nodes give back")),
+    "deleted, and the nodes remove the entries",
+    reported(
+      { sources: [] },
+      conditionsOf("controller", "Withdrawing", "the nodes remove our entries"),
+    ),
     secret(undefined),
     "waiting",
     /Withdrawing/,
@@ -185,7 +188,7 @@ const cases: readonly (readonly [
     /NoSource/,
   ],
   [
-    "created after the command began, and on its way",
+    "created after the command began, and being rolled out",
     reported({ sources: [source("812", "790")] }, rolling),
     secret(undefined),
     "waiting",
@@ -213,57 +216,57 @@ const cases: readonly (readonly [
     /additional-pull-secret: why/,
   ],
   [
-    "a Secret is missing, and there is no right to get it",
+    "a Secret is missing, and the caller is not allowed to get it",
     reported(verdict("False", "Missing")),
     named("hidden"),
     "waiting",
     /additional-pull-secret: why/,
   ],
   [
-    "a Secret that there is no right to get is refused",
+    "a Secret that the caller is not allowed to get is refused",
     reported(verdict("False", "Rejected", { resourceVersion: "790" })),
     named("hidden"),
     "failed",
     /additional-pull-secret: why/,
   ],
   [
-    "a Secret that there is no right to get is being rolled out",
+    "a Secret that the caller is not allowed to get is being rolled out",
     reported({ sources: [source("812", "790")] }),
     named("hidden"),
     "waiting",
     /version 812 is being rolled out/,
   ],
   [
-    "a Secret that there is no right to get is served",
+    "a Secret that the caller is not allowed to get is served",
     reported({ sources: [source("812")] }),
     named("hidden"),
     "served",
     /revision 7/,
   ],
   [
-    "withdrawn: the Secret that stays is not waited for",
+    "withdrawn, although the Secret still exists",
     withdrawn(conditionsOf("nobody", "Withdrawn", "nothing of ours is left")),
     secret("900"),
     "served",
     /nothing of ours/,
   ],
   [
-    "withdrawn, but for nodes that are away",
+    "withdrawn, except from nodes that are away",
     withdrawn(conditionsOf("nobody", "NodesAwaited", "others are waited for")),
     secret("812"),
     "served",
     /waited for/,
   ],
-  ["withdrawn is asked for, and not read", withdrawn(inForce, 4), [], "waiting", /generation 4/],
+  ["a withdrawal that is not read yet", withdrawn(inForce, 4), [], "waiting", /generation 4/],
   [
-    "the nodes still give back",
-    withdrawn(conditionsOf("controller", "Withdrawing", "the nodes give back")),
+    "the nodes still remove our entries",
+    withdrawn(conditionsOf("controller", "Withdrawing", "the nodes remove our entries")),
     secret("812"),
     "waiting",
     /Withdrawing/,
   ],
   [
-    "a withdrawal that does not get on",
+    "a withdrawal that is stuck",
     withdrawn(conditionsOf("person", "Overdue", "n7 does not answer")),
     [],
     "failed",
@@ -271,7 +274,7 @@ const cases: readonly (readonly [
   ],
 ];
 for (const [what, one, present, is, why] of cases)
-  test(`${what}: ${is}`, () => {
+  test(`reports "${is}" for: ${what}`, () => {
     const answer = judgeServed(one, present);
     assert.equal(answer.is, is, answer.why);
     assert.match(answer.why, why);
@@ -295,14 +298,14 @@ const deletions: readonly (readonly [
     /deletion is not/,
   ],
   [
-    "it is not read, and hidden",
+    "it is not read, and the caller is not allowed to get the Secret",
     reported({ sources: [source("812")] }),
     "hidden",
     "waiting",
     /deletion/,
   ],
   [
-    "its grace goes on",
+    "the grace period lasts",
     reported(verdict("False", "WithdrawalAwaited"), rolling),
     undefined,
     "waiting",
@@ -311,7 +314,7 @@ const deletions: readonly (readonly [
   ["the Secret is there", reported({ sources: [source("812")] }), "812", "failed", /still exists/],
 ];
 for (const [what, one, version, is, why] of deletions)
-  test(`a deletion is awaited, and ${what}: ${is}`, () => {
+  test(`reports "${is}" for an awaited deletion if ${what}`, () => {
     const answer = judgeServed(one, named(version), { deleted: true });
     assert.equal(answer.is, is, answer.why);
     assert.match(answer.why, why);

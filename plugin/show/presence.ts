@@ -6,24 +6,31 @@ import { isObserved, isTrue } from "./condition.ts";
 
 export type PresentSource = Readonly<{
   source: string;
-  /** The current version of its Secret: undefined if it does not exist, hidden without a right. */
+  /**
+   * The current version of the source's Secret. Undefined if the Secret does not exist, hidden if
+   * the caller is not allowed to get the Secret.
+   */
   version: string | undefined;
-  /** The version in status when `version` was read. Another one later means a new Secret. */
+  /**
+   * The version in status when `version` was read. A different version in status later means a new
+   * Secret.
+   */
   before?: string | undefined;
-  /** By the user or in spec.sources, so its Secret must exist. */
+  /** Whether the user or spec.sources names the source, so that its Secret must exist. */
   named?: boolean;
 }>;
 
-/** deleted: the sources' Secrets were deleted, and none of their entries may stay on a node. */
+/** `deleted`: the sources' Secrets were deleted, and none of their entries may stay on a node. */
 type Wanted = Readonly<{ deleted?: boolean }>;
 
-/** waiting: the controller will go on by itself. failed: a person has to act. */
+/** `waiting`: the controller continues by itself. `failed`: a person has to act. */
 export type Served = Readonly<{ is: "served" | "waiting" | "failed"; why: string }>;
 
 /**
- * Judges the object against the versions of the Secrets. If a version is hidden, we rely on the
- * object alone. For an instant after an edit, the object still describes the former version. Ready
- * alone does not count: it is also True when no Secret exists, so that no node has a credential.
+ * Compares the object with the current versions of the Secrets, because the object still describes
+ * the former version for an instant after an edit. If a version is hidden, we use only the object.
+ * Ready alone is not enough, because it is also True when no Secret exists and no node has a
+ * credential.
  */
 export function judgeServed(
   object: GlobalPullSecret | undefined,
@@ -31,7 +38,7 @@ export function judgeServed(
   { deleted = false }: Wanted = {},
 ): Served {
   if (object === undefined)
-    return waiting("the controller has not made globalpullsecret/cluster yet");
+    return waiting("the controller has not created globalpullsecret/cluster yet");
   if (!isObserved(object))
     return waiting(`generation ${object.metadata.generation} of spec ${notRead}`);
   // A withdrawn object serves no version, whatever the sources are.
@@ -47,7 +54,7 @@ export function judgeServed(
   // If the controller had not read a change before the pause, it does not serve the change during
   // the pause.
   if (object.spec?.managementState === "Paused")
-    return failed("it is paused; kubectl pull-secret resume, when changes may go on");
+    return failed("it is paused; to let changes continue, run kubectl pull-secret resume");
   // Stalled may still describe the former version.
   const unread = judged.some(({ why }) => why.endsWith(notRead));
   if (!unread && isTrue(object, "Stalled")) return failed(messageOf(object, "Stalled"));
@@ -105,7 +112,7 @@ function judgeDeletion(object: GlobalPullSecret, { source, version }: PresentSou
 
 /**
  * After the controller has read the deletion and its grace period is over, Ready shows whether the
- * nodes follow it.
+ * nodes have removed the entries.
  */
 function judgeGone(source: string, status: SourceStatus | undefined): Served {
   if (status?.resourceVersion !== undefined) return waiting(`${source}: its deletion ${notRead}`);
@@ -122,7 +129,7 @@ const waiting = (why: string): Served => ({ is: "waiting", why });
 const failed = (why: string): Served => ({ is: "failed", why });
 
 function messageOf(object: GlobalPullSecret, type: "Ready" | "Stalled"): string {
-  const { reason = "", message = "the controller has said nothing yet" } =
+  const { reason = "", message = "the controller has not reported yet" } =
     conditionOf(object.status, type) ?? {};
   return reason === "" ? message : `${reason}: ${message}`;
 }

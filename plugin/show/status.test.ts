@@ -19,9 +19,9 @@ const screen = { paint: plain, columns: 80, now };
 
 const headlines: readonly (readonly [what: string, GlobalPullSecret, line: string])[] = [
   [
-    "no controller has spoken",
+    "no controller has reported",
     object({}),
-    "Unknown: the controller has said nothing yet; does it run?",
+    "Unknown: the controller has not reported yet; check that it runs",
   ],
   [
     "in force",
@@ -29,7 +29,7 @@ const headlines: readonly (readonly [what: string, GlobalPullSecret, line: strin
     "Ready: revision 7 is on every node that can be served",
   ],
   [
-    "on its way",
+    "being rolled out",
     object({ status: { conditions: rolling } }),
     "Reconciling: 60 of 100 nodes have revision 8",
   ],
@@ -74,9 +74,9 @@ const headlines: readonly (readonly [what: string, GlobalPullSecret, line: strin
   ],
 ];
 for (const [what, reported, line] of headlines)
-  test(`the first line tells: ${what}`, () => assert.equal(headline(reported, plain), line));
+  test(`prints the first line for: ${what}`, () => assert.equal(headline(reported, plain), line));
 
-test("prints a line for everything that the object reports, and what to do", () => {
+test("prints a line for each fact that the object reports, and what to do", () => {
   const lines = statusLines(whole, screen);
   assert.equal(
     lines.join("\n"),
@@ -124,7 +124,7 @@ const modes: readonly (readonly [DeliverySpec, string | undefined])[] = [
   ],
 ];
 for (const [delivery, line] of modes)
-  test(`prints for delivery ${JSON.stringify(delivery)}: ${line ?? "no line"}`, () => {
+  test(`prints ${line ?? "no line"} for delivery ${JSON.stringify(delivery)}`, () => {
     const lines = statusLines(object({ spec: { delivery } }), screen);
     assert.equal(
       lines.find((one) => one.startsWith("Delivery")),

@@ -26,18 +26,18 @@ export function statusLines(object: GlobalPullSecret, screen: Screen): string[] 
   ];
 }
 
-/** The object's state in one line. If several are true, the line has the most important one. */
+/** The object's state in one line. If several conditions are True, the worst one counts. */
 export function headline(object: GlobalPullSecret, paint: Paint): string {
   const { spec, status, metadata } = object;
   const { managementState: state = "Managed" } = spec ?? {};
   const detail = conditionOf(object.status, "Ready")?.message ?? "";
   if (status?.conditions === undefined)
-    return paint.doubt("Unknown: the controller has said nothing yet; does it run?");
+    return paint.doubt("Unknown: the controller has not reported yet; check that it runs");
   if (!isObserved(object)) {
     const word = state === "Managed" ? "Reconciling" : state;
     return paint.doubt(`${word}: generation ${metadata.generation} of spec is not read yet`);
   }
-  // Their messages begin with this word.
+  // The messages in these states begin with the name of the state.
   if (state !== "Managed" && detail.startsWith(state.toLowerCase()))
     return paint.doubt(`${state}${detail.slice(state.length)}`);
   const prefix = state === "Managed" ? "" : `${state}, `;
@@ -152,7 +152,7 @@ function failureLines({ status }: GlobalPullSecret, { paint, now }: Screen): str
   const lines = failures.flatMap(({ node, code = "", message, since }) => {
     const { next } = adviceOn(code) ?? {};
     const first = `  ${paint.bad(node)}  ${message} (${ago(since, now)})`;
-    // An agent's own line already ends with this link.
+    // An agent's own line already ends with the next step.
     return next === undefined || message.includes(next) ? [first] : [first, `    ${next}`];
   });
   const { failed = 0, unfit = 0 } = status?.nodes ?? {};

@@ -27,7 +27,7 @@ for (const [seconds, shown] of [
     assert.equal(span(seconds), shown);
   });
 
-test("counts from the time, and never below 0", () => {
+test("counts the age from the given time, and never below 0", () => {
   const now = Date.parse("2026-11-23T09:00:30Z");
   assert.equal(age("2026-11-23T09:00:00Z", now), "30s");
   assert.equal(age("2026-11-23T10:00:00Z", now), "0s");

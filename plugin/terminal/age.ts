@@ -1,8 +1,8 @@
 /** Ages in kubectl's format. Pure. */
 
 /**
- * The age as kubectl's AGE column has it (duration.HumanDuration of apimachinery): two units while
- * the first is small. Empty for a text that is not a time; a future time is 0s.
+ * The age, formatted as in kubectl's AGE column (duration.HumanDuration of apimachinery): two units
+ * while the first is small. A future time gives 0s. A text that is not a time gives an empty text.
  */
 export function age(at: string, now: number): string {
   const milliseconds = now - Date.parse(at);
@@ -10,7 +10,7 @@ export function age(at: string, now: number): string {
   return span(Math.max(0, Math.floor(milliseconds / 1000)));
 }
 
-/** Seconds as kubectl prints a duration. */
+/** Formats a number of seconds as kubectl does. */
 export function span(seconds: number): string {
   const [minutes, hours] = [Math.floor(seconds / 60), Math.floor(seconds / 3600)];
   const [days, years] = [Math.floor(hours / 24), Math.floor(hours / 24 / 365)];

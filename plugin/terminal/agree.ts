@@ -3,7 +3,7 @@ import { toggle } from "#contract/values.ts";
 import { Misuse, Refused, type Io } from "./io.ts";
 
 export const yesFlag = {
-  yes: { ...toggle, short: "y", what: "do not ask; needed where standard input is not a terminal" },
+  yes: { ...toggle, short: "y", what: "do not ask; needed if standard input is not a terminal" },
 } as const;
 
 /**
@@ -13,6 +13,6 @@ export const yesFlag = {
 export async function agree(yes: boolean, question: string, io: Io): Promise<void> {
   if (yes) return;
   if (io.confirm === undefined)
-    throw new Misuse("--yes: is missing; give it where standard input is not a terminal");
+    throw new Misuse("--yes: is missing; it is needed if standard input is not a terminal");
   if (!(await io.confirm(question))) throw new Refused("nothing is done");
 }

@@ -73,8 +73,9 @@ export function help(name: string, about: Omit<Command, "run">): string {
 type Commands = Readonly<Record<string, Command>>;
 
 /**
- * The command that a line names by one word or two, and its arguments: the words after the name,
- * and flags before it, which kubectl also allows. The name is empty if the line has only flags.
+ * Finds the command that a line names by one or two words. Returns its name, the command and its
+ * arguments. The arguments include flags before the name, which kubectl also allows. The name is
+ * empty if the line has only flags.
  */
 export function named(
   commands: Commands,

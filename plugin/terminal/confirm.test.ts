@@ -5,7 +5,7 @@ import { askPassword } from "./confirm.ts";
 
 const ctrlC = "\u0003";
 
-test("asks for a password and shows nothing of it, and takes an end or Ctrl-C as no answer", async () => {
+test("asks for a password without showing it, and returns no answer after the end of input or Ctrl-C", async () => {
   for (const [typed, answer] of [
     ["pl4nted-s3cret\r", "pl4nted-s3cret"],
     ["pl4nted-s3x\u007fcret\r", "pl4nted-s3cret"],

@@ -30,7 +30,7 @@ export async function askPassword(
 ): Promise<string | undefined> {
   output.write(`${escape(question)}: `);
   const hidden = new Writable({ write: (_, __, done) => done() });
-  // As for a terminal: readline then turns off the terminal's own echo, and writes it to `output`.
+  // `terminal: true`: readline turns off the terminal's own echo, and writes the echo to `output`.
   const asker = createInterface({ input, output: hidden, terminal: true });
   const answer = await new Promise<string | undefined>((resolve) => {
     asker.once("close", () => resolve(undefined));

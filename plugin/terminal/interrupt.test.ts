@@ -3,7 +3,7 @@ import { EventEmitter } from "node:events";
 import { test } from "node:test";
 import { interruptOf } from "./interrupt.ts";
 
-test("creates one signal and one listener, however often it is requested", () => {
+test("creates only one signal and one listener, even if the signal is requested many times", () => {
   const source = new EventEmitter();
   const signal = interruptOf(source);
   const all = Array.from({ length: 20 }, () => signal());
@@ -12,7 +12,7 @@ test("creates one signal and one listener, however often it is requested", () =>
   assert.equal(signal().aborted, true);
 });
 
-test("ends at the first interrupt without a request for the signal, and at the second with one", () => {
+test("catches only the first interrupt after the signal is requested, so that the next one ends the process", () => {
   const source = new EventEmitter();
   const signal = interruptOf(source);
   assert.equal(source.listenerCount("SIGINT"), 0);

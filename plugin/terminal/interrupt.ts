@@ -3,8 +3,8 @@ import type { EventEmitter } from "node:events";
 
 /**
  * Provides the signal that aborts on the first interrupt of the process. It is created on first
- * use. Without a request for the signal, an interrupt ends the process. A second interrupt always
- * ends it.
+ * use. If no code has requested the signal, an interrupt ends the process. A second interrupt
+ * always ends it.
  */
 export function interruptOf(source: Pick<EventEmitter, "once">): () => AbortSignal {
   let ends: AbortController | undefined;

@@ -17,30 +17,34 @@ export type Io = Readonly<{
    * Whether standard input is a pipe or a file, so that the caller probably wants it to be read.
    */
   piped: boolean;
-  /** Written unchanged. Escape text of other programs before, as `print` does. */
+  /** Prints the text unchanged. First escape text of other programs, as `print` does. */
   out(text: string): void;
   /** Prints one line on standard error. The text is escaped, so it cannot fool a terminal. */
   err(line: string): void;
-  /** Asks a question of yes or no; undefined if standard input is not a terminal. */
+  /** Asks a yes-or-no question; undefined if standard input is not a terminal. */
   confirm: ((question: string) => Promise<boolean>) | undefined;
   /**
-   * Asks for a password and does not show it. Returns undefined if the user gives up. undefined if
-   * standard input is not a terminal.
+   * Asks for a password and does not show it. Returns undefined if the user gives up. The function
+   * is undefined if standard input is not a terminal.
    */
   askPassword: ((question: string) => Promise<string | undefined>) | undefined;
   /** The terminal that standard output goes to; undefined for a file or a pipe. */
   terminal: Terminal | undefined;
-  /** Where a live line is drawn; undefined if standard error is not a terminal. */
+  /** The terminal for a live line; undefined if standard error is not a terminal. */
   live: LiveTerminal | undefined;
   /** Throws Misuse if the kubeconfig cannot be used. */
   reach(how: Reach): Promise<Cluster>;
   /**
-   * The address and trust of that cluster, for other programs to connect. Throws Misuse as `reach`.
+   * The cluster's address and certificate authority, for other programs to connect. Throws Misuse
+   * as `reach` does.
    */
   place(how: Reach): Promise<ServerAddress>;
   /** Names of the kubeconfig's contexts. Throws Misuse if the kubeconfig cannot be used. */
   contexts(kubeconfig: string | undefined): Promise<readonly string[]>;
-  /** The namespace of the kubeconfig's context; `default` without one. Throws Misuse as `reach`. */
+  /**
+   * The namespace of the kubeconfig's context; `default` if the context has none. Throws Misuse as
+   * `reach` does.
+   */
   namespace(how: Reach): Promise<string>;
   yaml(value: unknown): Promise<string>;
   /** The documents of a YAML text. Throws if it is not YAML; the error may quote the text. */
@@ -54,7 +58,7 @@ export type Io = Readonly<{
 
 export type Terminal = Readonly<{ columns: number; colour: boolean }>;
 
-/** How a cluster is reached: the flags of every command that needs one. */
+/** How to reach a cluster. Every command that needs a cluster has these flags. */
 export type Reach = Readonly<{
   kubeconfig: string | undefined;
   context: string | undefined;
@@ -70,11 +74,12 @@ export type Reach = Readonly<{
   token?: string;
 }>;
 
-/** A kubeconfig's cluster, as data: what another program needs to connect to it. */
+/** The data about a kubeconfig's cluster that another program needs to connect to the cluster. */
 export type ServerAddress = Readonly<{
   server: string;
   /**
-   * Without one, other programs use the trusted roots of their machines, as `extensions` requires.
+   * Without an authority, other programs use the trusted roots of their machines, as `extensions`
+   * requires.
    */
   "certificate-authority-data"?: string;
   "tls-server-name"?: string;
@@ -82,8 +87,8 @@ export type ServerAddress = Readonly<{
 }>;
 
 /**
- * The exit code of a command. 0: done. 1: refused or failed. 3: not done within the given time.
- * Misuse, thrown, becomes 2.
+ * The exit code of a command. 0: done. 1: refused or failed. 3: not done within the given time. A
+ * thrown Misuse becomes 2.
  */
 export type ExitCode = 0 | 1 | 3;
 
@@ -108,7 +113,8 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /**
- * Written to a new file and renamed, because the mode of an old file may let other users read it.
+ * Writes a file that only its owner can read. We write a new file and rename it, because the mode
+ * of an old file may let other users read the text.
  */
 export async function writePrivate(path: string, text: string): Promise<void> {
   const beside = `${path}.${process.pid}.tmp`;

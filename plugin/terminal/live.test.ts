@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { liveLine, liveText } from "./live.ts";
 
-test("shows elapsed and expected time before the text, without what could fool a terminal", () => {
+test("shows elapsed and expected time before the text, and escapes text that could fool a terminal", () => {
   for (const [elapsed, left, shown] of [
     [0.4, undefined, "0s: a"],
     [42.9, 180, "42s, about 3m left: a"],
@@ -13,7 +13,7 @@ test("shows elapsed and expected time before the text, without what could fool a
   assert.equal(liveText("a\u001b[2K\nb", 0, undefined), "0s: a\\u{1b}[2K\\u{a}b");
 });
 
-test("draws over the line at each change and each second, no wider than the terminal, and erases it", (t) => {
+test("redraws the line at each change and each second, never wider than the terminal, and erases it at the end", (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const written: string[] = [];
   const live = liveLine({ columns: 12, write: (text) => void written.push(text) }, assert.fail);

@@ -1,4 +1,4 @@
-/** A line on a terminal that is redrawn, with the elapsed and the expected time. */
+/** Redraws one line on a terminal, with the elapsed and the expected time. */
 import { escape } from "#pullsecret/problems/keypath.ts";
 import { span } from "./age.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { print, type Format } from "./output.ts";
 
-/** What is printed of a text that would clear the screen and turn the rest green. */
+/** Prints a text that would clear the screen and turn the rest green. */
 async function printed(format: Format): Promise<string> {
   let out = "";
   const io = {

@@ -3,7 +3,7 @@ import { oneOf } from "#contract/values.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 import type { Io } from "./io.ts";
 
-/** Moves the cursor home and erases what is below, so that redrawing does not flicker. */
+/** Moves the cursor home and erases the screen below it, so that redrawing does not flicker. */
 export const home = "\u001b[H\u001b[J";
 
 export type Format = "text" | "json" | "yaml";

@@ -3,13 +3,13 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { bar, paintFor, terminalOf } from "./paint.ts";
 
-test("uses colours only on a terminal that has them", () => {
+test("uses colours only on a terminal that supports them", () => {
   assert.equal(paintFor(undefined).bad("x"), "x");
   assert.equal(paintFor({ columns: 80, colour: false }).bad("x"), "x");
   assert.equal(paintFor({ columns: 80, colour: true }).bad("x"), "\u001b[31mx\u001b[0m");
 });
 
-test("uses colours and a screen only where the terminal has them", () => {
+test("uses colours and a screen only if the terminal supports them", () => {
   const tty = { isTTY: true, columns: 100 };
   assert.deepEqual(terminalOf(tty, { TERM: "xterm" }), { columns: 100, colour: true });
   assert.deepEqual(terminalOf(tty, { NO_COLOR: "1" }), { columns: 100, colour: false });

@@ -3,7 +3,7 @@ import type { Terminal } from "./io.ts";
 
 /**
  * The terminal that a stream goes to. Any non-empty value of NO_COLOR turns colour off
- * (no-color.org). With TERM=dumb, such as in Emacs, there are no escape sequences at all.
+ * (no-color.org). With TERM=dumb, as in Emacs, we print no escape sequences.
  */
 export function terminalOf(
   { isTTY, columns }: Readonly<{ isTTY?: boolean; columns?: number }>,
@@ -28,8 +28,8 @@ export function paintFor(terminal: Terminal | undefined): Paint {
 }
 
 /**
- * A bar of the given number of columns, in which each part has its own letter. Every part above 0
- * gets a column, taken from the longest.
+ * A bar of the given number of columns. Each part has its own letter. Every part above 0 gets at
+ * least one column. The longest part gives up the columns that this needs.
  */
 export function bar(
   parts: readonly (readonly [letter: string, count: number])[],

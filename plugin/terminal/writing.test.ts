@@ -5,7 +5,7 @@ import { character } from "#pullsecret/arbitrary.fixture.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 import { errTo } from "./writing.ts";
 
-/** What is written of this line. */
+/** The text that is written for this line. */
 function written(line: string): string {
   let text = "";
   errTo((part) => void (text += part))(line);

@@ -2,8 +2,9 @@
 import { escape } from "#pullsecret/problems/keypath.ts";
 
 /**
- * Writes each text as one line. Control characters are escaped, because other clusters wrote much
- * of the text, and it could fool a terminal. Text that is already escaped stays unchanged.
+ * Writes each text as one line. We escape control characters, because much of the text comes from
+ * other clusters, and such text could fool a terminal. Text that is already escaped stays
+ * unchanged.
  */
 export const errTo =
   (write: (text: string) => void) =>

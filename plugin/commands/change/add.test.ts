@@ -44,7 +44,7 @@ test("creates the Secret with the right type for the first credential", async ()
   assert.deepEqual(written(cluster), { auths: { "quay.io": entry } });
 });
 
-test("keeps the other credentials when it adds one, and writes to the version that was read", async () => {
+test("keeps the other credentials when it adds one, and overwrites only the version that it read", async () => {
   const cluster = clusterWith(pullSecret({ "a.io": "u:p" }));
   assert.equal((await add(cluster, "quay.io")).code, 0);
   const [write] = cluster.writes;
@@ -66,7 +66,7 @@ test("reports an immutable Secret, and writes nothing", async () => {
   const { code, err } = await add(cluster, "quay.io");
   assert.deepEqual([code, cluster.writes.length], [1, 0]);
   assert.match(err, /^additional-pull-secret: is immutable; nothing is written: /);
-  // What is there already needs no write, and it can be deleted.
+  // An immutable Secret can still be deleted.
   assert.equal((await call(["remove", "a.io", "--yes"], { cluster })).code, 0);
   assert.deepEqual(
     cluster.writes.map(({ verb }) => verb),
@@ -110,7 +110,7 @@ const refused: readonly (readonly [what: string, secret: object, said: RegExp])[
     /declared by "argocd-controller", which would revert the change/,
   ],
   [
-    "no JSON",
+    "not JSON",
     { ...pullSecret({}), data: { ".dockerconfigjson": btoa("junk") } },
     /additional-pull-secret: .*not JSON/,
   ],
@@ -141,7 +141,7 @@ test("edits a source of spec.sources by its name", async () => {
   assert.match(out, /^team-a-pull: .*\nnext: kubectl pull-secret wait --source team-a\n$/);
 });
 
-test("prints the password in no output, in any form", async () => {
+test("never prints the password, in any form", async () => {
   for (const secret of [
     undefined,
     pullSecret({ "c.io": "nocolon" }),
@@ -152,7 +152,7 @@ test("prints the password in no output, in any form", async () => {
   }
 });
 
-test("refuses a password that is not on standard input as misuse", async () => {
+test("treats a password that is missing on standard input as misuse", async () => {
   const argv = ["add", "quay.io", "-u", "robot"];
   assert.match((await call(argv)).err, /^--password-stdin: is missing; /);
   const { code, err } = await call([...argv, "--password-stdin"], { input: "\n" });
@@ -163,11 +163,11 @@ test("refuses a password that is not on standard input as misuse", async () => {
 });
 
 const misnamed: readonly (readonly [what: string, username: string, said: RegExp])[] = [
-  ["a colon, where readers would end it", `team:${password}`, /^--username: .*colon/],
-  ["bytes that were no UTF-8", `te\ufffdm`, /^--username: .*UTF-8/],
+  ["a colon", `team:${password}`, /^--username: .*colon/],
+  ["bytes that are not UTF-8", `te\ufffdm`, /^--username: .*UTF-8/],
 ];
 for (const [what, username, said] of misnamed)
-  test(`refuses a user name with ${what} as misuse, because it would be written as another name`, async () => {
+  test(`refuses a user name with ${what}, because clients would read a different name`, async () => {
     const cluster = clusterWith(undefined);
     const argv = ["add", "quay.io", "-u", username, "--password-stdin"];
     const { code, out, err } = await call(argv, { cluster, input: password });
@@ -194,13 +194,13 @@ test("refuses a password that is not UTF-8 as misuse, because it would be writte
   assert.ok(!err.includes("s3cret"), err);
 });
 
-test("reports that a password is too long, wherever the reading stopped", async () => {
+test("reports that a password is too long, even if the reading stopped within a character", async () => {
   const input = "\u00e4".repeat(300_000);
   const { code, err } = await call(["add", "quay.io", ...login], { input });
   assert.deepEqual([code, err], [2, "--password-stdin: longer than 512 KiB\n"]);
 });
 
-test("asks for the password on a terminal without --password-stdin, and writes nothing without one", async () => {
+test("asks for the password on a terminal without --password-stdin, and writes nothing without a password", async () => {
   for (const [answer, code] of [
     [password, 0],
     ["", 1],
@@ -233,11 +233,11 @@ test("`remove` removes one entry, in any spelling", async () => {
   assert.deepEqual(written(cluster), { auths: { "a.io": { auth: btoa("u:p") } } });
 });
 
-test("`remove` asks before it removes the last entry, then deletes the Secret in the version that was read", async () => {
+test("`remove` asks before it removes the last entry, and deletes the Secret only in the version that it read", async () => {
   const cluster = clusterWith(pullSecret({ "quay.io": "x:y" }));
   const alone = await call(["remove", "quay.io"], { cluster });
   assert.equal(alone.code, 2);
-  assert.match(alone.err, /^--yes: is missing; give it where standard input is not a/);
+  assert.match(alone.err, /^--yes: is missing; it is needed if standard input is not a/);
   const asked: string[] = [];
   const confirm = (question: string) => Promise.resolve(asked.push(question) === 2);
   const no = await call(["remove", "quay.io"], { cluster, confirm });
@@ -260,7 +260,10 @@ test("`remove --yes` removes the last entry without a question", async () => {
   assert.equal(cluster.writes.length, 1);
 });
 
-/** What is left when quay.io is removed, and whether the Secret goes with it. */
+/**
+ * The entries that remain without quay.io, and why they are useless. Undefined: one of them is
+ * useful, so the Secret stays.
+ */
 const leftovers: readonly (readonly [left: object, code: string | undefined])[] = [
   [{ "Quay.io": { auth: btoa("c:1") } }, "capitals in the host"],
   [{ "ghcr.io": {} }, "has no credential for a node"],
@@ -269,7 +272,7 @@ const leftovers: readonly (readonly [left: object, code: string | undefined])[] 
   [{ "a.io": { auth: btoa("u:p") }, "ghcr.io": {} }, undefined],
 ];
 for (const [left, why] of leftovers)
-  test(`\`remove\` deletes a Secret only if nothing of use is left: ${Object.keys(left).join()}`, async () => {
+  test(`\`remove\` deletes a Secret only if no useful entry is left: ${Object.keys(left).join()}`, async () => {
     const auths = { "quay.io": { auth: btoa("leaked:1") }, ...left };
     const data = { ".dockerconfigjson": btoa(JSON.stringify({ auths })) };
     const cluster = clusterWith({ ...pullSecret({}), data });

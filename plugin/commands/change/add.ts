@@ -27,9 +27,9 @@ export const add = command(
     example: "quay.io -u robot --password-stdin < token",
     more:
       "Checks the whole new Secret by the controller's rules. Writes it only if it is accepted and\n" +
-      "if nobody has changed it in the meantime. Creates the Secret if it does not exist. The\n" +
-      "password is never shown. Without --password-stdin the command asks for it on a terminal. With\n" +
-      "it the command reads standard input, without a line break at its end.",
+      "if no other client has changed it in the meantime. Creates the Secret if it does not exist.\n" +
+      "The password is never shown. Without --password-stdin the command asks for it on a terminal.\n" +
+      "With --password-stdin it reads standard input, and drops a line break at the end.",
     flags: {
       REGISTRY: {
         read: registry,
@@ -62,25 +62,27 @@ export const add = command(
 );
 
 /**
- * What is wrong with a user name. The error does not quote the name, because people sometimes add
- * the password to it.
+ * The problem with a user name, if any. The error does not quote the name, because people sometimes
+ * add the password to it.
  */
 function wrongUser(username: string): string | undefined {
   if (username.includes(":"))
-    return "--username: has a colon, which would end the name for readers; give only the user name";
-  // Node writes this character in place of bytes of the command line that are not UTF-8.
+    return "--username: has a colon, which ends the name in a pull secret; give only the user name";
+  // Node.js puts this character in place of bytes of the command line that are not UTF-8.
   return username.includes("\ufffd") ? "--username: is not UTF-8; give it as UTF-8" : undefined;
 }
 
-/** Asks on the terminal. Throws Misuse without one, and Refused if the user gives up. */
+/**
+ * Asks on the terminal. Throws Misuse if there is no terminal, and Refused if the user gives up.
+ */
 async function promptPassword(io: Io): Promise<string> {
   if (io.askPassword === undefined)
     throw new Misuse(
-      "--password-stdin: is missing; a password in the command line is seen by others",
+      "--password-stdin: is missing; other users can see a password in a command line",
     );
   const password = await io.askPassword("Password");
   if (password === undefined || password === "") throw new Refused("no password; nothing is done");
-  // Node writes this character in place of bytes that are not UTF-8.
+  // Node.js puts this character in place of bytes that are not UTF-8.
   if (password.includes("\ufffd"))
     throw new Misuse("password: is not UTF-8; type it in a terminal that uses UTF-8");
   return password;
@@ -92,7 +94,7 @@ async function readPassword(io: Io): Promise<string> {
   // This check comes first, because the reading may have stopped within a character.
   if (bytes.length > longestPassword) throw new Misuse("--password-stdin: longer than 512 KiB");
   if (!isUtf8(bytes)) throw new Misuse("--password-stdin: is not UTF-8; give it as UTF-8");
-  // Not a TextDecoder, because it drops a byte order mark.
+  // We do not use a TextDecoder here, because it drops a byte order mark.
   const password = Buffer.from(bytes)
     .toString("utf8")
     .replace(/\r?\n$/, "");

@@ -21,9 +21,9 @@ export const remove = command(
     what: "remove the credential of one registry",
     example: "quay.io",
     more:
-      "Writes the Secret only if nobody has changed it in the meantime. Asks before it removes the\n" +
-      "last usable registry. It then deletes the Secret, and the nodes get their previous entries\n" +
-      "back.",
+      "Writes the Secret only if no other client has changed it in the meantime. Asks before it\n" +
+      "removes the last usable registry. In that case it deletes the Secret, and the nodes get their\n" +
+      "previous entries back.",
     flags: {
       REGISTRY: {
         read: knownRegistry,
@@ -43,7 +43,7 @@ export const remove = command(
     const { secret } = sourceSecret(object, source);
     const question = (useless: readonly string[]) =>
       `${quote(REGISTRY)} is the last ${useless.length > 0 ? "usable registry in" : "registry of"} ${secret}. ` +
-      `Delete this Secret, and take what it supplies off every node of ${cluster.identity}?`;
+      `Delete this Secret, and remove its credentials from every node of ${cluster.identity}?`;
     const done = await rewrite(cluster, {
       secret,
       registry: REGISTRY,

@@ -21,10 +21,10 @@ export const apply = command(
     example: "-f web.json --clusters east,west",
     more:
       "Applies all manifests in the files by server-side apply, CRDs and namespaces first. Prints a\n" +
-      "line for each cluster and object. If an object fails, the others continue, and the exit code\n" +
-      "is 1. Reaches clusters by the contexts of your kubeconfig, never by the tokens of the host:\n" +
-      "by the context with the cluster's name, or by the context of the join. If a cluster joins\n" +
-      "later, apply again. --check writes nothing, and shows what is missing in which cluster.",
+      "line for each cluster and object. If an object fails, the command continues with the others,\n" +
+      "and the exit code is 1. Uses the contexts of your kubeconfig, never the tokens of the host:\n" +
+      "for each cluster the context with its name, or else the context of the join. If a cluster\n" +
+      "joins later, apply again. --check writes nothing, and shows what is missing in which cluster.",
     flags: {
       ...manifestFlags,
       check: { ...toggle, what: "write nothing: show what is missing, differs or is not allowed" },

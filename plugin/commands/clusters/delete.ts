@@ -19,10 +19,10 @@ export const deleteManifests = command(
     example: "-f web.json --clusters east,west",
     more:
       "Deletes the objects of the files, in the reverse order of an apply. Prints a line for each\n" +
-      "cluster and object. If an object stays, the others continue, and the exit code is 1. Keeps\n" +
-      "objects that clusters apply has not applied, and objects that other clients also own or\n" +
-      "manage. A namespace is deleted with everything in it. Reaches clusters in the same way as\n" +
-      "clusters apply. Asks first.",
+      "cluster and object. Keeps objects that clusters apply has not applied, and objects that other\n" +
+      "clients also own or manage. If an object is kept or fails, the command continues with the\n" +
+      "others, and the exit code is 1. A namespace is deleted with everything in it. Uses the same\n" +
+      "contexts as clusters apply. Asks first.",
     flags: {
       ...manifestFlags,
       ...yesFlag,

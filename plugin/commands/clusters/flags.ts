@@ -26,7 +26,10 @@ export const hostOf = (how: Reach & Readonly<{ "host-context": string | undefine
   user: undefined,
 });
 
-/** The same cluster as the token's account, which may not impersonate other users. */
+/**
+ * The same cluster, reached with the token. The token's account is not allowed to impersonate other
+ * users.
+ */
 export const withToken = (how: Reach, token: string): Reach => ({
   ...how,
   as: undefined,
@@ -34,7 +37,7 @@ export const withToken = (how: Reach, token: string): Reach => ({
   token,
 });
 
-/** One name of a cluster or several, separated by commas. */
+/** One or more names of clusters, separated by commas. */
 function clusterNames(value: string): readonly string[] | Wrong {
   const names = value.split(",");
   return names.every((name) => clusterName.test(name))

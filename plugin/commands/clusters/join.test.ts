@@ -3,15 +3,15 @@ import { test } from "node:test";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
 import { withToken } from "./flags.ts";
 
-test("refuses an empty --context before any request, because the current context is mostly the host's", async () => {
+test("refuses an empty --context before any request, because the current context is usually the host's", async () => {
   const cluster = new FakeCluster();
-  cluster.get = () => assert.fail("a cluster is asked");
+  cluster.get = () => assert.fail("a request is sent");
   const { code, out, err } = await call(["clusters join", "east", "--context", ""], { cluster });
   assert.deepEqual([code, out, cluster.writes], [2, "", []]);
   assert.equal(err, "--context: is empty; give the kubeconfig's context of the joined cluster\n");
 });
 
-test("impersonates no user with the new account's token, so that --as-group does not make it fail", () => {
+test("ignores --as and --as-group with the new account's token, because the account may not impersonate", () => {
   const how = { kubeconfig: "k", context: "east", "request-timeout": 1 };
   const {
     as,

@@ -16,11 +16,11 @@ export const join = command(
       "Creates an account in the cluster with only the rights that FleetSecrets need, and admission\n" +
       "policies that restrict the account (these need Kubernetes 1.30, and your right to write\n" +
       "them). Requests a token of the account for 30 days. Writes a ClusterProfile and the token's\n" +
-      "Secret in the host, whose fleet controller renews the token at half its time. If you join a\n" +
-      "cluster again, this renews rights and token. Without --secret, it keeps the list of Secrets\n" +
-      "that may be placed there. If one side refuses, the objects that were created on the other\n" +
-      "side are removed. There is no --dry-run, because each step needs objects from the step\n" +
-      "before.",
+      "Secret in the host. The host's fleet controller renews the token after half its lifetime. To\n" +
+      "renew the rights and the token, join the cluster again. Without --secret, this keeps the list\n" +
+      "of Secrets that may be placed there. If one side refuses, the command deletes the objects\n" +
+      "that it has created on the other side. There is no --dry-run, because each step needs objects\n" +
+      "from the step before.",
     flags: {
       NAME: {
         read: cluster,
@@ -32,11 +32,11 @@ export const join = command(
       context: { ...pairFlags.context, required: true },
       server: {
         read: text,
-        what: "https URL at which the host reaches it, if the context has another one",
+        what: "https URL at which the host reaches the cluster, if not the context's",
       },
       "tls-server-name": {
         read: text,
-        what: "the name in its certificate, if it is not the server's",
+        what: "the name in the server's certificate, if it differs from the server's host name",
       },
       "system-roots": {
         ...toggle,

@@ -35,7 +35,7 @@ type Row = Readonly<{
   /** Whether policies in the cluster restrict the account. */
   guarded: string;
   version: string;
-  /** The message of the first condition that is not True, or that a removal was interrupted. */
+  /** The message of the first condition that is not True, or the note of an interrupted removal. */
   message?: string;
 }>;
 

@@ -1,4 +1,7 @@
-/** What a removal does to a cluster that is, or is not, this host's: both are one fake here. */
+/**
+ * Removes clusters that this host or another host has joined. One fake is both the host and the
+ * cluster.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { profileOf } from "#plugin/clusters/profile.ts";
@@ -9,7 +12,7 @@ import { paths } from "#plugin/joining/rights.ts";
 const unasked = ["clusters remove", "east", "--context", "fake"];
 const words = [...unasked, "--yes"];
 
-/** A cluster whose account that join has made; undefined: it has none. */
+/** A cluster with an account of this join. Undefined: a cluster without an account. */
 function clusterOf(joinedBy: string | undefined) {
   const cluster = new FakeCluster();
   const keep = (path: string, metadata: object, more: object = {}) =>
@@ -25,13 +28,13 @@ function clusterOf(joinedBy: string | undefined) {
   return cluster;
 }
 
-test("keeps a cluster joined that a host with another id has joined, as before a restore from a backup, and lists what to delete there", async () => {
+test("refuses to remove a cluster that a host with another id has joined, and lists the objects to delete there", async () => {
   const cluster = clusterOf("before/east");
   const { code, out, err } = await call(words, { cluster });
   assert.deepEqual([code, out, cluster.writes], [1, "", []]);
   assert.match(
     err,
-    /^serviceaccount\/global-pull-secret-joined: is there, and was made by before\/east; /,
+    /^serviceaccount\/global-pull-secret-joined: exists, and was made by before\/east; /,
   );
   for (const what of ["role", "clusterrole", "global-pull-secret-joined-token", "--forget"])
     assert.ok(err.includes(what), what);
@@ -49,14 +52,14 @@ for (const [what, joinedBy, expected] of [
   ],
   ["whose account is gone already", undefined, "east: removed\n"],
 ] as const)
-  test(`a cluster ${what} is removed`, async () => {
+  test(`removes a cluster ${what}`, async () => {
     const cluster = clusterOf(joinedBy);
     const { code, out } = await call(words, { cluster });
     assert.deepEqual([code, out], [0, expected]);
     assert.deepEqual([...cluster.objects.keys()], ["/api/v1/namespaces/kube-system"]);
   });
 
-test("asks before it deletes placed Secrets, unless a flag says yes or it deletes nothing there", async () => {
+test("asks before it deletes placed Secrets, unless --yes is given or it deletes nothing there", async () => {
   for (const [more, answer, asked, removed] of [
     [[], true, 1, true],
     [[], false, 1, false],
@@ -77,7 +80,7 @@ test("asks before it deletes placed Secrets, unless a flag says yes or it delete
   assert.equal((await call(["clusters remove", "east", "--forget"], { cluster })).code, 0);
 });
 
-/** The cluster, whose host has a FleetSecret that lists it for the first `times` of reading. */
+/** A joined cluster. A FleetSecret lists it until it has been read `times` times. */
 function listedFor(times: number) {
   const cluster = clusterOf("id/east");
   const listed = [{ name: "global-pull-secret-clusters/east" }];
@@ -124,13 +127,13 @@ test("removes a cluster that a FleetSecret lists for more than half a minute, an
   assert.ok(!cluster.objects.has(profilePath("east")));
 });
 
-test("removes a cluster of a host whose FleetSecrets the caller may not list", async () => {
+test("removes a cluster of a host whose FleetSecrets the caller is not allowed to list", async () => {
   const { cluster } = listedFor(0);
   cluster.pages = (path) => Promise.reject(refusal(403, "GET", path));
   assert.equal((await call(words, { cluster })).code, 0);
 });
 
-test("marks nothing as leaving with --dry-run, or where the cluster is not this host's", async () => {
+test("does not mark a cluster as leaving with --dry-run, or if another host has joined it", async () => {
   for (const [joinedBy, more] of [
     ["id/east", ["--dry-run=server"]],
     ["before/east", []],

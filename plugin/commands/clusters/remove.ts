@@ -22,12 +22,12 @@ export const remove = command(
     example: "east",
     more:
       "First waits until the host's FleetSecrets have forgotten the cluster, for at most 30 s. Then\n" +
-      "deletes in the cluster the account, which voids its token, its rights and the Secrets that\n" +
-      "FleetSecrets have placed. Then it deletes the token and the ClusterProfile in the host.\n" +
-      "Without --context it uses the context with the cluster's name, or the context of the join.\n" +
-      "If the cluster cannot be reached, or if another host has joined it, nothing is changed on\n" +
-      "either side. With --forget, only the host is changed. Asks first, except with --keep-secrets\n" +
-      "or --forget.",
+      "deletes three things in the cluster: the account (its token is then void), the account's\n" +
+      "rights, and the Secrets that FleetSecrets have placed. Last, deletes the token and the\n" +
+      "ClusterProfile in the host. Without --context it uses the context with the cluster's name, or\n" +
+      "else the context of the join. If the cluster cannot be reached, or if another host has joined\n" +
+      "it, nothing is changed on either side. With --forget, only the host is changed. Asks first,\n" +
+      "except with --keep-secrets or --forget.",
     flags: {
       NAME: {
         read: cluster,
@@ -64,7 +64,7 @@ export const remove = command(
     };
     const profile = await host.get<ClusterProfile>(profilePath(name));
     if (profile === undefined || profile.spec.clusterManager.name !== clusterManager)
-      throw new Refused(`${name}: not joined; kubectl pull-secret clusters list names what is`);
+      throw new Refused(`${name}: not joined; kubectl pull-secret clusters list shows which are`);
     if (!forget) {
       const there =
         how.context === undefined
@@ -73,12 +73,12 @@ export const remove = command(
       if (there === undefined) throw new Refused(`${name}: not joined`);
       await refuseOther(there, profile, how.context ?? name);
       const joinedBy = `${await clusterId(host)}/${name}`;
-      const byHand = `delete there by hand: ${allThatIsMade}; then take it away here with --forget`;
+      const byHand = `delete there by hand: ${allThatIsMade}; then repeat with --forget`;
       await refuseForeign(there, joinedBy, byHand);
-      const question = `Delete in ${there.identity} the Secrets that FleetSecrets have placed, and take ${name} away?`;
+      const question = `Delete in ${there.identity} the Secrets that FleetSecrets have placed, and remove ${name}?`;
       await agree(yes || keep || note !== "", question, io);
       await forgotten(profile);
-      // That cluster named them.
+      // The names come from that cluster, so we escape them.
       for (const line of await leave(there, joinedBy, keep))
         io.out(`${name}: ${escape(line)} deleted${note}\n`);
     } else await forgotten(profile);
@@ -87,7 +87,7 @@ export const remove = command(
     await host.remove(profilePath(name), profile.metadata.uid ?? "");
     io.out(`${name}: removed${note}\n`);
     if (forget && note === "")
-      io.err(`${name}: what was made there, and its token, stand until you delete them`);
+      io.err(`${name}: the join's objects there, and its token, stay until you delete them`);
     return 0;
   },
 );

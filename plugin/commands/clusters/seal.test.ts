@@ -15,7 +15,7 @@ file("west.pem", west);
 
 const sealed = join(folder, "sealed");
 
-/** Begins without the directory. A hook would run before the tests of other files, too. */
+/** Deletes the directory before the test. A hook would also run before the tests of other files. */
 function test(name: string, run: () => Promise<void>): void {
   nodeTest(name, async () => {
     rmSync(sealed, { recursive: true, force: true });
@@ -23,7 +23,7 @@ function test(name: string, run: () => Promise<void>): void {
   });
 }
 
-/** Whatever is printed or written: nothing that was planted stands in it. */
+/** Runs a line. Checks that neither the output nor a written file contains the planted password. */
 async function call(line: string) {
   const result = await runHere(line.split(" "));
   const files = existsSync(sealed)
@@ -54,7 +54,7 @@ test("M9: writes a separate file for each cluster, and nothing secret into any f
 });
 
 for (const scope of ["namespace-wide", "cluster-wide"])
-  test(`tells the controller scope ${scope}, in the file's metadata and in its template`, async () => {
+  test(`records scope ${scope} for the controller in the file's metadata and in its template`, async () => {
     assert.equal((await seal(`--cert east=east.pem --scope ${scope}`)).code, 0);
     const text = readFileSync(join(sealed, "east.yaml"), "utf8");
     const annotations = text.match(/^ *sealedsecrets\.bitnami\.com.*$/gm);
@@ -71,7 +71,7 @@ test("M9: stores names, fingerprints, dates and a random number in the index, bu
   await seal(both);
   const { clusters, sealing, ...rest } = index();
   assert.match(sealing, /^[0-9a-f]{16}$/);
-  assert.notEqual(sealing, first, "it is made of the content");
+  assert.notEqual(sealing, first, "it depends on the content");
   const its = { namespace: "kube-system", name: "additional-pull-secret", scope: "strict" };
   assert.deepEqual(rest, { version: 1, ...its });
   for (const [name, pem] of Object.entries({ east, west })) {
@@ -149,7 +149,7 @@ test("--check shows which file is current, old, missing or left over", async () 
   assert.deepEqual([few.code, states(few)], [1, ["current", "left over"]]);
 });
 
-test("reports a cluster as behind that the last run left out, until it is sealed again", async () => {
+test("reports a cluster as behind after a run that left it out, until it is sealed again", async () => {
   await seal(both);
   await seal("--cert east=east.pem");
   const check = () => call(`seal --check sealed ${both}`);
@@ -160,7 +160,7 @@ test("reports a cluster as behind that the last run left out, until it is sealed
   assert.equal((await check()).code, 0);
 });
 
-test("forgets a cluster whose file was deleted, and keeps the certificate of one that is named", async () => {
+test("forgets a cluster whose file was deleted, unless the command line names the cluster", async () => {
   await seal(both);
   rmSync(join(sealed, "west.yaml"));
   assert.equal((await call("seal --check sealed --cert east=east.pem")).code, 0);
@@ -229,14 +229,14 @@ const wrong: readonly (readonly [line: string, err: RegExp])[] = [
   [`-f ${good} -o sealed`, /^--cert: is missing; /],
 ];
 for (const [line, expected] of wrong)
-  test(`\`seal ${line}\` is a misuse, told in a line, and writes nothing`, async () => {
+  test(`treats \`seal ${line}\` as a misuse, prints one line and writes nothing`, async () => {
     const { code, err } = await call(`seal ${line}`);
     assert.equal(code, 2, err);
     assert.match(err, expected);
     assert.ok(!existsSync(sealed));
   });
 
-/** The article's own file. */
+/** A typical secret.yaml. */
 const secretYaml = file(
   "secret.yaml",
   `apiVersion: v1
@@ -264,7 +264,7 @@ test("M8: seals the manifest of any Secret for each cluster", async () => {
   assert.match(text, /^ {4}"PASSWORD": AQ/m);
 });
 
-test("M8: judges a pull secret's manifest by the rules for its document", async () => {
+test("M8: checks a pull secret's manifest by the rules for its document", async () => {
   const document = JSON.stringify({ auths: { "a.io": { auth: password } } });
   const bad = file(
     "bad-manifest.json",
@@ -282,15 +282,15 @@ test("M8: judges a pull secret's manifest by the rules for its document", async 
 });
 
 const unsealable: readonly (readonly [what: string, manifest: object, wanted: RegExp])[] = [
-  ["of no namespace", { metadata: { name: "a" } }, /^metadata: name and namespace are needed/],
-  ["that is another kind", { kind: "ConfigMap" }, /^the manifest is not a Secret/],
+  ["without a namespace", { metadata: { name: "a" } }, /^metadata: name and namespace are needed/],
+  ["of another kind", { kind: "ConfigMap" }, /^the manifest is not a Secret/],
   ["with a value that is not base64", { data: { a: password } }, /^data\["a"\]: is not base64/],
   ["with a number", { stringData: { a: 1 } }, /^stringData\["a"\]: is not text/],
-  ["with a key that no Secret has", { stringData: { "a/b": "1" } }, /^"a\/b": is not a valid key/],
-  ["of nothing", { data: {} }, /^data: is empty/],
+  ["with an invalid key", { stringData: { "a/b": "1" } }, /^"a\/b": is not a valid key/],
+  ["without data", { data: {} }, /^data: is empty/],
 ];
 for (const [what, more, wanted] of unsealable)
-  test(`refuses a manifest ${what}, without a value`, async () => {
+  test(`refuses a manifest ${what}, and prints no value`, async () => {
     const manifest = {
       apiVersion: "v1",
       kind: "Secret",

@@ -36,7 +36,7 @@ function certificateFile(text: string): Given | Wrong {
     : new Wrong("is not CLUSTER=FILE (example: east=east.pem)");
 }
 
-/** NAME or NAMESPACE/NAME. A DNS label and a DNS subdomain. Sealing binds the value to both. */
+/** Reads NAME or NAMESPACE/NAME of a Secret. Sealing binds the value to both. */
 function secretAt(text: string): Readonly<{ namespace: string; name: string }> | Wrong {
   const [name = "", where = namespace, ...more] = text.split("/").toReversed();
   const isName = name.length <= 253 && name.split(".").every((label) => clusterName.test(label));
@@ -59,11 +59,11 @@ const flags = {
   scope: {
     read: oneOf("strict", "namespace-wide", "cluster-wide"),
     standard: "strict",
-    what: "to what each file is bound besides its cluster; strict: namespace and name",
+    what: "scope of each SealedSecret, as in kubeseal: strict, namespace-wide or cluster-wide",
   },
   secret: {
     read: secretAt,
-    what: `the Secret that it becomes, NAME of ${namespace} or NAMESPACE/NAME [the manifest's own, or ${additionalSecretName}]`,
+    what: `the Secret to create, NAME of ${namespace} or NAMESPACE/NAME [the manifest's own, or ${additionalSecretName}]`,
   },
   renewed: {
     read: cluster,
@@ -83,7 +83,7 @@ const flags = {
     what: "the name of its Service",
   },
   ...clusterFlags,
-  // Not the kubeconfig's cluster.
+  // This flag means a joined cluster, not a cluster of the kubeconfig as in other commands.
   cluster: {
     read: cluster,
     repeated: true,
@@ -110,11 +110,11 @@ export const seal = command(
     more:
       "Takes the manifest of a Secret of any type, or the JSON of a pull secret. Checks a pull\n" +
       "secret by the controller's rules. Writes a SealedSecret for each cluster, which only that\n" +
-      "cluster can open. Also writes index.json, with the clusters, the fingerprints and last days\n" +
+      "cluster can open. Also writes index.json, with the clusters, the fingerprints and end dates\n" +
       "of their certificates, and a random number for each run. If a cluster's certificate differs\n" +
       "from the index, the command shows both and writes nothing until you name the cluster with\n" +
       "--renewed. --check exits with 1 if a file is old, behind the last run, missing or left over.\n" +
-      "Without --cert and --cluster it asks every joined cluster. With only --cert, it contacts no\n" +
+      "Without --cert and --cluster it uses all joined clusters. With only --cert, it contacts no\n" +
       "cluster.",
     flags,
     rules: [oneTask],
@@ -144,7 +144,7 @@ export const seal = command(
     const foreign = foreignIn(output, Object.keys(files));
     if (foreign !== undefined)
       throw new Refused(`${output}/${foreign}: is not a sealed file; give another directory`);
-    // We write the index last: a file that is missing in the index is sealed again.
+    // We write the index last, because a file that the index does not list is sealed again.
     writeFiles(output, { ...files, [indexName]: writeIndex({ ...target, sealing, clusters }) });
     io.out(`${output}: sealed for ${Object.keys(certificates).join(", ")}\n`);
     return 0;
@@ -173,8 +173,8 @@ type How = Omit<Reach, "cluster"> &
   }>;
 
 /**
- * The certificates of the named clusters, or of all joined clusters, through the caller's own
- * contexts.
+ * Fetches the certificates of the named clusters, or of all joined clusters, through the caller's
+ * own contexts.
  */
 async function fetchAll(how: How, io: Io): Promise<readonly Fetched[]> {
   const host = { ...how, cluster: undefined };
@@ -224,14 +224,14 @@ function sharedLines(all: Readonly<Record<string, Sealed>>): readonly string[] {
     .filter((one) => one.length > 1)
     .map(
       (one) =>
-        `warning: ${one.join(", ")}: have one certificate, so each can open the other's file; ` +
-        "unless they share a key on purpose, one of them was given the other's",
+        `warning: ${one.join(", ")}: have the same certificate, so each can open the other's ` +
+        "file; unless they share a key on purpose, give each its own certificate",
     );
 }
 
 /**
- * The index of the directory. Throws Refused if it is for another Secret or another scope. Clusters
- * without a file that are not named now are left out.
+ * The index of the directory. Throws Refused if it is for another Secret or another scope. Leaves
+ * out clusters that have no file and are not named now.
  */
 function sealedBefore(
   directory: string,
@@ -243,7 +243,7 @@ function sealedBefore(
   if (index.namespace !== where || index.name !== name || index.scope !== scope)
     throw new Refused(
       `${directory}: holds ${escape(`${index.namespace}/${index.name}`)}, ${index.scope}; ` +
-        "give --secret and --scope as then, or another directory",
+        "give the same --secret and --scope, or another directory",
     );
   const files = clustersIn(directory);
   return Object.fromEntries(
@@ -262,7 +262,7 @@ function refuseChanged(
     const was = Object.hasOwn(before, name) ? before[name] : undefined;
     if (was === undefined || was.fingerprint === fingerprint || renewed.has(name)) return [];
     return [
-      `${name}: has another certificate, ${fingerprint} until ${until}, than the index has, ` +
+      `${name}: has another certificate, ${fingerprint} until ${until}; the index has ` +
         `${escape(was.fingerprint)} until ${escape(was.until)}; if it was renewed, give --renewed ${name}`,
     ];
   });
@@ -284,7 +284,7 @@ function printStates(
     throw new Refused(`${directory}: has no ${indexName}; seal into it first`);
   const names = new Set(unknown.map((one) => one.cluster));
   const verdicts = judge(index, clustersIn(directory), certificates, names);
-  // Anyone who can commit to the folder chose these names.
+  // Anyone who can commit to the folder may have chosen these names.
   const rows = verdicts.map(({ cluster: name, state, sealedUntil }) =>
     [name, state, sealedUntil].map(escape),
   );

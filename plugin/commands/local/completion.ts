@@ -10,8 +10,8 @@ export const completion = command(
     example: "bash",
     more:
       "For bash, add this to ~/.bashrc, after kubectl's own completion:\n" +
-      "source <(kubectl pull-secret completion bash). For zsh, add the same with zsh to ~/.zshrc.\n" +
-      "For fish, run: kubectl pull-secret completion fish | source.\n" +
+      "source <(kubectl pull-secret completion bash). For zsh, add that line to ~/.zshrc,\n" +
+      "with zsh in place of bash. For fish, run: kubectl pull-secret completion fish | source.\n" +
       "If you use kubectl's own completion, instead write the output of `completion kubectl` to an\n" +
       "executable file on the PATH, named kubectl_complete-pull_secret.",
     flags: {

@@ -13,7 +13,7 @@ const flags = {
   conflicts: {
     read: oneOf("additional", "original"),
     standard: "additional",
-    what: "whose credential is used if both have one, additional or original",
+    what: "which credential wins if both files have one, additional or original",
   },
   "output-file": {
     read: path,

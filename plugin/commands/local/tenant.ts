@@ -9,7 +9,7 @@ function namespace(value: string): string | Wrong {
   // In this namespace, a tenant's bootstrap token or static pod's Secret would affect the whole
   // cluster.
   const own = value === "default" || value.startsWith("kube-");
-  return own ? new Wrong("belongs to the cluster; give a namespace of the tenant's own") : value;
+  return own ? new Wrong("belongs to the cluster; give the tenant's own namespace") : value;
 }
 
 const flags = {
@@ -66,7 +66,7 @@ spec:
   hard:
     count/syncsecrets.globalpullsecret.io: "${most}"
 ---
-# The tenant's side acts as this account. It has no right on Secrets.
+# The controller of the tenant's side uses this account. The account has no right on Secrets.
 apiVersion: v1
 kind: ServiceAccount
 metadata:
@@ -74,7 +74,7 @@ metadata:
   namespace: ${where}
 automountServiceAccountToken: false
 ---
-# Its tokens are bound to this Secret: delete it, and all of them are void.
+# The account's tokens are bound to this Secret. If you delete the Secret, all these tokens are void.
 apiVersion: v1
 kind: Secret
 metadata:
@@ -90,14 +90,14 @@ rules:
   - apiGroups: [globalpullsecret.io]
     resources: [syncsecrets]
     verbs: [get, list, watch, create, update, delete]
-  # It renews its own token. A policy of manifests/sync/management bounds that.
+  # The account renews its own token. A policy of manifests/sync/management limits this right.
   - apiGroups: [""]
     resources: [serviceaccounts/token]
     resourceNames: [${tenantAccount}]
     verbs: [create]
 ---
 ${binding(tenantAccount, where, where)}---
-# The names of the Secrets are UIDs, which no rule can know: it may read every Secret of this namespace, and of no other.
+# The Secrets' names are UIDs, which are not known in advance. So the rule allows all Secrets of this namespace.
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata:
@@ -110,7 +110,7 @@ rules:
   - apiGroups: [globalpullsecret.io]
     resources: [syncsecrets/status]
     verbs: [update]
-  # For owner references that block a deletion, where the API server asks for it (OwnerReferencesPermissionEnforcement).
+  # For owner references that block a deletion, if admission plugin OwnerReferencesPermissionEnforcement is on.
   - apiGroups: [globalpullsecret.io]
     resources: [syncsecrets/finalizers]
     verbs: [update]

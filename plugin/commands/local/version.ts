@@ -6,7 +6,7 @@ import { version as plugin } from "#plugin/terminal/version.ts";
 export const version = command(
   {
     group: "local",
-    what: "show the versions of this plugin and of the Node that runs it",
+    what: "show the versions of this plugin and of the Node.js that runs it",
     example: "-o json",
     flags: outputFlag,
   },

@@ -13,7 +13,7 @@ function cluster(entries: Record<string, string>, path = additionalPath): FakeCl
   return fake;
 }
 
-test("judges the cluster's Secret without a file, by the registries that its object protects", async () => {
+test("checks the cluster's Secret if no file is given, and applies spec.protectedRegistries", async () => {
   const fake = cluster({ "quay.io": "u:p" });
   assert.deepEqual(await call(["check"], { cluster: fake }), {
     code: 0,
@@ -26,7 +26,10 @@ test("judges the cluster's Secret without a file, by the registries that its obj
   assert.match(err, /protected/);
 });
 
-/** Every command that judges; each would write or take what the controller may take. */
+/**
+ * The commands that check a document. They must not refuse a document that the controller may
+ * accept.
+ */
 const judging: readonly (readonly [words: readonly string[], input?: string])[] = [
   [["check"]],
   [["remove", "a.io"]],
@@ -34,7 +37,7 @@ const judging: readonly (readonly [words: readonly string[], input?: string])[] 
   [["diff", "-f", "-"], JSON.stringify({ auths: { "quay.io": { auth: btoa("u:p") } } })],
 ];
 for (const [words, input = ""] of judging)
-  test(`\`${words[0]}\` does not refuse a protected registry that the original may have so`, async () => {
+  test(`\`${words[0]}\` does not refuse an entry for a protected registry if the original may contain the same`, async () => {
     const fake = cluster({ "quay.io": "u:p", "a.io": "u:p" });
     const spec = { protectedRegistries: ["quay.io"] };
     const accepted = { accepted: "True", reason: "Accepted", message: "in order" } as const;
@@ -80,15 +83,15 @@ test("prints a line for each registry with --login, and exits with 1 if one refu
   assert.ok(!`${good.err}${bad.out}${bad.err}`.includes(password));
 });
 
-test("reports that a pipe is ignored when no file is given", async () => {
+test("warns that standard input is not read if it is a pipe and no file is given", async () => {
   const fake = cluster({ "quay.io": "u:p" });
   const piped = await call(["check"], { cluster: fake, io: { piped: true } });
   assert.deepEqual([piped.code, piped.out], [0, "accepted: 1 registry\n"]);
-  assert.match(piped.err, /^standard input is not read: .*; give - to judge a pipe\n$/);
+  assert.match(piped.err, /^standard input is not read: .*; give - to check standard input\n$/);
   assert.equal((await call(["check"], { cluster: fake })).err, "");
 });
 
-test("warns of a credential that contains its end, even of an expired one, and accepts it", async () => {
+test("accepts a credential that contains its expiry time, even if it has expired, and prints a warning", async () => {
   const token = btoa(JSON.stringify({ payload: "x", expiration: 1_600_000_000 }));
   const fake = cluster({ "1.dkr.ecr.eu-west-1.amazonaws.com": `AWS:${token}` });
   const { code, err } = await call(["check"], { cluster: fake });

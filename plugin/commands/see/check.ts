@@ -66,13 +66,13 @@ export const check = command(
       "--login a registry refuses its credential or does not answer within --request-timeout. If a\n" +
       "registry uses your own authority, set NODE_EXTRA_CA_CERTS to its file.",
     flags: {
-      F: { read: path, from: "operand", what: "the pull secret to judge, as with --file" },
-      file: { read: path, short: "f", what: "the pull secret to judge, instead of the cluster's" },
-      login: { ...toggle, what: "ask each registry whether it accepts its credential" },
+      F: { read: path, from: "operand", what: "the pull secret to check, as with --file" },
+      file: { read: path, short: "f", what: "the pull secret to check, instead of the cluster's" },
+      login: { ...toggle, what: "log in to each registry with its credential" },
       "plain-http": {
         read: hostAndPort,
         repeated: true,
-        what: "a registry, HOST or HOST:PORT, that --login asks without TLS",
+        what: "a registry, HOST or HOST:PORT, that --login contacts without TLS",
       },
       ...sourceFlag,
       output: {
@@ -92,7 +92,7 @@ export const check = command(
   },
   async ({ F, file = F, login, "plain-http": plain, source, output, ...how }, io) => {
     if (file === undefined && io.piped)
-      io.err("standard input is not read: the cluster's Secret is judged; give - to judge a pipe");
+      io.err("standard input is not read: checks the Secret; give - to check standard input");
     const { documents, protection } =
       file === undefined
         ? await ofCluster(how, source, io)
@@ -127,7 +127,7 @@ export const check = command(
 
 function judge(document: FoundDocument, protection: Protection): Examined {
   const { name, bytes } = document;
-  // A tool fills in the whole document later, so there is nothing to judge now.
+  // A tool fills in the whole document later, so there is nothing to check now.
   if (isWholeTemplate(document)) return { entries: [], problems: [], warnings: [] };
   const found = examine(bytes, protection, name);
   if (found.problems.length > 0) return found;
@@ -137,8 +137,8 @@ function judge(document: FoundDocument, protection: Protection): Examined {
 }
 
 /**
- * A warning for each credential that contains its own end. Even an expired credential is only a
- * warning.
+ * One warning for each credential in which we find an expiry time. An expired credential is also
+ * only a warning.
  */
 const expiries = (name: string, { entries }: Examined): Problem[] =>
   entries.flatMap(({ registry, credential }) => {

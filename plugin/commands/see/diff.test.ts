@@ -57,7 +57,7 @@ test("`diff -o json` has a stable shape, without a credential", async () => {
   assert.doesNotMatch(out, /PLANTED/);
 });
 
-test("expects no restart without a change, or in a mode in which kubelets read again", async () => {
+test("expects no restart without a change, or in a mode without restarts", async () => {
   const same = input({ "quay.io": "robot:PLANTED1", "a.io": "u:same", "gone.io": "u:PLANTED2" });
   const none = await call(diff, { cluster: cluster(), input: same });
   assert.equal(none.out, "additional-pull-secret: no change, and no kubelet restarts\n");

@@ -16,7 +16,7 @@ import { command } from "#plugin/terminal/command.ts";
 import { outputFlag, print } from "#plugin/terminal/output.ts";
 import { paintFor, type Paint } from "#plugin/terminal/paint.ts";
 
-/** The result as `-o json` prints it: a stable shape. */
+/** The result that `-o json` prints. Its shape is stable. */
 type Answer = Readonly<{
   secret: string;
   changes: readonly (Difference & Readonly<{ servedBy?: string }>)[];
@@ -50,7 +50,7 @@ export const diff = command(
     const live = await cluster.get<V1Secret>(secretPath(secret));
     const text = live?.data?.[secretKeys.document];
     const before = text === undefined ? [] : entriesOf(Buffer.from(text, "base64"), secret);
-    if (before === undefined) io.err(`${secret}: is refused as it is; all of the file is new`);
+    if (before === undefined) io.err(`${secret}: is not accepted now; the whole file is new`);
     const changes = differences(before ?? [], after.entries);
     const answer: Answer = {
       secret,

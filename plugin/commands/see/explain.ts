@@ -38,11 +38,11 @@ export const explain = command(
       "For TYPE/NAME (pod, deploy, ds, sts, rs, job, cj), and for a manifest with --file, it shows\n" +
       "each image, the pod's imagePullSecrets, the node's credential, the last error, and what to\n" +
       "do. The kubelet tries the Secrets first, then its config.json, then credential providers,\n" +
-      "until one succeeds. Secrets that you may not get are listed as not read. For an IMAGE it\n" +
-      "reads globalpullsecret/cluster, which does not list other entries in a node's own file. With\n" +
-      "IMAGE and --file, it needs no cluster, and also explains a file that the kubelet would drop.\n" +
-      "Entries with the same number are for one registry, and the kubelet tries them in random\n" +
-      "order. A user name that may itself be a credential is not shown.",
+      "until one succeeds. A Secret that you are not allowed to get is listed as not read. For an\n" +
+      "IMAGE it reads globalpullsecret/cluster, which does not list other entries in a node's own\n" +
+      "file. With IMAGE and --file, it needs no cluster, and also explains a file that the kubelet\n" +
+      "would drop. Entries with the same number are for one registry, and the kubelet tries them in\n" +
+      "random order. A user name that may itself be a credential is not shown.",
     flags: {
       IMAGE: {
         read: target,
@@ -106,7 +106,7 @@ async function explainImage(
     if (found.omitted > 0)
       io.err(`status does not list ${found.omitted} registries; one of them may serve it, too`);
     if (isScoped(object) && found.tries.some(({ source }) => source !== sourceIds.original))
-      io.err(`only pods whose ServiceAccount is annotated ${useAnnotation} are served by others`);
+      io.err(`other sources serve only pods whose ServiceAccount is annotated ${useAnnotation}`);
     await print(output, found, (one) => supplied(one, paint), io);
     return 0;
   }
@@ -139,7 +139,7 @@ async function manifestsIn(file: string, io: Io): Promise<PodOwner[]> {
 
 async function objectAt(cluster: Cluster, named: Named, namespace: string): Promise<PodOwner> {
   const found = await cluster.get<PodOwner>(pathOf(named, namespace));
-  // Only the items of lists omit it.
+  // The API server omits `kind` in items of lists, so we add it.
   if (found !== undefined) return { ...found, kind: named.kind.kind };
   throw new Refused(
     `${named.text}: not found in namespace ${namespace}; give -n, or docker.io/${named.text} if ` +
@@ -188,7 +188,7 @@ function linesOf({ image, tried, ignored }: Shown, paint: Paint, how: string): s
   ];
 }
 
-/** The number of registries that do not match to print. People do not read thousands of them. */
+/** Maximum number of printed registries that do not match. People do not read thousands of them. */
 const mostIgnored = 20;
 
 type Shown = Readonly<{

@@ -4,7 +4,7 @@ import { wholeFleet } from "#api/whole-fleet.fixture.ts";
 import type { FleetSecret } from "#api/fleet-secret.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
 
-/** With a Ready condition, and one cluster that is as it is since that second. */
+/** A FleetSecret with a Ready condition, and one cluster whose state began at that second. */
 function reported(ready: boolean, second = 0): FleetSecret {
   const since = `2026-11-23T09:00:0${second}Z`;
   const condition = { lastTransitionTime: since, reason: "Why", message: "so many have it" };
@@ -22,14 +22,15 @@ function reported(ready: boolean, second = 0): FleetSecret {
   };
 }
 
-test("`fleet --watch` prints in a pipe a line for each change except of times, until it is interrupted", async () => {
+test("`fleet --watch` prints a line to a pipe for each change except a change of times, until it is interrupted", async () => {
   const cluster = new FakeCluster();
   const enough = new AbortController();
   const after = [
     () => cluster.change(reported(false)),
     () => {
       cluster.change(reported(false, 6));
-      // By then what follows from that change has been shown, if anything.
+      // When this callback runs, the command has printed the output of that change, if there is
+      // any.
       setImmediate(() => cluster.change(reported(true)));
     },
   ];

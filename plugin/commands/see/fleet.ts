@@ -21,7 +21,7 @@ const label = (value: string): string | Wrong =>
     : new Wrong("is not a valid namespace name (example: kube-system)");
 
 const flags = {
-  watch: { ...toggle, short: "w", what: "go on showing changes" },
+  watch: { ...toggle, short: "w", what: "keep showing changes" },
   ...outputFlag,
   ...clusterFlags,
   namespace: { read: label, standard, short: "n", what: "where the FleetSecrets are" },
@@ -88,7 +88,7 @@ async function read(cluster: Cluster, namespace: string): Promise<FleetSecret[]>
     });
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) throw error;
-    throw new Refused("fleetsecrets: not served; is manifests/fleet applied here?");
+    throw new Refused("fleetsecrets: not served; apply manifests/fleet here");
   }
   return all;
 }

@@ -39,10 +39,10 @@ function cluster(): FakeCluster {
   pod(fake, "n2");
   const terminated = { message: "GPS206 /host/kubelet is a link; put it right" };
   pod(fake, "n4", { last: { state: { waiting: {} }, lastState: { terminated } } });
-  // The kubelet told both; the later one is true now.
+  // The kubelet reported both codes. The command has to show the code of the later Event.
   probe(fake, "n2", 513, "2026-11-23T09:00:05Z");
   probe(fake, "n2", 502, "2026-11-23T09:00:00Z");
-  // From before it was ready.
+  // This Event is from before the agent was ready.
   probe(fake, "n1", 513, "2026-11-23T09:00:00Z");
   return fake;
 }
@@ -54,7 +54,7 @@ test("`nodes` prints a line for each node, with the code from the kubelet's Even
   assert.match(head, /^ {2}NODE +REVISION +READY +CODE$/);
   assert.match(n1, /^ {2}n1 +8 +yes$/);
   assert.match(n2, /^ {2}n2 +8 +no +GPS213 +the kubelet is restarting; .* \(\d+[a-z]\w* ago\)$/);
-  assert.match(n3, /^ {2}n3 +8 +no +no word yet$/);
+  assert.match(n3, /^ {2}n3 +8 +no +no report yet$/);
   assert.match(n4, /^ {2}n4 +8 +no +GPS206 +\/host\/kubelet is a link; put it right$/);
 });
 
@@ -87,7 +87,7 @@ const failure = (node: string, text: string) => {
   return { node, ...(code !== "" && { code }), message: text, since: ago(50) };
 };
 
-/** What is known of node n1, beside an Event of 50 minutes ago, and its line. */
+/** The known facts about node n1, and the printed line. All rows also have an old Event. */
 const reasons: readonly (readonly [
   when: string,
   known: Readonly<{
@@ -100,15 +100,15 @@ const reasons: readonly (readonly [
   }>,
   line: RegExp,
 ])[] = [
-  ["the Event alone is known", {}, /8 +no +GPS213 +the kubelet is restarting; .* \(50m ago\)$/],
-  ["the Node answers", { node: "True" }, /GPS213 .* \(50m ago\)$/],
+  ["only the Event is known", {}, /8 +no +GPS213 +the kubelet is restarting; .* \(50m ago\)$/],
+  ["the Node is Ready", { node: "True" }, /GPS213 .* \(50m ago\)$/],
   [
     "the kubelet is down",
     { node: "Unknown" },
     /GPS334 +the node's kubelet does not answer; .*systemctl status kubelet.* \(50m ago\)$/,
   ],
   [
-    "the kubelet is down, and the Node may not be read",
+    "the kubelet is down, and the caller is not allowed to read the Node",
     { agent: { conditions: [{ type: "ContainersReady", status: "True" }] }, refused: true },
     /GPS334 +the node's kubelet does not answer; /,
   ],
@@ -123,9 +123,9 @@ const reasons: readonly (readonly [
     /GPS336 .*: ErrImagePull: GET https:\/\/a\.io\/v2\/\?token=\[redacted\] failed$/,
   ],
   [
-    "its container is being made",
+    "its container is being created",
     { agent: { last: { state: { waiting: { reason: "ContainerCreating" } } } }, isSilent: true },
-    /8 +no +no word yet$/,
+    /8 +no +no report yet$/,
   ],
   [
     "only the controller reports a reason",
@@ -174,15 +174,15 @@ test("`nodes` works without the right to read the GlobalPullSecret", async () =>
   const fake = cluster();
   fake.refusals.set(globalPullSecretPath, 403);
   const { code, out } = await call(["nodes"], { cluster: fake });
-  assert.deepEqual([code, /n3 +8 +no +no word yet/.test(out)], [0, true]);
+  assert.deepEqual([code, /n3 +8 +no +no report yet/.test(out)], [0, true]);
 });
 
-test("without any agent `nodes` says so", async () => {
+test("`nodes` reports that no agent runs", async () => {
   const { out } = await call(["nodes"]);
   assert.match(out, /^No agent runs/);
 });
 
-/** Follows the pods, of which n3 turns ready; returns what was printed until then. */
+/** Watches the pods until n3 turns ready. Returns the output until then. */
 async function watched(argv: readonly string[], terminal?: Terminal): Promise<string> {
   const fake = cluster();
   const enough = new AbortController();

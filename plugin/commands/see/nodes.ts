@@ -33,7 +33,7 @@ export const nodes = command(
       "interrupt it: it redraws on a terminal, and otherwise prints the changed lines.",
     flags: {
       "not-ready": { ...toggle, what: "only nodes whose agent is not ready" },
-      watch: { ...toggle, short: "w", what: "go on showing changes" },
+      watch: { ...toggle, short: "w", what: "keep showing changes" },
       ...outputFlag,
       ...clusterFlags,
     },
@@ -70,7 +70,7 @@ type Found = Readonly<{ all: readonly NodeRow[]; desired: number }>;
 /** The rows of these pods. Without the right to read something, we leave it out. */
 async function find(cluster: Cluster, pods: readonly V1Pod[]): Promise<Found> {
   const late = notReadyLongest(pods);
-  // We need Events only for agents that are not ready: they show the reason.
+  // We need Events only for agents that are not ready, because Events show the reason.
   const [object, events, nodes] = await Promise.all([
     peekObject(cluster),
     late.length === 0 ? [] : listOf<ProbeEvent>(cluster, collections.events, unhealthy),
@@ -83,7 +83,10 @@ async function find(cluster: Cluster, pods: readonly V1Pod[]): Promise<Found> {
   };
 }
 
-/** Nodes to read: enough for the usual fault, and few requests when a rollout touches many. */
+/**
+ * Maximum number of Nodes to read. A fault usually affects fewer nodes, but a rollout can affect
+ * many.
+ */
 const mostNodes = 10;
 
 /** Names of the nodes whose agents have not been ready for longest. */
@@ -142,7 +145,7 @@ async function watchNodes(
     const pods = [...informer.view.items.values()];
     const { all, desired } = await find(cluster, pods);
     const rows = wanted(all);
-    // A repeated Event changes only its time.
+    // If the kubelet repeats an Event, only the row's time changes.
     const now = new Map(rows.map((row) => [row.node, JSON.stringify({ ...row, since: "" })]));
     const isChanged = ({ node }: NodeRow) => shown.get(node) !== now.get(node);
     const changed = rows.filter(isChanged);
@@ -202,7 +205,7 @@ async function listOf<T>(
 }
 
 function lines(rows: readonly NodeRow[], paint: Paint): string[] {
-  if (rows.length === 0) return ["No agent runs: nothing is deployed, or nothing is declared."];
+  if (rows.length === 0) return ["No agent runs; kubectl pull-secret status shows why."];
   const now = Date.now();
   const cells = rows.map(({ node, pod, revision, ready, code = "", message, since = "" }) => [
     node,

@@ -36,7 +36,7 @@ test("explains how to create the object if it does not exist", async () => {
   assert.match(err, /^globalpullsecret\/cluster: not found; is there a controller/);
 });
 
-test("`status --watch` prints in a pipe a line for each change, until it is interrupted", async () => {
+test("`status --watch` prints a line to a pipe for each change, until it is interrupted", async () => {
   const fake = new FakeCluster();
   fake.change(object({ status: { conditions: rolling } }));
   fake.later.push(object({ status: { conditions: inForce } }));

@@ -22,7 +22,7 @@ export const status = command(
       "shows each change until you interrupt it: it redraws on a terminal, and otherwise prints a\n" +
       "line.",
     flags: {
-      watch: { ...toggle, short: "w", what: "go on showing changes" },
+      watch: { ...toggle, short: "w", what: "keep showing changes" },
       ...outputFlag,
       ...clusterFlags,
     },

@@ -1,4 +1,4 @@
-/** `support-bundle`: what another person needs to help you, without credentials. */
+/** `support-bundle`: prints the data that another person needs to help you, without credentials. */
 import { oneOf } from "#contract/values.ts";
 import { gather } from "#plugin/bundle/gather.ts";
 import { clusterFlags } from "#plugin/cluster/flags.ts";
@@ -14,8 +14,8 @@ export const supportBundle = command(
     more:
       "Contains GlobalPullSecret, the controller's Deployment and the agents' DaemonSet, their pods\n" +
       "and Events, the nodes' versions, and the names, types and keys of the Secrets. Objects that\n" +
-      "you may not read are listed as missing. Texts show only plain words, and the names of nodes,\n" +
-      "pods and images. Read the bundle before you send it to someone.",
+      "you are not allowed to read are listed as missing. Texts show only plain words, and the names\n" +
+      "of nodes, pods and images. Read the bundle before you send it to someone.",
     flags: {
       output: {
         read: oneOf("json", "yaml"),

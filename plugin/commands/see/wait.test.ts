@@ -91,7 +91,7 @@ test("exits with 3 when interrupted", async () => {
   assert.equal((await call(["wait"], setting)).code, 3);
 });
 
-test("waits for the object alone without the right to get the Secret, and reports that", async () => {
+test("waits only for the object if the caller is not allowed to get the Secret, and reports that", async () => {
   const fake = cluster(before);
   fake.refusals.set(additionalPath, 403);
   const { code, err } = await call(["wait"], { cluster: fake });

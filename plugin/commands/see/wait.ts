@@ -84,8 +84,8 @@ export async function untilServed(
 }
 
 /**
- * The current versions of the Secrets. If the caller may not read a Secret, we leave it out and
- * print that. Without `name`, additional-pull-secret need not exist.
+ * The current versions of the Secrets. If the caller is not allowed to read a Secret, we leave it
+ * out and print that. Without `name`, additional-pull-secret need not exist.
  */
 async function presentVersions(
   cluster: Cluster,
@@ -109,7 +109,7 @@ async function presentVersions(
   if (hidden.length > 0)
     io.err(
       `${hidden.join(", ")}: no right to get the Secret; waiting for Ready of the object, which may ` +
-        "speak of the version before",
+        "describe the previous version",
     );
   return found;
 }

@@ -10,12 +10,12 @@ type Body = Readonly<{
   spec?: object;
 }>;
 
-/** What the last apply declared. */
+/** Returns the fields that the last apply declared. */
 function declared({ writes }: FakeCluster): Body {
   const [{ path, body, options } = { path: "", body: {}, options: {} }] = writes.slice(-1);
   assert.equal(path, globalPullSecretPath);
   assert.deepEqual(options, { manager: "kubectl-pull-secret", force: true });
-  // As it is sent.
+  // JSON is the form in which the client sends the body.
   return JSON.parse(JSON.stringify(body)) as Body;
 }
 
@@ -40,7 +40,7 @@ const steps: readonly (readonly [argv: string, spec: object, annotations: object
     ],
   ];
 for (const [argv, spec, annotations, said] of steps)
-  test(`\`${argv}\` writes one field, and why`, async () => {
+  test(`\`${argv}\` writes one field and the reason`, async () => {
     const cluster = clusterWith(object({}));
     const { code, out } = await call(argv.split(" "), { cluster });
     assert.equal(code, 0);
@@ -50,7 +50,7 @@ for (const [argv, spec, annotations, said] of steps)
     assert.equal(body.metadata.resourceVersion, "900");
   });
 
-test("`retry` requests with a new value, and does not change the spec", async () => {
+test("`retry` writes a new value, and does not change the spec", async () => {
   const cluster = clusterWith(object({}));
   assert.equal((await call(["retry"], { cluster })).code, 0);
   const body = declared(cluster);
@@ -59,7 +59,7 @@ test("`retry` requests with a new value, and does not change the spec", async ()
   assert.ok(Math.abs(Date.parse(asked) - Date.now()) < 60_000, asked);
 });
 
-/** As the API server keeps it of an apply of the plugin's. */
+/** A paused object, as the API server stores it after an apply by the plugin. */
 const pausedByUs = object({
   spec: { managementState: "Paused" },
   metadata: {
@@ -91,7 +91,7 @@ test("`resume` removes the reason for the pause", async () => {
   assert.deepEqual(declared(cluster).metadata.annotations, {});
 });
 
-test("refuses a field that Git declares", async () => {
+test("refuses to change a field that a GitOps tool declares", async () => {
   const fieldsV1 = { "f:spec": { "f:managementState": {} } };
   const managedFields = [{ manager: "argocd-controller", operation: "Apply", fieldsV1 }];
   const cluster = clusterWith(object({ metadata: { managedFields } }));
@@ -105,7 +105,7 @@ test("refuses a field that Git declares", async () => {
   assert.equal((await call(["retry"], { cluster })).code, 0);
 });
 
-test("writes the reason even if Git already declares the wanted state", async () => {
+test("writes the reason even if a GitOps tool already declares the wanted state", async () => {
   const fieldsV1 = { "f:spec": { "f:managementState": {} } };
   const managedFields = [{ manager: "argocd-controller", operation: "Apply", fieldsV1 }];
   const spec = { managementState: "Withdrawn" } as const;
@@ -131,7 +131,7 @@ test("`withdraw` asks on a terminal, and requires --yes without one", async () =
   const cluster = clusterWith(object({}));
   const alone = await call(["withdraw"], { cluster });
   assert.equal(alone.code, 2);
-  assert.match(alone.err, /^--yes: is missing; give it where standard input is not a/);
+  assert.match(alone.err, /^--yes: is missing; it is needed if standard input is not a/);
   const asked: string[] = [];
   const answer = (yes: boolean) => (question: string) => {
     asked.push(question);
@@ -146,7 +146,7 @@ test("`withdraw` asks on a terminal, and requires --yes without one", async () =
 });
 
 for (const argv of ["pause", "resume", "withdraw", "retry"])
-  test(`\`${argv} --dry-run=server\` asks nobody, and reports that nothing is written`, async () => {
+  test(`\`${argv} --dry-run=server\` does not ask, and reports that nothing is written`, async () => {
     const { code, out } = await call([argv, "--dry-run=server"], {
       cluster: clusterWith(object({})),
     });
@@ -161,10 +161,10 @@ test("creates the object if it does not exist", async () => {
 });
 
 for (const words of ["x".repeat(257), "two\nlines"])
-  test(`refuses a reason that status cannot show as misuse: ${JSON.stringify(words.slice(0, 9))}`, async () => {
+  test(`treats a reason that status cannot show as misuse: ${JSON.stringify(words.slice(0, 9))}`, async () => {
     const { code, err } = await call(["pause", "--reason", words]);
     assert.equal(code, 2);
-    assert.match(err, /^--reason .*: is longer than 256 characters, or has lines\n$/);
+    assert.match(err, /^--reason .*: is longer than 256 characters, or has line breaks\n$/);
   });
 
 const fieldsV1 = { "f:spec": { "f:managementState": {} } };
@@ -176,7 +176,7 @@ for (const [argv, state] of [
   ["pause", "Paused"],
   ["withdraw --yes", "Withdrawn"],
 ] as const)
-  test(`\`${argv}\` wins over the installer's policy`, async () => {
+  test(`\`${argv}\` overrides the installer's policy`, async () => {
     const cluster = declaring("Managed");
     assert.equal((await call(argv.split(" "), { cluster })).code, 0);
     assert.deepEqual(declared(cluster).spec, { managementState: state });
@@ -202,9 +202,9 @@ for (const [state, writes] of [
   });
 
 for (const [what, holderIdentity, code, writes, said] of [
-  ["runs", "a", 0, 1, /^asked for/],
+  ["runs", "a", 0, 1, /^requested/],
   ["never ran", undefined, 0, 0, /^no controller has run here/],
-  ["runs no more", "", 1, 0, /does not run, so nothing is withdrawn\. Start it/],
+  ["no longer runs", "", 1, 0, /does not run, so nothing is withdrawn\. Start it/],
 ] as const)
   test(`\`withdraw --if-running\` makes ${writes} writes when the controller ${what}`, async () => {
     const cluster = clusterWith(object({}));

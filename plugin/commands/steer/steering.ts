@@ -29,7 +29,7 @@ function reason(value: string): string | undefined | Wrong {
   if (value === "") return undefined;
   // Line breaks would break the tables that show the reason.
   const fits = value.length <= longestReason && !/[\p{C}\p{Zl}\p{Zp}]/u.test(value);
-  return fits ? value : new Wrong(`is longer than ${longestReason} characters, or has lines`);
+  return fits ? value : new Wrong(`is longer than ${longestReason} characters, or has line breaks`);
 }
 
 const flags = {
@@ -40,13 +40,13 @@ const flags = {
 
 const more =
   "Writes one field of globalpullsecret/cluster, under the field manager kubectl-pull-secret. If\n" +
-  "another tool declares that field, such as Git, nothing is written, and the exit code is 1.";
+  "another tool, such as Argo CD, declares that field, nothing is written, and the exit code is 1.";
 
 const overPolicy =
-  "It wins over the managementState that the installer declares (with Helm: the value policy) until\n" +
+  "It overrides the managementState that the installer declares (with Helm: the value policy) until\n" +
   "`kubectl pull-secret resume`. All other fields of that policy stay in force.";
 
-const asked = "asked for; next: kubectl pull-secret wait\n";
+const asked = "requested; next: kubectl pull-secret wait\n";
 const judged = "the API server accepts it; nothing is written (server dry run)\n";
 
 type Given = Readonly<{ reason: string | undefined }> & Reach;
@@ -67,7 +67,7 @@ function steering(
 
 export const pause = steering(
   {
-    what: "hold all changes of the nodes, even a withdrawal; the content in force stays repaired",
+    what: "hold all changes to the nodes, even a withdrawal; drift is still repaired",
     example: '--reason "until the maintenance is over"',
     more: `${more}\n\n${overPolicy}`,
   },
@@ -84,7 +84,7 @@ export const resume = command(
     flags: {
       "if-withdrawn": {
         ...toggle,
-        what: "only after a withdrawal, even if the installer declares it; for helm uninstall",
+        what: "only if the state is Withdrawn, even if the installer set it; for helm uninstall",
       },
       ...flags,
     },
@@ -112,7 +112,8 @@ export const retry: Command = command(
     flags,
   },
   async ({ reason, ...how }, io) => {
-    // Any new value requests a retry. We use the time, so that it also shows when.
+    // Any new value requests a retry. We use the time, so the value also shows when the retry was
+    // requested.
     const now = { [retryAnnotation]: new Date().toISOString() };
     // Without a new reason, the former reason stays.
     const annotations = reason === undefined ? now : { ...now, [reasonAnnotation]: reason };
@@ -133,7 +134,7 @@ export const withdraw = command(
       wait: { read: duration, what: "how long to wait for the nodes; then the exit code is 3" },
       "if-running": {
         ...toggle,
-        what: "only with a running controller; if none ever ran, succeed. For helm uninstall",
+        what: "fail if the controller does not run, unless none ever ran; for helm uninstall",
       },
       ...yesFlag,
       ...flags,
@@ -158,9 +159,9 @@ export const withdraw = command(
 );
 
 /**
- * False if no controller ever held the Lease: an installation that failed has given the nodes
- * nothing. Throws Refused if the Lease is free: no controller would carry out the withdrawal now,
- * but the next controller would.
+ * False if no controller ever held the Lease. Such an installation has changed nothing on the
+ * nodes. Throws Refused if the Lease is free, because no controller runs. The withdrawal would
+ * begin only when the next controller starts.
  */
 async function hasController(cluster: Cluster): Promise<boolean> {
   const lease = await cluster.get<V1Lease>(leaseIn(namespace));

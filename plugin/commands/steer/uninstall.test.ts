@@ -50,7 +50,7 @@ test("deletes the controller and its rights after the nodes, and the CRD last", 
   });
 });
 
-test("writes nothing when the object is withdrawn already, even by Git", async () => {
+test("writes nothing if the object is already withdrawn, even if a GitOps tool declares that", async () => {
   const fieldsV1 = { "f:spec": { "f:managementState": {} } };
   const managedFields = [{ manager: "argocd-controller", operation: "Apply", fieldsV1 }];
   const fake = installed({ ...withdrawn, metadata: { ...withdrawn.metadata, managedFields } });
@@ -87,16 +87,16 @@ const refusals: readonly (readonly [
   code: number,
   why: RegExp,
 ])[] = [
-  ["a node that is away is waited for", awaited, 3, /nothing is deleted: others are waited for/],
+  ["waits for a node that is away", awaited, 3, /nothing is deleted: others are waited for/],
   [
-    "a rollout that does not end is left",
+    "exits with 3 if the rollout does not end in time",
     objectWith(rolling),
     3,
     /nothing is deleted: RollingOut: 60/,
   ],
-  ["what only a person can end is told", objectWith(halted), 1, /Halted: revision 8 failed on n7/],
+  ["exits with 1 if a person must act", objectWith(halted), 1, /Halted: revision 8 failed on n7/],
   [
-    "what Git declares is not withdrawn",
+    "does not change a state that a GitOps tool declares",
     object({
       metadata: {
         managedFields: [
@@ -113,7 +113,7 @@ const refusals: readonly (readonly [
   ],
 ];
 for (const [what, first, code, why] of refusals)
-  test(`${what}, and nothing is deleted`, async () => {
+  test(`${what}, and deletes nothing`, async () => {
     const fake = installed(first);
     const ran = await call(["uninstall", "--yes", "--timeout", "1s"], { cluster: fake });
     assert.equal(ran.code, code, ran.err);
@@ -125,7 +125,7 @@ test("asks without --yes, and refuses without a terminal", async () => {
   const fake = installed(withdrawn);
   const alone = await call(["uninstall"], { cluster: fake });
   assert.equal(alone.code, 2);
-  assert.match(alone.err, /^--yes: is missing; give it where standard input is not a/);
+  assert.match(alone.err, /^--yes: is missing; it is needed if standard input is not a/);
   const asked: string[] = [];
   const answer = (yes: boolean) => (question: string) => {
     asked.push(question);
@@ -138,7 +138,7 @@ test("asks without --yes, and refuses without a terminal", async () => {
   assert.match(asked[0] ?? "", /off every node of fake/);
 });
 
-test("continues after a kill, and does nothing if everything is already deleted", async () => {
+test("continues after it was killed, and does nothing if everything is already deleted", async () => {
   const fake = installed(withdrawn);
   for (const { path } of installation.slice(0, 4)) fake.objects.delete(path);
   const again = await call(["uninstall", "--yes"], { cluster: fake });
@@ -155,15 +155,15 @@ test("continues after a kill, and does nothing if everything is already deleted"
 
 for (const [what, path] of [
   ["controller", deployment.path],
-  ["definition of GlobalPullSecret", definition.path],
+  ["CRD of GlobalPullSecret", definition.path],
 ] as const)
-  test(`refuses to leave agents behind without a ${what}`, async () => {
+  test(`refuses if agents are left, but the ${what} does not exist`, async () => {
     const fake = installed(withdrawn);
     fake.objects.delete(path);
     fake.objects.set(owned.daemonSet, {});
     const { code, err } = await call(["uninstall", "--yes"], { cluster: fake });
     assert.equal(code, 1);
-    assert.match(err, new RegExp(`is there, but no ${what}, without which`));
+    assert.match(err, new RegExp(`exists, but the ${what} does not, so`));
     assert.deepEqual(deletions(fake), []);
   });
 
@@ -177,20 +177,21 @@ test("leaves the objects of a Helm release to Helm", async () => {
   assert.deepEqual(fake.writes, []);
 });
 
-test("keeps the CRD while the controller's pods have not ended", async () => {
+test("keeps the CRD while the controller's pods still exist", async () => {
   const fake = installed(withdrawn);
   fake.objects.set("/api/v1/namespaces/kube-system/pods/controller-1", {});
   const { code, err } = await call(["uninstall", "--yes", "--timeout", "1s"], { cluster: fake });
   assert.deepEqual(
     [code, err],
-    [3, "the controller's pods have not ended yet; uninstall again, when they have\n"],
+    [3, "the controller's pods have not ended yet; run uninstall again later\n"],
   );
   assert.equal(deletions(fake).at(-1), deployment.path);
 });
 
-const leftAt = "left is the rest, up to the definition of GlobalPullSecret; uninstall again";
+const leftAt =
+  "the other objects, such as the CRD of GlobalPullSecret, still exist; run uninstall again";
 
-test("stops at once when interrupted while pods end, and lists what is left", async () => {
+test("stops at once when interrupted while pods end, and lists the deleted objects", async () => {
   const fake = installed(withdrawn);
   fake.objects.set("/api/v1/namespaces/kube-system/pods/controller-1", {});
   const enough = new AbortController();

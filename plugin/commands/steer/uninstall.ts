@@ -9,7 +9,7 @@ import { liveLine } from "#plugin/terminal/live.ts";
 import { command } from "#plugin/terminal/command.ts";
 import { outputFlag, print } from "#plugin/terminal/output.ts";
 
-/** The result as `-o json` prints it: a stable shape. */
+/** The result that `-o json` prints. Its shape is stable. */
 type Answer = Readonly<{
   /** The deleted objects, as KIND/NAME; empty if there was nothing left to delete. */
   deleted: readonly string[];
@@ -76,17 +76,17 @@ export const uninstall = command(
   },
 );
 
-const stillRunning = "the controller's pods have not ended yet; uninstall again, when they have";
+const stillRunning = "the controller's pods have not ended yet; run uninstall again later";
 
 const interrupted = (deleted: readonly string[]): string =>
-  `interrupted; deleted: ${deleted.join(", ") || "nothing"}; left is the rest, up to the ` +
-  "definition of GlobalPullSecret; uninstall again";
+  `interrupted; deleted: ${deleted.join(", ") || "nothing"}; the other objects, such as the ` +
+  "CRD of GlobalPullSecret, still exist; run uninstall again";
 
 function lines({ deleted, kept }: Answer, note: string): string[] {
   return [
     ...(deleted.length === 0
-      ? ["nothing of it is left"]
+      ? ["nothing of the product is left"]
       : deleted.map((one) => `${one} deleted${note}`)),
-    `the Secrets that you made stay, where there are any: ${kept.join(", ")}`,
+    `your own Secrets stay, if they exist: ${kept.join(", ")}`,
   ];
 }

@@ -1,10 +1,11 @@
-/** A port of the loopback that nobody listens on. */
+/** Finds a port of 127.0.0.1 on which no program listens. */
 import { once } from "node:events";
 import { createServer } from "node:net";
 
 /**
- * Below the ports that kernels give to outgoing connections, or one of these may take it before the
- * program that it is for listens. Processes begin at different ones.
+ * These ports are below the ports that kernels give to outgoing connections. Otherwise such a
+ * connection might take the port before the test's program listens. Each process begins at another
+ * port.
  */
 const first = 10_000;
 const count = 20_000;

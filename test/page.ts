@@ -1,4 +1,4 @@
-/** A page of docs/, as its reader has it: files to write, commands to run, what they print. */
+/** A page of docs/, as readers follow it: files to write, commands to run, and their output. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,11 +13,11 @@ const plugin = join(root, "dist/kubectl-pull_secret.cjs");
 
 export type Block = Readonly<{ kind: string; body: string; printed: string | undefined }>;
 
-/** The page in this file of docs/. */
+/** Reads the page in this file of docs/. */
 export function pageOf(file: string) {
   const text = readFileSync(join(root, "docs", file), "utf8");
   return {
-    /** The fenced blocks below a heading; what a block prints is the `text` block after it. */
+    /** The fenced blocks below a heading. The `text` block after a block is its output. */
     blocksBelow: (heading: string): readonly Block[] => {
       const [, below = ""] = `\n${text}`.split(`\n${heading}\n`);
       const part = below.split(/\n#{2,3} /)[0] ?? "";
@@ -33,7 +33,7 @@ export function pageOf(file: string) {
           : [{ ...one, printed: next?.kind === "text" ? next.body : undefined }];
       });
     },
-    /** The value of the YAML block that begins with a comment on this file. */
+    /** The value of the YAML block that begins with a comment with this file name. */
     yamlOf: (name: string): unknown => {
       const blocks = Array.from(text.matchAll(/^```yaml\n(.*?)^```/gms), ([, body = ""]) => body);
       return load(blocks.find((body) => body.startsWith(`# ${name}`)) ?? assert.fail(name));
@@ -57,8 +57,8 @@ const shapeOf = (line: string): string =>
     .replace(/(?: \d+[smhd])(?:\d+[smh])?$/, " AGE");
 
 /**
- * The first line of what a page shows that the output lacks, in the order of the page; undefined if
- * it has them all. For a page that leaves lines out: `…` stands for them, or for a part of a line.
+ * The first line of the page's output that is missing in the real output; undefined if none is.
+ * Lines must have the same order. On the page `…` stands for left-out lines or parts of a line.
  */
 export function missingLine(shown: string, printed: string): string | undefined {
   const found = printed.split("\n").map(shapeOf);
@@ -76,14 +76,13 @@ export function missingLine(shown: string, printed: string): string | undefined 
 
 export type Desk = Readonly<{
   folder: string;
-  /** Runs a block as it stands; its output of both kinds. Fails where a command does. */
+  /** Runs a block unchanged. Returns stdout and stderr together. Fails if a command fails. */
   run: (body: string) => Promise<string>;
 }>;
 
 /**
- * Follows a part of a page: writes the files, runs the commands, and holds what they print against
- * what the page shows. `edited` changes a file as its reader is told to. Returns all that was
- * printed.
+ * Follows a part of a page: writes the files, runs the commands, and compares their output with the
+ * page. `edited` makes the edits in a file that the page requests. Returns the whole output.
  */
 export async function follow(
   desk: Desk,
@@ -105,20 +104,19 @@ export async function follow(
 }
 
 type Surroundings = Readonly<{
-  /** Context → its cluster; the first one is the current one. */
+  /** Context → its cluster. The first context is the current one. */
   contexts: Readonly<Record<string, Cluster>>;
-  /** Variables that the page takes for granted. */
+  /** Environment variables that the page expects. */
   env?: Readonly<Record<string, string>>;
-  /** Name → file of programs that the page calls besides kubectl and the plugin. */
+  /** Other programs that the page calls besides kubectl and the plugin: name → file. */
   programs?: Readonly<Record<string, string>>;
   /**
-   * What `kubectl logs` prints where the programs are in no pod: what they wrote. Without it
-   * kubectl is asked.
+   * The output of `kubectl logs` for programs that run in no pod. Without it the real kubectl runs.
    */
   logs?: () => string;
 }>;
 
-/** A folder with what the page takes for granted: contexts, the manifests, the plugin. */
+/** A folder with everything that the page expects: contexts, the manifests, the plugin. */
 export function deskAt(
   folder: string,
   { contexts, env = {}, programs = {}, logs }: Surroundings,

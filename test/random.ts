@@ -1,6 +1,6 @@
 import type { TestContext } from "node:test";
 
-/** A source of choices that repeats itself for the same seed (mulberry32). */
+/** A source of random choices, the same for the same seed (mulberry32). */
 export class Random {
   #state: number;
 
@@ -25,7 +25,7 @@ export class Random {
     return choices[this.below(choices.length)] as T;
   }
 
-  /** True once in `times`. */
+  /** Returns true in one of `times` calls, on average. */
   once(times: number): boolean {
     return this.below(times) === 0;
   }
@@ -35,14 +35,14 @@ export class Random {
   }
 }
 
-/** The choices of one test: of SEED, where it is given, so that a failure can be repeated. */
+/** The random choices of one test. Uses SEED if it is set, so that you can repeat a failure. */
 export function seeded(test: Pick<TestContext, "diagnostic">): Random {
   const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
   test.diagnostic(`SEED=${seed}`);
   return new Random(seed);
 }
 
-/** A list, written as one text: each word is one choice. */
+/** A list of choices, written as one text: each word is a choice. */
 export function words(text: string): string[] {
   return text.split(" ");
 }

@@ -1,17 +1,20 @@
 /**
- * Points of a matrix: a test takes a few of them, spread over all, beginning where the seed says
- * (`SEED=n` repeats them). With EVERY_POINT=1, which `npm run test:all` sets, it takes all of them.
+ * Samples of a matrix. A test takes a few points, spread over all points and chosen by a seed
+ * (`SEED=n` repeats them). With EVERY_POINT=1, which `npm run test:all` sets, it takes all points.
  */
 import { test, type TestContext } from "node:test";
 
 export const everyPoint = process.env["EVERY_POINT"] !== undefined;
 
-/** A test for which no change should wait: only `npm run test:all` runs it. */
+/** A test that takes too long for every change. Only `npm run test:all` runs it. */
 export function longTest(name: string, run: (t: TestContext) => Promise<void>): void {
   if (everyPoint) void test(name, run);
 }
 
-/** One for all tests of a file: one number repeats them. Negative where a law printed it. */
+/**
+ * One seed for all tests of a file, so that one number repeats all their choices. The seed may be
+ * negative.
+ */
 const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
 
 export function sample<T>(t: TestContext, all: readonly T[], count: number): readonly T[] {

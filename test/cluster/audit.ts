@@ -2,7 +2,7 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import type { Cluster } from "./cluster.ts";
 
-/** One request, at the time of its answer; a watch at its end. */
+/** A request, logged at the time of its answer. A watch is logged at its end. */
 export type AuditedRequest = Readonly<{
   user: string;
   userAgent: string;
@@ -10,15 +10,15 @@ export type AuditedRequest = Readonly<{
   /** API group; empty for the core one. */
   group: string;
   resource: string;
-  /** Such as `status`; empty for the object itself. */
+  /** The subresource, such as `status`; empty for the object itself. */
   subresource: string;
   /** Empty for cluster-wide objects, and for lists over all namespaces. */
   namespace: string;
-  /** Empty for lists, and for creates whose name the server makes. */
+  /** Empty for lists, and for create requests if the server generates the name. */
   name: string;
   uri: string;
   code: number;
-  /** When the API server got it: ISO 8601, UTC, microseconds. */
+  /** When the API server received the request: ISO 8601, UTC, microseconds. */
   at: string;
 }>;
 
@@ -40,18 +40,21 @@ const reading: ReadonlySet<string> = new Set(["get", "list", "watch"]);
 export const isWrite = ({ verb }: AuditedRequest): boolean => !reading.has(verb);
 
 /**
- * True for requests that keep a watch open: the watch, and the list of the one object that it
- * follows.
+ * True for the requests that keep a watch open. These are the watch itself, and the list request
+ * for the one object that it follows.
  */
 export const keepsWatch = ({ verb, uri }: AuditedRequest): boolean =>
   verb === "watch" || (verb === "list" && uri.includes("fieldSelector=metadata.name"));
 
-/** The end of the log in bytes, from where to continue. */
+/** The end of the log, in bytes: the place from which auditOf can continue. */
 export function auditEnd({ auditLog }: Pick<Cluster, "auditLog">): number {
   return statSync(auditLog).size;
 }
 
-/** Every request since a time (ISO 8601), or after a former end of the log, oldest answer first. */
+/**
+ * The requests since a time (ISO 8601), or after an earlier end of the log. The oldest answer comes
+ * first.
+ */
 export function auditOf(
   { auditLog }: Pick<Cluster, "auditLog">,
   { since = "", after = 0 }: Readonly<{ since?: string; after?: number }> = {},
@@ -61,12 +64,14 @@ export function auditOf(
     .map(({ request }) => request);
 }
 
-/** `end`: of the last whole line, in bytes; `start`: of a request's line. */
+/**
+ * In bytes. `end`: where the last complete line ends. `start`: where the line of a request begins.
+ */
 type Log = { end: number; requests: { start: number; request: AuditedRequest }[] };
 
 /**
- * The part of each log that was already read. A wait checks ten times a second, and the log of a
- * file's tests reaches tens of megabytes: reading it again each time kept a core busy.
+ * The part of each log that was already read. A wait checks ten times a second, and the log of one
+ * test file reaches tens of megabytes. Reading all of it for each check kept a core busy.
  */
 const logs = new Map<string, Log>();
 
@@ -94,7 +99,7 @@ function read(file: string, from: number, to: number): Buffer {
   return bytes;
 }
 
-/** A line is cut off where the API server was killed. */
+/** Returns nothing for a line that was cut off when the API server was killed. */
 function parsed(text: string): Line[] {
   try {
     return [JSON.parse(text) as Line];

@@ -7,7 +7,7 @@ test("ends with the probe's first answer", async () => {
   assert.equal(await until("three looks", () => ++rounds === 3 && rounds, { every: 1 }), 3);
 });
 
-test("reports after a timeout the description, the last error and the last state", async () => {
+test("reports the description, the last error and the last state after a timeout", async () => {
   const waiting = until("pigs fly", () => assert.fail("not yet"), {
     timeout: 5,
     every: 1,
@@ -24,7 +24,7 @@ test("ends a hopeless wait at once when the probe requests it", async () => {
   await assert.rejects(waiting, /^Error: it died$/);
 });
 
-test("watches for the whole time that a state lasts", async () => {
+test("checks a state for the whole time, and fails once the state is over", async () => {
   await stays("one is one", () => true, 5);
   let rounds = 0;
   await assert.rejects(
@@ -33,7 +33,7 @@ test("watches for the whole time that a state lasts", async () => {
   );
 });
 
-test("returns from the synchronous wait whether it succeeded", () => {
+test("returns whether the synchronous wait succeeded", () => {
   let rounds = 0;
   assert.equal(
     untilSync(() => ++rounds === 2, 1000),

@@ -1,7 +1,6 @@
 /**
- * Waiting for real events: every wait for a condition, and for a condition to last. A test that
- * lets time pass without a condition does so because time is its subject, and a comment there
- * explains it.
+ * Waits until a condition holds, or checks for some time that a condition stays true. A test lets
+ * time pass without a condition only if it tests time itself. A comment in that test explains it.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -11,25 +10,26 @@ import { setTimeout as sleep } from "node:timers/promises";
  */
 export type Poll<T> = () => T | undefined | false | Promise<T | undefined | false>;
 
-/** Thrown by a probe when longer waiting is useless: the wait fails with it at once. */
+/** A probe throws this when longer waiting is useless. The wait then fails at once. */
 export class Hopeless extends Error {}
 
 /**
- * Factor for bounds when files run side by side. A bound is for a file alone on two cores; beside
- * others, the same work takes up to four times as long. The factor only lengthens a run that fails.
+ * Multiplies the time limits when several test files run at the same time. The limits are for one
+ * file alone on two cores. When other files run too, the same work takes up to four times as long.
+ * A larger factor makes only failing runs longer.
  */
 const patience = Number(process.env["PATIENCE"]) || 1;
 
-/** A duration for kubectl (`--timeout=30s`), multiplied like our own bounds. */
+/** Multiplies a duration for kubectl (`--timeout=30s`) by the same factor. */
 export const patiently = (word: string): string =>
   word.replace(/(?<=^--timeout=)\d+(?=[smh]$)/, (bound) => String(Number(bound) * patience));
 
 export type WaitOptions = Readonly<{
-  /** Milliseconds until the wait fails, on a machine of its own. 60 s by default. */
+  /** Milliseconds until the wait fails, if nothing else runs on the machine. 60,000 by default. */
   timeout?: number;
   /** Milliseconds between two checks. 100 ms by default. */
   every?: number;
-  /** The last state, for the message of a failed wait; called once, when it fails. */
+  /** Returns the last state, for the message of a failed wait. Called once, when the wait fails. */
   seen?: () => unknown;
 }>;
 
@@ -62,8 +62,8 @@ export async function until<T>(
 }
 
 /**
- * Checks every 100 ms for `milliseconds` that `holds` stays true: for promises that something does
- * *not* happen.
+ * Checks every 100 ms, for this many milliseconds, that `holds` stays true. Use it for promises
+ * that something does *not* happen.
  */
 export async function stays(
   description: string,
@@ -75,14 +75,17 @@ export async function stays(
   while (performance.now() - started < milliseconds) {
     if (!(await holds())) {
       throw new Error(
-        `after ${Math.round(performance.now() - started)} ms it was no longer so that ${description}`,
+        `after ${Math.round(performance.now() - started)} ms it was no longer true that ${description}`,
       );
     }
     await sleep(every);
   }
 }
 
-/** The same for code that runs while the process exits and cannot await. False when time is up. */
+/**
+ * `until` for code that runs while the process exits and cannot await. Returns false when the time
+ * is up.
+ */
 export function untilSync(probe: () => boolean, bound: number): boolean {
   const timeout = bound * patience;
   const started = performance.now();

@@ -1,6 +1,6 @@
 /**
- * Results that are made once per machine and used by every checkout. A key names everything that
- * they depend on.
+ * Results that are made once per machine and used by every checkout. A key is computed from
+ * everything that a result depends on.
  */
 import { createHash } from "node:crypto";
 import {
@@ -29,9 +29,9 @@ export function keyOf(...parts: readonly string[]): string {
 }
 
 /**
- * Returns `path`, made by `make` if it does not exist. `make` fills a path beside it, which is
- * renamed at the end, so `path` is always complete. Two processes never make the same result at
- * once; the second one waits.
+ * Returns `path`, made by `make` if it does not exist. `make` fills a draft beside `path`. The
+ * draft is renamed at the end, so `path` is always complete. Two processes never make the same
+ * result at the same time: the second process waits.
  */
 export async function once(path: string, make: (draft: string) => Promise<void>): Promise<string> {
   if (existsSync(path)) return path;
@@ -54,7 +54,7 @@ export async function once(path: string, make: (draft: string) => Promise<void>)
  * Runs `work` while holding `lock`, a file that names its owner. A dead owner's lock is taken over.
  */
 async function locked<T>(lock: string, work: () => Promise<T>): Promise<T> {
-  // 30 min: a cold build on two slow cores, in another process, takes less.
+  // 30 min: a build without a cache on two slow cores takes less.
   await until(`the other process that holds ${lock} is done`, () => take(lock), {
     timeout: 30 * 60_000,
     every: 200,
@@ -67,7 +67,8 @@ async function locked<T>(lock: string, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * True if this process holds the lock now; a lock that its owner left is removed at the next try.
+ * Tries to take the lock; true if this process holds it now. Also removes the lock of a dead owner,
+ * so that the next try can take it.
  */
 export function take(lock: string): boolean {
   try {
@@ -78,10 +79,11 @@ export function take(lock: string): boolean {
   }
   try {
     const text = readFileSync(lock, "utf8");
-    // Empty for the instant between creation and writing: then its owner is alive.
+    // The file is empty after its owner has created it and before the owner has written it. Such an
+    // owner is alive.
     if (text !== "" && !isAlive(JSON.parse(text) as Owner)) rmSync(lock, { force: true });
   } catch {
-    // Removed meanwhile: the next check takes it.
+    // Another process has removed the lock meanwhile. The next try takes it.
   }
   return false;
 }

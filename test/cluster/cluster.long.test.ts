@@ -40,7 +40,7 @@ suite("a real cluster", () => {
       );
     });
 
-  test("has two Ready nodes, each a real systemd with the kubelet that the API server shows", async () => {
+  test("has two Ready nodes, each of which runs a real systemd and the kubelet that the API server shows", async () => {
     const versions = "jsonpath={.items[*].status.nodeInfo.kubeletVersion}";
     assert.equal((await cluster.kubectl("get", "nodes", "-o", versions)).split(" ").length, 2);
     for (const node of cluster.nodes) {
@@ -79,7 +79,7 @@ suite("a real cluster", () => {
 
   test("accepts a credential in the node's own file once the kubelet has read it", async () => {
     first().writeFile("config.json", cluster.registry.document("original"));
-    // Otherwise it would try again after five minutes.
+    // Without a restart the kubelet would read the file only after up to five minutes.
     await first().exec(["systemctl", "restart", "kubelet"]);
     await cluster.apply(
       pod("own", {
@@ -136,7 +136,7 @@ suite("a real cluster", () => {
     );
   });
 
-  test("reports who may do what only for served resources, and treats a misspelt resource as an error", async () => {
+  test("reports rights on served resources, and fails for a misspelt resource", async () => {
     const group = "rbac.authorization.k8s.io";
     assert.equal(await may(cluster, "somebody", "get", "pods:exec", "default"), false);
     assert.equal(await may(cluster, "somebody", "bind", `clusterroles.${group}/admin`), false);
@@ -144,7 +144,7 @@ suite("a real cluster", () => {
       await assert.rejects(may(cluster, "somebody", "get", what), /serves no such resource/, what);
   });
 
-  test("shows in the audit log who requested what", async () => {
+  test("shows the user and the object of each request in the audit log", async () => {
     const lines = readFileSync(cluster.auditLog, "utf8").trim().split("\n");
     const users = new Set(
       lines.map((line) => (JSON.parse(line) as { user: { username: string } }).user.username),
@@ -153,7 +153,7 @@ suite("a real cluster", () => {
       assert.ok(users.has(user));
   });
 
-  test("makes a broken kubelet fail from its next start on, and lets it recover by itself", async () => {
+  test("makes a broken kubelet fail from its next start on, and lets it recover when it is healed", async () => {
     const old = await invocation();
     await first().breakKubelet();
     assert.equal(await invocation(), old);
@@ -179,7 +179,7 @@ suite("a real cluster", () => {
     });
   });
 
-  test("adds a node, even from another process that attaches to the cluster", async () => {
+  test("adds a node, also from another process that attaches to the cluster", async () => {
     const attached = await attachCluster(cluster.name);
     const node = await attached.addNode();
     assert.equal(node.name, "node3");

@@ -1,20 +1,20 @@
 /**
  * A real cluster on this machine, for tests, demo and benchmark: real etcd, API server,
- * controllers, scheduler, two registries, and nodes that each are a booted systemd with a real
+ * controllers, scheduler, two registries, and nodes. Each node is a booted systemd with a real
  * kubelet, containerd and runc.
  *
  *     await using cluster = await startCluster();         // two nodes, Ready in under a minute
  *     await cluster.kubectl("get", "nodes");                 // stdout; throws with stderr
- *     const image = await cluster.pushApp("team/app:1");  // needs a password to be pulled
- *     cluster.registry.document("additional");            // a document that may pull it
+ *     const image = await cluster.pushApp("team/app:1");  // pods need a password to pull it
+ *     cluster.registry.document("additional");            // a pull secret's document for it
  *     const [node] = cluster.nodes;
  *     await node.unit(["InvocationID", "MainPID"]);          // of kubelet.service
  *     node.readFile("config.json");                          // below /var/lib/kubelet
  *     await node.breakKubelet();                             // its next start fails
  *
- * It needs root. Nothing stays behind: not after `down()`, Ctrl-C or a failed test; what SIGKILL
- * leaves is swept by the next start. Only a cluster started with `keep` outlives its process, until
- * removeCluster(name).
+ * It needs root. Nothing stays behind after `down()`, Ctrl-C or a failed test. The next start
+ * removes the leftovers of a run that was killed with SIGKILL. Only a cluster started with `keep`
+ * outlives its process. Remove it with removeCluster(name).
  */
 import { randomBytes } from "node:crypto";
 import { cpSync, rmSync } from "node:fs";
@@ -44,21 +44,21 @@ import { remove, sweep, watchOver } from "./host/sweep.ts";
 export type ClusterOptions = Readonly<{
   /** 2 by default, none with `apiOnly`. */
   nodes?: number;
-  /** For attachCluster and removeCluster; random by default. */
+  /** The name for attachCluster and removeCluster. Random by default. */
   name?: string;
-  /** Outlives this process. */
+  /** The cluster outlives this process. */
   keep?: boolean;
   /**
-   * Seconds without a report from its kubelet after which a node is Unknown. 50 by default, as in a
-   * stock cluster; a kubelet reports every 10.
+   * A node becomes Unknown if its kubelet sends no report for this many seconds. 50 by default, as
+   * in a stock cluster. A kubelet reports every 10 s.
    */
   missedAfter?: number;
   /**
-   * Only an etcd and an API server, without controllers, scheduler and registries: half the memory
-   * and a fifth of the processor time, if nothing runs in the cluster.
+   * Starts only an etcd and an API server, without controllers, scheduler and registries. If
+   * nothing runs in the cluster, this needs half the memory and a fifth of the processor time.
    */
   apiOnly?: boolean;
-  /** API server configurations that replace a stock cluster's. */
+  /** Configurations of the API server that replace those of a stock cluster. */
   apiServer?: Readonly<{ audit?: object; encryption?: object; longestToken?: number }>;
 }>;
 
@@ -109,7 +109,7 @@ export class Cluster {
     return await this.#kubectl(args);
   }
 
-  /** kubectl apply of objects as values. */
+  /** Applies these objects with kubectl apply. */
   async apply(...objects: readonly object[]): Promise<void> {
     await this.#kubectl(
       ["apply", "-f", "-"],
@@ -118,8 +118,8 @@ export class Cluster {
   }
 
   /**
-   * kubectl get as a value; undefined if the object does not exist. For waits: it starts no
-   * program.
+   * Returns what kubectl get returns; undefined if the object does not exist. Starts no program, so
+   * you can use it in waits.
    */
   async get<T = Record<string, unknown>>(...args: readonly string[]): Promise<T | undefined> {
     const asked = askedBy(args);
@@ -137,8 +137,9 @@ export class Cluster {
   }
 
   /**
-   * Adds a node and returns it when it is Ready, or, if `before` prevents that, when it has booted.
-   * `before` may change its files before the first boot. Several may be added at once.
+   * Adds a node and returns it when it is Ready. With `ready: false`, returns the node as soon as
+   * it has booted. `before` may change the node's files before the first boot. You can add several
+   * nodes at the same time.
    */
   async addNode({ before, ready = true }: NodeOptions = {}): Promise<Node> {
     const { nodes } = update(this.#state.slot, ({ nodes }) => ({
@@ -154,7 +155,7 @@ export class Cluster {
     return node;
   }
 
-  /** Waits until the API reports that a node is Ready. */
+  /** Waits until the API server reports the node Ready. */
   async untilReady(node: Node): Promise<void> {
     const status = (): Promise<string | undefined> => this.readiness(node);
     await until(`${node.name} is Ready`, async () => (await status()) === "True", {
@@ -162,7 +163,7 @@ export class Cluster {
     });
   }
 
-  /** The status of a node's condition Ready; undefined if the API has none. */
+  /** The status of a node's condition Ready; undefined if the node has no such condition. */
   async readiness({ name }: Node): Promise<string | undefined> {
     type Status = { status?: { conditions?: { type: string; status: string }[] } };
     const { status } = (await this.get<Status>("node", name)) ?? {};
@@ -170,8 +171,9 @@ export class Cluster {
   }
 
   /**
-   * Waits until a CRD is served, by its name. Does not use kubectl wait, which fails at once if the
-   * API server has not written the conditions yet; on a busy machine that takes a second.
+   * Waits until the API server serves the CRD of this name. Does not use kubectl wait, because it
+   * fails at once if the API server has not written the conditions yet. On a busy machine the API
+   * server takes a second for that.
    */
   async untilServed(definition: string): Promise<void> {
     type Status = { status?: { conditions?: { type: string; status: string }[] | null } };
@@ -191,17 +193,17 @@ export class Cluster {
     await killPart(this.#hub, "kube-apiserver");
   }
 
-  /** Starts it again; returns once it is ready. */
+  /** Starts the API server again; returns once it is ready. */
   async startApiServer(): Promise<void> {
     await startPart(this.#hub, this.#plane, "kube-apiserver");
   }
 
-  /** Kills etcd; the API server stays, and answers only what it can without etcd. */
+  /** Kills etcd. The API server continues, but answers only requests for which it needs no etcd. */
   async stopEtcd(): Promise<void> {
     await killPart(this.#hub, "etcd");
   }
 
-  /** Starts it again on its data; returns once the API server answers from it. */
+  /** Starts etcd again on its data; returns once the API server answers from it. */
   async startEtcd(): Promise<void> {
     await startPart(this.#hub, this.#plane, "etcd");
   }
@@ -295,13 +297,13 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     ]);
     const cluster = new Cluster(kit, state, plane, registry);
     await Promise.all(Array.from({ length: nodes }, () => cluster.addNode()));
-    // The controllers create it last, and no pod can be created without it.
+    // The controllers create this ServiceAccount last. No pod can be created without it.
     const account = ["serviceaccount", "--namespace=default", "default"];
     const isMade = async () => {
       check();
       return (await cluster.get(...account)) !== undefined;
     };
-    // As long as the API server may take: up to 46 s on a busy machine.
+    // On a busy machine the API server alone may take up to 46 s.
     if (!apiOnly) await until("the controllers run", isMade, { timeout: 90_000 });
     if (options.keep === true) cluster.keep();
     return cluster;
@@ -311,7 +313,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   }
 }
 
-/** A cluster that another process started. */
+/** Returns a cluster that another process started. */
 export async function attachCluster(name: string): Promise<Cluster> {
   const state = allStates().find((state) => state.name === name);
   if (state === undefined) throw new Error(`there is no cluster named ${name}`);
@@ -322,7 +324,7 @@ export async function attachCluster(name: string): Promise<Cluster> {
   return new Cluster(kit, state, plane, new Registry(kit.parts, directory, network, state.users));
 }
 
-/** Removes a cluster by its name, kept or not; false if there is none. */
+/** Removes the cluster of this name, even if it was to be kept. Returns false if there is none. */
 export function removeCluster(name: string): boolean {
   const state = allStates().find((state) => state.name === name);
   if (state !== undefined) remove(state);

@@ -19,7 +19,7 @@ export type ControlPlane = Readonly<{
   auditLog: string;
 }>;
 
-/** Records requests without bodies: tests count requests per user in it. */
+/** Records requests without bodies. Tests count each user's requests in the audit log. */
 const auditPolicy = {
   apiVersion: "audit.k8s.io/v1",
   kind: "Policy",
@@ -27,13 +27,13 @@ const auditPolicy = {
   rules: [{ level: "Metadata" }],
 };
 
-/** If given, etcd's content is encrypted with this configuration. */
+/** If this file exists, the API server encrypts etcd's content with the configuration in it. */
 const encryptionFile = "encryption.json";
 
-/** If given, the longest validity of a token in seconds. */
+/** If this file exists, it contains the longest validity of a token, in seconds. */
 const longestTokenFile = "longest-token";
 
-/** Paths and addresses; also for a control plane that another process started. */
+/** Returns the paths and addresses of a control plane, even if another process started it. */
 export function controlPlaneAt(
   directory: string,
   network: Network,
@@ -47,7 +47,7 @@ export function controlPlaneAt(
   };
 }
 
-/** The directory of a control plane; `groups` are those of the hub. */
+/** The place of a control plane. `groups` are the control groups of the hub. */
 export type ControlPlanePlace = Readonly<{
   parts: Parts;
   directory: string;
@@ -62,10 +62,15 @@ type Settings = Readonly<{
   apiServer?: Readonly<{ audit?: object; encryption?: object; longestToken?: number }>;
 }>;
 
-/** A control plane, and a check for probes, which throws once a program of it has died. */
+/**
+ * A control plane, and a check that the probes of waits call. The check throws once a program of
+ * the control plane has died.
+ */
 type Started = Readonly<{ plane: ControlPlane; check: () => void }>;
 
-/** Returns once the API server is ready; the controllers, if any, are up some seconds later. */
+/**
+ * Returns once the API server is ready. If there are controllers, they are up some seconds later.
+ */
 export async function startControlPlane(
   place: ControlPlanePlace,
   {
@@ -107,8 +112,9 @@ export async function startControlPlane(
   checks.push(start(place, "kube-apiserver", apiServerFlags(directory, network, plane)));
   const check = () => checks.forEach((one) => one());
   await untilApiReady(place, plane, check);
-  // Not earlier: a controller manager ends if no API server is healthy within 10 s, which takes
-  // longer on a busy machine, and nothing here restarts it as a kubelet would.
+  // Starts the controller manager only now, because it ends if no API server is healthy within 10
+  // s. On a busy machine the API server takes longer, and no kubelet is here to restart a
+  // controller manager that has ended.
   if (!apiOnly) {
     const managing = controllerManagerFlags(authority.directory, missedAfter);
     checks.push(start(place, "kube-controller-manager", managing));
@@ -121,8 +127,8 @@ export async function startControlPlane(
 }
 
 /**
- * Kills etcd or the API server as a crash would, and returns when it is gone. Data that etcd wrote
- * stays.
+ * Kills etcd or the API server, like a crash, and returns when the process is gone. Keeps the data
+ * that etcd wrote.
  */
 export async function killPart(
   { groups }: ControlPlanePlace,
@@ -155,7 +161,7 @@ function start(
   flags: readonly string[],
 ): () => void {
   const argv = inNamespace(network, "hub", [parts.path(name), ...flags]);
-  // A fifth less processor time until everything is up, for 120 MiB more.
+  // Needs a fifth less processor time until everything is up, but 120 MiB more memory.
   const env = { GOGC: "400" };
   return startDaemon({ name, argv, groups, log: join(directory, `${name}.log`), env }).check;
 }
@@ -241,7 +247,8 @@ function controllerManagerFlags(pki: string, missedAfter: number): string[] {
     `--root-ca-file=${join(pki, "ca.crt")}`,
     `--service-account-private-key-file=${join(pki, "sa.key")}`,
     `--node-monitor-grace-period=${missedAfter}s`,
-    // 5 minutes in a stock cluster; for that long a quota may not count a new CRD.
+    // In a stock cluster this is 5 minutes. A quota may count the objects of a new CRD only after
+    // this time.
     "--resource-quota-sync-period=20s",
   ];
 }

@@ -66,7 +66,7 @@ test("deletes in the next run the leftovers of a killed run, except a cluster th
   assert.equal(removeCluster("kept"), false);
 });
 
-test("never deletes running clusters, even unrecorded ones", async (t) => {
+test("never deletes a running cluster, even if no file records it", async (t) => {
   const [empty, used] = ["gps98-hub", "gps99-hub"];
   for (const name of [empty, used]) await run(["ip", "netns", "add", name]);
   const child = spawn("nsenter", [`--net=/run/netns/${used}`, "sleep", "60"]);
@@ -86,18 +86,18 @@ test("never deletes running clusters, even unrecorded ones", async (t) => {
   assert.equal(await isTaken(networkOf(99)), true);
 });
 
-test("deletes a leftover in only one of several runs that begin at once, and never a cluster that has taken its slot", async () => {
+test("deletes a leftover only once when several runs begin together, and never a cluster that has taken its slot", async () => {
   const name = "slot";
   names.push(name);
   const state = await claim({ name, users: {} });
   const seen = { ...state, owner: { pid: 1, started: "before the last boot" } };
   removeLeftover(seen);
-  assert.ok(existsSync(directoryOf(state)), "its owner lives");
+  assert.ok(existsSync(directoryOf(state)), "a cluster whose owner lives was removed");
   update(state.slot, () => ({ owner: seen.owner }));
   const lock = join(directoryOf(state), "sweep.lock");
   writeFileSync(lock, JSON.stringify(thisProcess));
   removeLeftover(seen);
-  assert.ok(existsSync(directoryOf(state)), "another run is at it");
+  assert.ok(existsSync(directoryOf(state)), "a cluster that another run is removing was removed");
   // A sweep that was itself killed must not block others.
   writeFileSync(lock, JSON.stringify(seen.owner));
   removeLeftover(seen);
@@ -119,7 +119,7 @@ for (const [when, file] of [
   });
 }
 
-test("reports at once why a start fails, and leaves nothing behind", async (t) => {
+test("reports the reason at once and leaves nothing behind when a start fails", async (t) => {
   const name = "failing";
   names.push(name);
   const assets = process.env["KUBEBUILDER_ASSETS"];

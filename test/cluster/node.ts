@@ -1,6 +1,6 @@
 /**
- * One real node: a booted systemd with containerd and a kubelet. Tests stop it, break it and look
- * into it.
+ * One real node: a booted systemd with containerd and a kubelet. Tests can stop, break and inspect
+ * it.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -14,7 +14,10 @@ import { layNode, sharedMounts } from "./kit/rootfs.ts";
 import { run } from "./run.ts";
 import type { Kit } from "./setup.ts";
 
-/** machined is not used; no file of this machine leaks in; runc needs the allowed system calls. */
+/**
+ * Boots the node without machined and without files of this machine, and allows the system calls
+ * that runc needs.
+ */
 const nspawnFlags = [
   "--boot",
   "--quiet",
@@ -32,7 +35,7 @@ const namespaces = ["--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup"];
 
 const dropIn = "etc/systemd/system/kubelet.service.d/50-broken.conf";
 
-/** The parts that a node shares with its cluster; `groups` are the cluster's own control groups. */
+/** What a node shares with its cluster. `groups` are the cluster's own control groups. */
 export type NodePlace = Readonly<{
   directory: string;
   network: Network;
@@ -43,7 +46,8 @@ export class Node {
   readonly name: string;
   readonly address: string;
   /**
-   * The node's root file system as this machine sees it (without what is mounted inside the node).
+   * The node's root file system as this machine sees it. It lacks the file systems that are mounted
+   * inside the node.
    */
   readonly rootfs: string;
   readonly #index: number;
@@ -62,7 +66,7 @@ export class Node {
     this.#groups = groups.map((group) => join(group, this.name));
   }
 
-  /** Makes network and root file system, without booting. */
+  /** Makes the node's network and root file system. Does not boot the node. */
   async prepare(authority: Authority, server: string): Promise<void> {
     await authority.sign(this.name, `/O=system:nodes/CN=system:node:${this.name}`);
     const kubeconfig = readFileSync(authority.kubeconfig(this.name, server), "utf8");
@@ -77,14 +81,16 @@ export class Node {
     await makeNodeNetwork(this.#network, this.#index);
   }
 
-  /** Boots the node; returns once its systemd answers. Ready in the API about a second later. */
+  /**
+   * Boots the node; returns once its systemd answers. The API shows it Ready about a second later.
+   */
   async start(): Promise<void> {
     const machine = `${this.#network.device}-${this.name}`;
     const { check } = startDaemon({
       name: this.name,
       log: `${this.rootfs}.log`,
-      // A group of its own in every hierarchy, so that its systemd and its containers share none
-      // with another node.
+      // The node gets its own group in every hierarchy. So its systemd and its containers share no
+      // group with another node.
       groups: makeGroups(this.#groups.map(dirname), this.name),
       argv: [
         "systemd-nspawn",
@@ -129,7 +135,7 @@ export class Node {
     );
   }
 
-  /** Properties of a unit (kubelet.service unless named), as systemctl show gives them. */
+  /** Properties of a unit (kubelet.service unless named), as systemctl show prints them. */
   async unit<P extends string>(
     properties: readonly P[],
     unit = "kubelet.service",
@@ -170,8 +176,8 @@ export class Node {
   }
 
   /**
-   * From its next start on the kubelet fails, until healed; a running one continues. `lines`
-   * replace the default, which is a failing ExecStartPre.
+   * Makes each later start of the kubelet fail, until you call healKubelet. A running kubelet
+   * continues. By default an ExecStartPre fails; `lines` replace it.
    */
   async breakKubelet(lines = "[Service]\nExecStartPre=/bin/false\n"): Promise<void> {
     this.#put(dropIn, lines);

@@ -4,23 +4,23 @@ import { until } from "./await.ts";
 import { keepRunning, startProgram } from "./program.ts";
 
 test("counts a program as ended only after its last output was read", async () => {
-  // The output comes after the process is gone. The delay here is artificial, and happens to any
-  // program on a busy machine.
-  const program = startProgram(["sh", "-c", "(sleep 0.3; echo last words) & echo begun; exit 3"]);
-  assert.equal(await until("it ends", program.exited, { every: 1 }), 3);
-  assert.equal(program.output(), "begun\nlast words\n");
+  // The last output comes after the process is gone. The delay here is artificial, but on a busy
+  // machine it happens to any program.
+  const program = startProgram(["sh", "-c", "(sleep 0.3; echo last line) & echo begun; exit 3"]);
+  assert.equal(await until("the program ends", program.exited, { every: 1 }), 3);
+  assert.equal(program.output(), "begun\nlast line\n");
 });
 
-test("resolves stop and kill after the end, even if the program had ended before", async () => {
+test("resolves stop and kill after the program's end, even if it ended before the call", async () => {
   const program = startProgram([
     "sh",
     "-c",
-    "trap 'kill $!; echo told to; exit 4' TERM; sleep 9 & echo up; wait",
+    "trap 'kill $!; echo stopped; exit 4' TERM; sleep 9 & echo up; wait",
   ]);
-  await until("it is up", () => program.output().includes("up"));
+  await until("the program is up", () => program.output().includes("up"));
   assert.equal(await program.stop(), 4);
   assert.equal(await program.kill(), 4);
-  assert.equal(program.output(), "up\ntold to\n");
+  assert.equal(program.output(), "up\nstopped\n");
   const killed = startProgram(["sleep", "9"], { A: "b" });
   assert.equal(killed.exited(), undefined);
   assert.equal(await killed.kill(), 128);
@@ -29,7 +29,7 @@ test("resolves stop and kill after the end, even if the program had ended before
 
 test("reads a character that comes in two pieces as one", async () => {
   const program = startProgram(["sh", "-c", "printf 'p\\303'; sleep 0.2; printf '\\244sswort'"]);
-  await until("it ends", program.exited, { every: 1 });
+  await until("the program ends", program.exited, { every: 1 });
   assert.equal(program.output(), "p\u00e4sswort");
 });
 
@@ -49,5 +49,5 @@ test("starts a program again only after an expected end", async () => {
     () => startProgram(["sh", "-c", "echo no; exit 1"]),
     (output) => output === "yes\n",
   );
-  assert.equal(await until("it ends", other.exited), 1);
+  assert.equal(await until("the program ends", other.exited), 1);
 });

@@ -6,23 +6,23 @@ import { directEnvironment } from "./run.ts";
 
 export type RunningProgram = Readonly<{
   pid: number;
-  /** Everything that it wrote to stdout and stderr so far. */
+  /** Everything that the program has written to stdout and stderr so far. */
   output: () => string;
   signal: (name: NodeJS.Signals) => void;
-  /** SIGTERM and wait; resolves with the exit code. */
+  /** Sends SIGTERM and waits for the end; resolves with the exit code. */
   stop: () => Promise<number>;
-  /** SIGKILL and wait. */
+  /** Sends SIGKILL and waits for the end. */
   kill: () => Promise<number>;
   /**
-   * The exit code, 128 if a signal ended it, once it has ended and all its output has been read:
-   * its last lines come through the pipe after its end.
+   * The exit code, or 128 if a signal ended the program. Undefined until all output has been read,
+   * because the last lines come through the pipe after the program's end.
    */
   exited: () => number | undefined;
-  /** Resolves with it. */
+  /** Resolves with the same code when the program has ended. */
   ended: Promise<number>;
 }>;
 
-/** Starts it, in our own environment without proxies, with `env` added. */
+/** Starts a program in our own environment without proxies, with `env` added. */
 export function startProgram(
   [program = "", ...args]: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -52,8 +52,9 @@ export function startProgram(
 }
 
 /**
- * Starts it, and again each time that it ends by itself if `again` accepts its output since its
- * last start. The output is of all its processes, `pid` and `exited` of the last.
+ * Starts a program. When the program ends by itself, `again` gets the output since its last start,
+ * and decides whether to start it again. `output` contains the output of all its processes. `pid`
+ * and `exited` describe the last process.
  */
 export function keepRunning(
   start: () => RunningProgram,
@@ -89,13 +90,13 @@ export function keepRunning(
   };
 }
 
-/** For keepRunning: this machine was too busy for it to renew its Lease. */
+/** For keepRunning: accepts a program that could not renew its Lease on a busy machine. */
 export const lostLease = (output: string): boolean => output.includes("not renewed for");
 
-/** The port of /metrics and its siblings, which each of our programs logs. */
+/** The port of /metrics and the health endpoints. Each of our programs logs this port. */
 export async function portOf({ output }: RunningProgram): Promise<number> {
   return await until(
-    "its port is logged",
+    "the program's port is logged",
     () => Number(/"port":(\d+)/.exec(output())?.[1]) || undefined,
   );
 }

@@ -20,7 +20,7 @@ test("turns kubectl's arguments into one request", () => {
     assert.deepEqual(askedBy(words.split(" ")), { path, query }, words);
 });
 
-test("leaves requests to kubectl that only kubectl understands", () => {
+test("leaves arguments to kubectl if only kubectl understands them", () => {
   for (const words of ["pods -A", "widgets", "pod one two", "pod one -l a=b", "pods,secrets"])
     assert.equal(askedBy(words.split(" ")), undefined, words);
 });

@@ -1,8 +1,8 @@
 /**
  * Two real registries (distribution) in the hub: one with a password, one without.
  *
- * Nodes know them by name, through containerd's hosts.toml; the machine reaches them by address. So
- * an image has the same name in every cluster: `registry.example/team/app:1`.
+ * Nodes reach them by name, through containerd's hosts.toml; the machine reaches them by address.
+ * So an image has the same name in every cluster: `registry.example/team/app:1`.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -13,15 +13,15 @@ import { inNamespace, type Network } from "./host/network.ts";
 import type { Parts } from "./kit/parts.ts";
 import { directEnvironment, run } from "./run.ts";
 
-/** Wants a password. */
+/** Requires a password. */
 const privateRegistry = "registry.example";
 /**
- * Needs no password: for the pods' sandbox and our own image, which must not depend on the
- * credential that they deliver.
+ * Requires no password. Holds the pods' sandbox, and our own image, which must not depend on the
+ * credential that it delivers.
  */
 export const publicRegistry = "public.example";
 
-/** The names that nodes know, with the hub's port. */
+/** The names that nodes use, with the hub's port. */
 export const registryPorts = { [privateRegistry]: 5000, [publicRegistry]: 5001 } as const;
 
 /** Users of the private registry; each may pull everything. */
@@ -41,7 +41,7 @@ export type LoggedRequest = Readonly<{ time: string; user: string; method: strin
 export class Registry {
   /** The private registry's name in image references and pull secrets. */
   readonly host = privateRegistry;
-  /** The name of the one that asks nothing. */
+  /** The name of the registry that requires no password. */
   readonly publicHost = publicRegistry;
   /** The private registry's address for this machine: IP:port, plain HTTP. */
   readonly address: string;
@@ -63,7 +63,7 @@ export class Registry {
     this.publicAddress = `${network.hub}:${registryPorts[publicRegistry]}`;
   }
 
-  /** The accounts and their passwords now. */
+  /** The current accounts and their passwords. */
   get users(): Readonly<Record<string, string>> {
     return this.#users;
   }
@@ -91,8 +91,8 @@ export class Registry {
   }
 
   /**
-   * Pushes an OCI layout or tarball as `repository:tag`; returns the reference for pods, at the
-   * private registry unless `to` is the public one.
+   * Pushes an OCI layout or tarball as `repository:tag` to the private registry, or to the registry
+   * that `to` names. Returns the reference for pods.
    */
   async push(
     image: string,
@@ -113,8 +113,8 @@ export class Registry {
   }
 
   /**
-   * The requests that the private registry allowed, oldest first: shows whose credential a node
-   * used.
+   * The requests that the private registry allowed, oldest first. They show which user's credential
+   * a node used.
    */
   accesses(): LoggedRequest[] {
     const log = join(this.#directory, `${privateRegistry}.log`);
@@ -131,7 +131,7 @@ export class Registry {
   }
 }
 
-/** Starts both and returns once they answer. */
+/** Starts both registries and returns once they answer. */
 export async function startRegistries(
   parts: Parts,
   directory: string,
@@ -166,8 +166,8 @@ export async function startRegistries(
 }
 
 /**
- * The only hash that the registry accepts. Cost 5, because it is computed at every request. perl's
- * crypt supports it, openssl does not.
+ * bcrypt is the only hash that the registry accepts. Its cost is 5, because the registry computes
+ * it at every request. perl's crypt supports bcrypt, openssl does not.
  */
 async function bcrypt(password: string): Promise<string> {
   const salt = randomBytes(16).toString("hex").slice(0, 22);

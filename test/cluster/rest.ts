@@ -2,7 +2,10 @@
 import { keepsWatch, type AuditedRequest } from "./audit.ts";
 import { stays, until } from "./await.ts";
 
-/** Milliseconds: a rollout's status is written a second after its end, and reported later. */
+/**
+ * Milliseconds. The controller writes status a second after the end of a rollout, and the audit log
+ * shows the write later.
+ */
 const quiet = 5000;
 /**
  * Milliseconds: more than the 5 s after which a loop checks again while something is in progress.
@@ -10,8 +13,9 @@ const quiet = 5000;
 const rest = 10_000;
 
 /**
- * Waits until no request is made for a while, then watches that it stays so: no list either, except
- * those that renew a watch. `asked`: requests since a time (ISO 8601), except those for the Lease.
+ * Waits until no request has been sent for a while, then checks that no request follows. A list
+ * counts as a request, unless it renews a watch. `asked` returns the requests since a time (ISO
+ * 8601), except those for the Lease.
  */
 export async function restsFrom(
   asked: (since: string) => readonly AuditedRequest[],
@@ -27,8 +31,8 @@ export async function restsFrom(
   const rests = Date.now();
   const isQuiet = () => {
     const [first] = since(rests);
-    if (first !== undefined) throw new Error(`asked at rest: ${first.verb} ${first.uri}`);
+    if (first !== undefined) throw new Error(`request at rest: ${first.verb} ${first.uri}`);
     return true;
   };
-  await stays("nothing is asked for", isQuiet, rest, 500);
+  await stays("no request is made", isQuiet, rest, 500);
 }

@@ -1,7 +1,7 @@
 /**
- * Who may do what, according to the API server's authorizer. `kubectl auth can-i` ends with 1 both
- * for a no and for an unreachable server, and reads the text after a slash as an object's name:
- * `pods/exec` asks for a pod named exec.
+ * The rights of users, according to the API server's authorizer. `kubectl auth can-i` cannot be
+ * used: it exits with 1 both for a missing right and for an unreachable server, and takes the text
+ * after a slash as an object's name. `pods/exec` would be a pod named exec.
  */
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
@@ -10,13 +10,13 @@ import type { Cluster } from "./cluster.ts";
 
 const reviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 const connections = new Map<string, Api>();
-/** The served resources of each connection's API server, as seen so far. */
+/** The resources that each connection's API server serves, as far as we have asked. */
 const served = new WeakMap<Api, Set<string>>();
 
 /**
- * Whether a user, or a service account by its full user name, may do it. `what` is
- * `resource[.group][:subresource][/name]`. Without a namespace: in all of them or in none. Fails if
- * the API server does not answer, or serves no such resource.
+ * Whether a user, or a service account by its full user name, may do this. `what` is
+ * `resource[.group][:subresource][/name]`. Without `namespace`: in all namespaces, or on an object
+ * without a namespace. Fails if the API server does not answer, or serves no such resource.
  */
 export async function may(
   { kubeconfig }: Pick<Cluster, "kubeconfig">,
@@ -29,7 +29,7 @@ export async function may(
   const [type = "", subresource = ""] = kind.split(":");
   const [resource = "", group = ""] = type.split(/\.(.*)/);
   const api = connected(kubeconfig);
-  // The objects of impersonation are not a served resource.
+  // The API server does not serve the resources of `impersonate`, such as users and groups.
   if (verb !== "impersonate")
     await assertServed(api, group, type === kind ? resource : `${resource}/${subresource}`);
   const answer = await api.create<{ status: { allowed: boolean } }>(reviews, {
@@ -44,7 +44,7 @@ export async function may(
   return answer.status.allowed;
 }
 
-/** A misspelt resource would be a no as well. `what` is `resource[/subresource]`. */
+/** Fails for a misspelt resource, on which no user has rights. `what`: `resource[/subresource]`. */
 async function assertServed(api: Api, group: string, what: string): Promise<void> {
   const seen = served.get(api) ?? new Set();
   served.set(api, seen);

@@ -1,11 +1,11 @@
-/** Runs other programs, and shows progress to a person. */
+/** Runs other programs, and prints progress. */
 import { execFile, spawnSync, type ChildProcess } from "node:child_process";
 
 export type RunOptions = Readonly<{
   input?: string | Uint8Array;
   cwd?: string;
   env?: Readonly<Record<string, string>>;
-  /** Called with each piece of stderr as it comes. */
+  /** Called with each piece of stderr as soon as it arrives. */
   stderr?: (text: string) => void;
 }>;
 
@@ -25,9 +25,7 @@ export function directEnvironment(
 /** Programs that run() has started and that have not ended. */
 const running = new Set<ChildProcess>();
 
-/**
- * For the end of this process: no program that it started may create anything after the clean-up.
- */
+/** Kills them at the end of this process, so that none creates anything after the clean-up. */
 export function endRunning(): void {
   for (const child of running) child.kill("SIGKILL");
 }
@@ -58,7 +56,7 @@ export function run(argv: readonly string[], options: RunOptions = {}): Promise<
   return promise;
 }
 
-/** The same for code that cannot await. Never throws: undefined if the program failed. */
+/** `run` for code that cannot await. Never throws: undefined if the program failed. */
 export function runSync(argv: readonly string[]): string | undefined {
   const [program = "", ...args] = argv;
   const ended = spawnSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });

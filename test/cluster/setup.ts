@@ -20,13 +20,14 @@ export function useOptimised(): void {
 export type Kit = Readonly<{ parts: Parts; debian: string; images: Images }>;
 
 /**
- * Some five minutes on a fresh machine with two idle cores, some milliseconds once everything
+ * Takes about five minutes on a fresh machine with two idle cores, and milliseconds once everything
  * exists.
  */
 export async function setUp(): Promise<Kit> {
   raiseLimits();
   await installPackages();
-  // Side by side: building needs the cores, debootstrap mostly the network.
+  // Both run at the same time, because building needs the cores, and debootstrap mostly the
+  // network.
   const [parts, [debian, images]] = await Promise.all([
     buildParts(speed),
     makeRootFileSystem().then(async (debian) => [debian, await makeImages(debian)] as const),
@@ -36,5 +37,5 @@ export async function setUp(): Promise<Kit> {
 
 if (import.meta.main) {
   await setUp();
-  progress("all parts of a real cluster are here");
+  progress("all parts of a real cluster are ready");
 }

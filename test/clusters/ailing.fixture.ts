@@ -1,4 +1,4 @@
-/** The host's report on a joined cluster that has no etcd, or whose token has expired. */
+/** The status of a joined cluster that has no etcd, or whose token has expired. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clustersNamespace, expiresAnnotation, issuedAnnotation } from "#contract/joined.ts";
@@ -7,7 +7,7 @@ import { profileIn, untilCondition, type Rig } from "./clusters.ts";
 const its = ["east", "-n", clustersNamespace];
 
 export function ailing(on: () => Rig): void {
-  /** Any change of a profile triggers another observation. */
+  /** After any change of a profile, the controller observes the cluster again. */
   const look = (why: string) =>
     on().home.cluster.kubectl("label", "clusterprofile", ...its, "--overwrite", `look=${why}`);
   const untilReported = async (type: string, status: string, pattern?: RegExp) =>

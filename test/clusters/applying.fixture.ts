@@ -1,4 +1,4 @@
-/** Manifests to every joined cluster: the article's own workload, with one command. */
+/** Applies the article's own workload to every joined cluster with one command. */
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,8 +19,8 @@ const role = (kind: string) => ({ apiGroup: "rbac.authorization.k8s.io", kind, n
 const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }];
 
 /**
- * The article's workload: file → its objects. The CRD comes after the object that needs it, because
- * the order of file names is arbitrary.
+ * The article's workload: each file name, with the objects in the file. The CRD comes after an
+ * object that needs the CRD, because users' file names have any order.
  */
 const files: Readonly<Record<string, readonly object[]>> = {
   "a-widget.json": [
@@ -107,11 +107,12 @@ export function applying(on: () => Rig): void {
   const rows = (out: string, state: string) =>
     out.split("\n").filter((line) => new RegExp(` ${state}(?: |$)`).test(line)).length;
 
-  test("M3, M4, M5, M6: brings namespace, rights, CRD and Deployment to the clusters with one command, through the caller's contexts", async () => {
+  test("M3, M4, M5, M6: applies namespace, rights, CRD and Deployment to the clusters with one command, through the caller's contexts", async () => {
     const { person, east, west } = on();
     writeWork(join(person.folder, "work"));
     const since = new Date().toISOString();
-    // A context with the cluster's name is used, whatever its name was at the join.
+    // The plugin uses the context with the cluster's name, even if the join used a context with
+    // another name.
     assert.equal((await person.kubectl("config rename-context admin@east east")).code, 0);
     const first = await person.ok(apply(" --clusters east,west"));
     assert.equal(rows(first, "created"), 2 * count, first);
@@ -122,16 +123,17 @@ export function applying(on: () => Rig): void {
     );
     for (const cluster of [east, west]) await untilDeployed(cluster);
     const second = await person.ok(apply(" --clusters east,west"));
-    // Their own controllers may have changed a Deployment's annotations, and nothing else.
+    // In each cluster one object may differ: Kubernetes' own controllers may have changed the
+    // annotations of the Deployment.
     assert.ok(rows(second, "unchanged") >= 2 * count - 2, second);
-    // The host's tokens were not used.
+    // The plugin did not use the tokens in the host cluster.
     const asked = auditOf(east, { since }).filter(
       ({ userAgent, verb }) => userAgent === "kubectl-pull-secret" && verb === "patch",
     );
     assert.deepEqual([...new Set(asked.map(({ user }) => user))], ["admin"]);
   });
 
-  test("writes nothing with --check and reports who lacks which objects: a cluster that joined later lacks all of them", async () => {
+  test("writes nothing with --check, and reports which objects each cluster lacks: a cluster that joined later lacks all", async () => {
     const { person, west, home } = on();
     await west.kubectl("delete", "rolebinding", "reader", "-n", "web");
     await west.kubectl("scale", "deployment/web", "-n", "web", "--replicas=1");
@@ -155,14 +157,15 @@ export function applying(on: () => Rig): void {
         userAgent === "kubectl-pull-secret" && verb === "patch" && !uri.includes("dryRun=All"),
     );
     assert.deepEqual(written, []);
-    // The client that scaled it owns the number now. It is taken over only with a flag.
+    // The client that scaled the Deployment now owns the field with the number of replicas. The
+    // plugin takes this field over only with a flag.
     const owned = await person.plugin(apply(" --clusters west"));
     assert.equal(owned.code, 1);
     assert.match(owned.out, /deployments\S*\/web +failed +409 Conflict/);
     await person.ok(apply(" --clusters west --force-conflicts"));
   });
 
-  test("reports a failing cluster and continues with the others: one that is away, and one whose context leads elsewhere", async () => {
+  test("reports a cluster that is away, or whose context leads to another cluster, and continues with the others", async () => {
     const { person, east, west } = on();
     await east.kubectl("delete", "role", "reader", "-n", "web");
     await west.stopApiServer();
@@ -188,7 +191,7 @@ export function applying(on: () => Rig): void {
     await person.ok(apply(" --clusters east,west"));
   });
 
-  test("stops before the first request to a cluster if a file is not a manifest, and does not quote it", async () => {
+  test("stops before the first request if a file is not a manifest, and does not quote the file", async () => {
     const { person, home, east, west } = on();
     const since = new Date().toISOString();
     writeFileSync(join(person.folder, "odd.yaml"), "a: [planted-3e1");
@@ -208,7 +211,7 @@ export function applying(on: () => Rig): void {
     }
   });
 
-  test("M13: deletes all of it from the host with one command, and keeps objects of others", async () => {
+  test("M13: deletes the whole workload with one command, and keeps objects of others", async () => {
     const { person, east, west } = on();
     await person.ok(apply(" --clusters east,west"));
     await east.kubectl("create", "configmap", "theirs", "-n", "default");
@@ -225,12 +228,12 @@ export function applying(on: () => Rig): void {
   });
 }
 
-/** The article's workload is there as declared, and three pods of it are created. */
+/** Waits until the article's workload exists as declared, and its three pods are created. */
 export async function untilDeployed(cluster: Cluster): Promise<void> {
   const its = ["-n", "web"];
   const live = await cluster.get<V1Deployment>("deployment", "web", ...its);
   assert.equal(live?.spec?.replicas, 3);
-  await until("its pods are created", async () => {
+  await until("the workload's pods are created", async () => {
     const pods = await cluster.get<{ items: V1Pod[] }>("pods", "-l", "app=web", ...its);
     const made = (pods?.items ?? []).filter(({ spec }) => {
       const patient = spec?.tolerations?.filter((one) => one.tolerationSeconds === seconds);

@@ -25,7 +25,7 @@ type Kubeconfig = Readonly<{
 type Ran = Readonly<{ code: number; out: string; err: string }>;
 
 /**
- * Runs a command, with arguments split at spaces, and `kubectl` beside it with the same kubeconfig.
+ * A user who runs commands, with arguments split at spaces, and `kubectl` with the same kubeconfig.
  */
 export type Person = Readonly<{
   folder: string;
@@ -36,7 +36,7 @@ export type Person = Readonly<{
   ok: (line: string) => Promise<string>;
   /** Fails unless the exit code is 1 and standard error matches. */
   refused: (line: string, pattern: RegExp) => Promise<void>;
-  /** From now on each run fails that prints one of these, or leaves it in a folder of files. */
+  /** From now on a run fails if it prints one of these values, or writes one into a file. */
   plant: (...values: readonly string[]) => void;
 }>;
 
@@ -48,7 +48,7 @@ export type Rig = Readonly<{
   controller: ReturnType<typeof startFleet>;
 }>;
 
-/** With a context for each cluster. The first is the current one. */
+/** A user with a context for each cluster. The first context is the current one. */
 export function personWith(contexts: Readonly<Record<string, Cluster>>): Person {
   const folder = mkdtempSync(join(tmpdir(), "clusters-"));
   const kubeconfig = join(folder, "kubeconfig");
@@ -106,7 +106,8 @@ export function personWith(contexts: Readonly<Record<string, Cluster>>): Person 
 }
 
 /**
- * The content of a user's folders of files. The folder itself contains what the user began with.
+ * The content of the files that commands wrote into subfolders of a user's folder. The files
+ * directly in the folder are the user's own.
  */
 function writtenBelow(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -145,7 +146,7 @@ export const joinedIn = async (cluster: Cluster): Promise<boolean> =>
   (await cluster.get("serviceaccount", "global-pull-secret-joined", "-n", "kube-system")) !==
   undefined;
 
-/** Names of the admission policies and bindings that a join creates, all of them. */
+/** Names of all admission policies and bindings that joins have created in the cluster. */
 export async function guardsIn(cluster: Cluster): Promise<readonly string[]> {
   const kinds = "validatingadmissionpolicies,validatingadmissionpolicybindings";
   const names = (await cluster.kubectl("get", kinds, "-o", "name")).split("\n");

@@ -1,7 +1,8 @@
 /**
- * Joins and removals that are killed after each of their requests. Leftovers are always found, and
- * the next join or removal finishes as if nothing had happened. One real API server is both host
- * and joined cluster, as is allowed. Every ninth request here, each one in cut.long.test.ts.
+ * Kills joins and removals after each of their requests. `clusters list` always shows the
+ * leftovers, and the next join or removal finishes as if nothing had happened. One real API server
+ * is both host and joined cluster, which is allowed. By default the tests try only every ninth
+ * request.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -21,7 +22,7 @@ import { profileIn, tokenIn } from "./clusters.ts";
 import { everyPoint } from "../sample.ts";
 import { installCrd } from "./inventory.ts";
 
-/** An odd step, so that half of the joins are continued and half are removed. */
+/** The step is odd, so that half of the joins are continued and half are removed. */
 const step = everyPoint ? 1 : 9;
 
 const joinLine = ["here", "--context", "here"];
@@ -42,7 +43,7 @@ before(async () => {
 });
 after(() => cluster.down());
 
-/** Requests that are still allowed, because a killed process makes none. */
+/** The number of requests that the process may still send. At 0 the process counts as killed. */
 type Left = { requests: number };
 
 class Killed extends Error {}
@@ -61,7 +62,10 @@ function counted(api: Api, left: Left): Api {
   });
 }
 
-/** Runs a command and kills it after this many requests. True if it finished. */
+/**
+ * Runs a command and kills it after this many requests. Returns true if the command finished before
+ * that.
+ */
 async function run(name: "clusters join" | "clusters remove", most = Infinity): Promise<boolean> {
   const left = { requests: most };
   const authority = readFileSync(cluster.ca).toString("base64");
@@ -105,7 +109,10 @@ const kinds = [
   "validatingadmissionpolicybindings",
 ];
 
-/** The objects that a join has created there, or a FleetSecret of this host has placed. */
+/**
+ * The objects in the cluster that a join has created, or that a FleetSecret of this host has
+ * placed.
+ */
 async function createdObjects(): Promise<readonly string[]> {
   const { items } = JSON.parse(
     await cluster.kubectl("get", kinds.join(","), "-A", "-o", "json"),
@@ -120,13 +127,14 @@ async function createdObjects(): Promise<readonly string[]> {
 async function assertNothing(where: string): Promise<void> {
   assert.deepEqual(await createdObjects(), [], where);
   assert.equal(await profileIn(cluster, "here"), undefined, where);
-  // The garbage collector deletes it with its profile.
+  // The garbage collector deletes the token with its profile.
   await until(`${where}: the token is deleted`, async () => !(await tokenIn(cluster, "here")));
 }
 
 async function assertJoined(where: string): Promise<void> {
   const all = await createdObjects();
-  // The account, its Secret, two policies with bindings, three Roles with bindings.
+  // A join creates the account, its Secret, two policies with bindings, and three Roles with
+  // bindings.
   assert.equal(all.length, 2 + 4 + 6, `${where}: ${all.join(", ")}`);
   assert.ok(await profileIn(cluster, "here"), where);
   assert.ok((await tokenIn(cluster, "here"))?.data?.["token"], where);
@@ -142,7 +150,7 @@ async function place(): Promise<void> {
   }
 }
 
-test("records the hour for which an API server issues a token, whatever duration was requested", async () => {
+test("records the real lifetime of a token when the API server issues it for one hour only", async () => {
   assert.ok(await run("clusters join"));
   const { annotations = {} } = (await tokenIn(cluster, "here"))?.metadata ?? {};
   const time = (name: string) => Date.parse(annotations[name] ?? "");
@@ -151,7 +159,7 @@ test("records the hour for which an API server issues a token, whatever duration
   assert.ok(await run("clusters remove"));
 });
 
-test("finds a join that is killed after any of its requests, and joins again or removes it", async () => {
+test("lists a join that was killed after any of its requests, and joins again or removes it", async () => {
   let ended = false;
   for (let requests = 0; !ended; requests += step) {
     const where = `killed after ${requests} requests`;
@@ -168,7 +176,7 @@ test("finds a join that is killed after any of its requests, and joins again or 
   }
 });
 
-test("finishes a removal that was killed after any of its requests when it runs again, and forgets no placed object", async () => {
+test("finishes a removal that was killed after any of its requests when it runs again, and leaves no placed object", async () => {
   let ended = false;
   for (let requests = 0; !ended; requests += step) {
     const where = `killed after ${requests} requests`;

@@ -1,4 +1,4 @@
-/** SIG Multicluster's cluster inventory: its CRD, and its own readers of credentials. */
+/** SIG Multicluster's cluster inventory: its CRD, and its own programs that read credentials. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
@@ -18,7 +18,7 @@ export async function installCrd(cluster: Cluster): Promise<void> {
   await cluster.untilServed("clusterprofiles.multicluster.x-k8s.io");
 }
 
-/** The inventory's reference readers: of a token, and of a kubeconfig. */
+/** The inventory's reference readers. One reads a token, the other reads a kubeconfig. */
 type Reader = "secretreader" | "kubeconfig-secretreader";
 
 /** Builds a reference reader once for each version of the pins. The first build takes a minute. */

@@ -34,7 +34,9 @@ import { assertAmong, assertShown } from "./page.ts";
 
 type Answer = Readonly<Record<"token" | "clientCertificateData" | "clientKeyData", string>>;
 
-/** The output of an inventory's reference reader for a profile's first provider. */
+/**
+ * Runs a reference reader of the inventory for a profile's first provider, and returns its output.
+ */
 async function readerOutput(
   name: "secretreader" | "kubeconfig-secretreader",
   profile: ClusterProfile | undefined,
@@ -70,34 +72,34 @@ async function readerOutput(
 
 export function joining(on: () => Rig): void {
   test("leaves nothing on either side when one side refuses the join", async () => {
-    const account = ["serviceaccount", "nobody", "-n", "default"];
+    const account = ["serviceaccount", "outsider", "-n", "default"];
     for (const cluster of [on().home.cluster, on().east])
       await cluster.kubectl("create", ...account);
     const token = async (cluster: Cluster) =>
-      (await cluster.kubectl("create", "token", "nobody", "-n", "default")).trim();
+      (await cluster.kubectl("create", "token", "outsider", "-n", "default")).trim();
     const config = JSON.parse(readFileSync(on().person.kubeconfig, "utf8")) as {
       users: object[];
       contexts: object[];
     };
     config.users.push(
-      { name: "nobody-here", user: { token: await token(on().home.cluster) } },
-      { name: "nobody-there", user: { token: await token(on().east) } },
+      { name: "outsider-here", user: { token: await token(on().home.cluster) } },
+      { name: "outsider-there", user: { token: await token(on().east) } },
     );
     config.contexts.push(
-      { name: "nobody-here", context: { cluster: "host", user: "nobody-here" } },
-      { name: "nobody-there", context: { cluster: "admin@east", user: "nobody-there" } },
+      { name: "outsider-here", context: { cluster: "host", user: "outsider-here" } },
+      { name: "outsider-there", context: { cluster: "admin@east", user: "outsider-there" } },
     );
     writeFileSync(on().person.kubeconfig, JSON.stringify(config));
     await on().person.refused(
-      "clusters join east --context admin@east --host-context nobody-here",
+      "clusters join east --context admin@east --host-context outsider-here",
       /403/,
     );
-    await on().person.refused("clusters join east --context nobody-there", /403 Forbidden/);
-    // This user may write there, but may not grant rights that it does not have, so the join fails
-    // half way.
-    const grant = ["clusterrolebinding", "nobody", "--serviceaccount=default:nobody"];
+    await on().person.refused("clusters join east --context outsider-there", /403 Forbidden/);
+    // This user may write there, but may not grant rights that the user does not have, so the join
+    // fails half way.
+    const grant = ["clusterrolebinding", "outsider", "--serviceaccount=default:outsider"];
     await on().east.kubectl("create", ...grant, "--clusterrole=view");
-    const half = "clusters join east --context nobody-there";
+    const half = "clusters join east --context outsider-there";
     await on().person.refused(half, /403 .*; nothing is changed$/m);
     const rights = [
       "--verb=*",
@@ -106,16 +108,16 @@ export function joining(on: () => Rig): void {
         "validatingadmissionpolicybindings.admissionregistration.k8s.io",
     ];
     await on().east.kubectl("create", "clusterrole", "half", ...rights);
-    const more = ["clusterrolebinding", "half", "--serviceaccount=default:nobody"];
+    const more = ["clusterrolebinding", "half", "--serviceaccount=default:outsider"];
     await on().east.kubectl("create", ...more, "--clusterrole=half");
-    await on().person.refused(half, /403 .*; nothing of it stands$/m);
+    await on().person.refused(half, /403 .*; nothing of the join is left$/m);
     assert.equal(await joinedIn(on().east), false);
     assert.deepEqual(await guardsIn(on().east), []);
     assert.equal(await profileIn(on().home.cluster, "east"), undefined);
     assert.equal(await tokenIn(on().home.cluster, "east"), undefined);
   });
 
-  test("M1, M2: joins each cluster with one command, the host itself too, and the host reports True for all", async () => {
+  test("M1, M2: joins each cluster with one command, also the host itself, and reports True for all", async () => {
     await on().person.ok("clusters join east --context admin@east");
     await on().person.ok("clusters join west --context west");
     const joined = await on().person.ok("clusters join here --context host");
@@ -143,14 +145,14 @@ export function joining(on: () => Rig): void {
     }
   });
 
-  test("stores the token where the inventory's own secret reader finds it", async () => {
+  test("stores the token in the place where the inventory's own secret reader finds it", async () => {
     const profile = await profileIn(on().home.cluster, "east");
     const answer = await readerOutput("secretreader", profile, on().person);
     const token = (await tokenIn(on().home.cluster, "east"))?.data?.["token"] ?? "";
     assert.equal(answer.token, Buffer.from(token, "base64").toString());
   });
 
-  test("reaches joined clusters from a FleetSecret with the rights of a join, and only the selected ones", async () => {
+  test("delivers a FleetSecret to joined clusters with the rights of a join, and only to the selected clusters", async () => {
     const since = new Date().toISOString();
     await on().home.cluster.kubectl(
       "label",
@@ -193,7 +195,7 @@ export function joining(on: () => Rig): void {
     );
   });
 
-  test("reaches another manager's cluster by the kubeconfig that its profile names, in that context only, as the inventory's own reader does", async () => {
+  test("delivers to another manager's cluster with the kubeconfig and context that its profile names, like the inventory's own reader", async () => {
     const { home, west, person } = on();
     const { clusters, users } = JSON.parse(readFileSync(west.kubeconfig, "utf8")) as {
       clusters: { cluster: object }[];
@@ -205,14 +207,14 @@ export function joining(on: () => Rig): void {
       kind: "Config",
       clusters: [{ name: "west", cluster: clusters[0]?.cluster }],
       users: [
-        { name: "nobody", user: { token: "good-for-nothing" } },
+        { name: "outsider", user: { token: "good-for-nothing" } },
         { name: "admin", user },
       ],
-      contexts: ["nobody", "admin"].map((name) => ({
+      contexts: ["outsider", "admin"].map((name) => ({
         name,
         context: { cluster: "west", user: name },
       })),
-      "current-context": "nobody",
+      "current-context": "outsider",
     };
     const profile = { name: "theirs", namespace: clustersNamespace };
     const clusterManager = { name: "manager.example" };
@@ -285,7 +287,7 @@ export function joining(on: () => Rig): void {
     await home.cluster.kubectl("delete", "secret", secret, "-n", clustersNamespace);
   });
 
-  test("grants the account of a join the rights that FleetSecrets need there, and no more", async () => {
+  test("grants the account of a join exactly the rights that FleetSecrets need in the cluster", async () => {
     const config = loadKubeConfig(on().east.kubeconfig);
     const east = connect(config, () => {});
     const user = "system:serviceaccount:kube-system:global-pull-secret-joined";
@@ -317,7 +319,7 @@ export function joining(on: () => Rig): void {
     assert.equal(await can("create", "serviceaccounts/token", "default"), false);
   });
 
-  test("reports policies that were deleted or made to match nothing, and restores them with another join", async () => {
+  test("reports policies that were deleted or match nothing, and restores them with another join", async () => {
     const { person, home, east } = on();
     const binding = ["validatingadmissionpolicybinding", "global-pull-secret-joined-tokens"];
     await east.kubectl("delete", ...binding);
@@ -330,7 +332,7 @@ export function joining(on: () => Rig): void {
       const patch = ["--type=merge", "-p", JSON.stringify({ spec })];
       await east.kubectl("patch", kind, "global-pull-secret-joined-secrets", ...patch);
     }
-    // Any change of a profile triggers another observation.
+    // After any change of a profile, the controller observes the cluster again.
     const its = ["clusterprofile", "east", "-n", clustersNamespace];
     await home.cluster.kubectl("label", ...its, "look=policies");
     const command = /join it again: kubectl pull-secret clusters join east --context admin@east$/;
@@ -342,10 +344,10 @@ export function joining(on: () => Rig): void {
     assert.ok(await east.get(...(binding as [string, string])));
   });
 
-  test("refuses a name that belongs to another cluster, and a cluster that has another name", async () => {
+  test("refuses a name that another cluster has, and a cluster that is joined under another name", async () => {
     await on().person.refused(
       "clusters join east --context west",
-      /^east: is another cluster than this context/,
+      /^east: is the name of a different cluster/,
     );
     await on().person.refused(
       "clusters join other --context west",
@@ -355,7 +357,7 @@ export function joining(on: () => Rig): void {
     assert.deepEqual([code, /is not a valid cluster name/.test(err)], [2, true]);
   });
 
-  test("renews a token at half its lifetime, without a command", async () => {
+  test("renews a token after half its lifetime, without a command", async () => {
     const former = await tokenIn(on().home.cluster, "west");
     const times = [
       `${issuedAnnotation}=2026-01-01T00:00:00Z`,
@@ -363,7 +365,7 @@ export function joining(on: () => Rig): void {
     ];
     const its = ["-n", clustersNamespace];
     await on().home.cluster.kubectl("annotate", "secret", "west", ...its, "--overwrite", ...times);
-    // Any change of a profile triggers another observation.
+    // After any change of a profile, the controller observes the cluster again.
     await on().home.cluster.kubectl("label", "clusterprofile", "west", ...its, "look=now");
     await until("the token is renewed", async () => {
       const now = await tokenIn(on().home.cluster, "west");
@@ -381,11 +383,11 @@ export function joining(on: () => Rig): void {
     }
   });
 
-  test("reports a token as void without the Secret to which it is bound, with the command that repairs it", async () => {
+  test("reports a token as void when its bound Secret is deleted, and shows the command that repairs this", async () => {
     const bound = ["secret", "global-pull-secret-joined-token", "-n", "kube-system"];
     await on().east.kubectl("delete", ...bound);
-    // The API server accepts a token for 10 s. Each change of a profile triggers another
-    // observation.
+    // The API server still accepts the token for 10 s. After each change of a profile, the
+    // controller observes the cluster again.
     const its = ["clusterprofile", "east", "-n", clustersNamespace];
     await until(
       "the token is void",

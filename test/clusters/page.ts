@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 const docs = join(import.meta.dirname, "../../docs");
 
-/** The rows of the output block after the block that ends with this command. */
+/** The page shows a command in one block and its output in the next. Returns the output's rows. */
 function printedBelow(page: string, command: string): readonly string[] {
   const text = readFileSync(join(docs, page), "utf8");
   const [, below = ""] = text.split(`${command}\n\`\`\`\n`);
@@ -16,7 +16,7 @@ function printedBelow(page: string, command: string): readonly string[] {
 }
 
 /**
- * Without the parts that differ from run to run: widths of columns, times, the version of
+ * The rows without the parts that differ from run to run: widths of columns, times, the version of
  * Kubernetes.
  */
 const rowsOf = (printed: string): readonly string[] =>
@@ -30,7 +30,10 @@ const rowsOf = (printed: string): readonly string[] =>
         .replaceAll(/\bv\d+\.\d+\.\d+\b/g, "VERSION"),
     );
 
-/** The page shows exactly these rows. If it ends with an ellipsis, it shows the first of them. */
+/**
+ * Asserts that the page shows exactly these rows, or shows the first of these rows and then an
+ * ellipsis.
+ */
 export function assertShown(page: string, command: string, printed: string): void {
   const shown = printedBelow(page, command);
   const rows = rowsOf(printed);
@@ -38,7 +41,7 @@ export function assertShown(page: string, command: string, printed: string): voi
   else assert.deepEqual(rows.slice(0, shown.length - 1), shown.slice(0, -1), `${page}: ${command}`);
 }
 
-/** Each row that the page shows is among these, in this order. */
+/** Asserts that these rows contain each row of the page, in the same order. */
 export function assertAmong(page: string, command: string, printed: string): void {
   const shown = printedBelow(page, command);
   const rows = rowsOf(printed);

@@ -1,4 +1,4 @@
-/** The article's own workload on real nodes: a cluster of two nodes, one of which is pulled. */
+/** The article's own workload on a cluster of two real nodes. One node is switched off. */
 import assert from "node:assert/strict";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ after(() => {
   if (person !== undefined) rmSync(person.folder, { recursive: true });
 });
 
-/** Private image, pull secret, and 30 s of tolerance for a node that is away. */
+/** A Deployment with a private image, a pull secret, and 30 s of tolerance for absent nodes. */
 const work = (image: string, document: string) => [
   { apiVersion: "v1", kind: "Namespace", metadata: { name: "web" } },
   {
@@ -62,7 +62,7 @@ const work = (image: string, document: string) => [
   },
 ];
 
-test("M5: runs three replicas of a private image on two nodes, and on the remaining node when the other one is switched off", async () => {
+test("M5: runs three replicas of a private image on two nodes, and on the remaining node when the other node is switched off", async () => {
   await freshBundle();
   cluster = await startCluster({ nodes: 2 });
   await installCrd(cluster);
@@ -102,6 +102,7 @@ test("M5: runs three replicas of a private image on two nodes, and on the remain
     },
     { timeout: 240_000, seen: on },
   );
-  // Not before the 30 s, which begin when the node is reported away.
+  // The pods move only after their 30 s of tolerance. This time begins when the API reports the
+  // node as away.
   assert.ok(performance.now() - pulled > 30_000);
 });

@@ -1,6 +1,6 @@
 /**
- * Removing: first the objects there, then the objects here. The last of the tests of joined
- * clusters.
+ * Removes joined clusters: first the objects in the cluster, then the objects in the host. These
+ * are the last tests of joined clusters.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,7 +10,10 @@ import * as fleet from "../fleet/fleet.ts";
 import { guardsIn, joinedIn, profileIn, tokenIn, type Rig } from "./clusters.ts";
 import { assertShown } from "./page.ts";
 
-/** No FleetSecret lists the cluster, nor ever gave it up. */
+/**
+ * Asserts that the status of the FleetSecret does not list the cluster any more, not even among the
+ * clusters that were given up.
+ */
 async function forgotten(home: fleet.Home, name: string): Promise<void> {
   const { clusters = [], givenUp = [] } = (await fleet.objectIn(home))?.status ?? {};
   const listed = [...clusters, ...givenUp].filter(
@@ -20,7 +23,7 @@ async function forgotten(home: fleet.Home, name: string): Promise<void> {
 }
 
 export function removing(on: () => Rig): void {
-  test("keeps a cluster joined that cannot be reached, until --forget", async () => {
+  test("keeps a cluster joined while it cannot be reached, until --forget", async () => {
     const { person, home, west } = on();
     await west.stopApiServer();
     await person.refused("clusters remove west --yes", /no answer/);
@@ -28,7 +31,7 @@ export function removing(on: () => Rig): void {
     assert.ok(await tokenIn(home.cluster, "west"));
     const { code, err } = await person.plugin("clusters remove west --forget");
     assert.equal(code, 0);
-    assert.match(err, /^west: what was made there, and its token, stand/);
+    assert.match(err, /^west: the join's objects there, and its token, stay/);
     assert.equal(await profileIn(home.cluster, "west"), undefined);
     assert.equal(await tokenIn(home.cluster, "west"), undefined);
     await forgotten(home, "west");
@@ -36,7 +39,7 @@ export function removing(on: () => Rig): void {
     assert.equal(await joinedIn(west), true);
   });
 
-  test("cleans there, then here: account, rights, token and placed objects, and nothing else", async () => {
+  test("removes account, rights, token and placed objects, first in the cluster and then in the host, and nothing else", async () => {
     const { person, home, east } = on();
     const its = ["-n", "kube-system"];
     await fleet.untilState(home, `${clustersNamespace}/east`, "Done");
@@ -57,7 +60,7 @@ export function removing(on: () => Rig): void {
     assert.equal(await profileIn(home.cluster, "east"), undefined);
     await forgotten(home, "east");
     await until(
-      "its token here is deleted",
+      "the token in the host is deleted",
       async () => (await tokenIn(home.cluster, "east")) === undefined,
     );
     await person.refused("clusters remove east --yes", /^east: not joined; /);

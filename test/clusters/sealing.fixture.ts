@@ -50,13 +50,13 @@ export function sealing(on: () => Rig): void {
     writeFileSync(join(person.folder, "pull-secret.json"), document);
     const encoded = [auth, document].map((text) => Buffer.from(text).toString("base64"));
     person.plant(password, auth, ...encoded);
-    // A cluster without Sealed Secrets is reported, and nothing is sealed for any cluster.
+    // The plugin reports a cluster without Sealed Secrets, and seals nothing for any cluster.
     const { code, err } = await person.plugin(`${seal} ${clusters} --cluster here`);
     assert.equal(code, 1);
     assert.match(err, /^--cluster here: service\/sealed-secrets-controller in test: not found; /);
   });
 
-  test("M8, M9, M11: fetches certificates from the clusters, and each file opens in its own cluster", async () => {
+  test("M8, M9, M11: fetches certificates from the clusters, and seals files that each open in their own cluster", async () => {
     const { person, east, west } = on();
     await person.ok(`${seal} ${clusters}`);
     await person.ok(`${check} ${clusters}`);
@@ -70,7 +70,7 @@ export function sealing(on: () => Rig): void {
     }
   });
 
-  test("M11: seals the article's own regcred for a namespace of each cluster, and it opens there", async () => {
+  test("M11: seals the article's own regcred so that it opens in a namespace of each cluster", async () => {
     const { person, east, west } = on();
     const regcred = `${seal.replace("-o sealed", "-o sealed-web")} --secret web/regcred`;
     await person.ok(`${regcred} ${clusters}`);
@@ -84,7 +84,7 @@ export function sealing(on: () => Rig): void {
     }
   });
 
-  test("checks the joined clusters with --check: one that joined later is missing, one that is not reached is unknown", async () => {
+  test("reports with --check a cluster that joined later as missing, and an unreachable cluster as unknown", async () => {
     const { person, west } = on();
     assert.equal((await person.plugin(`${check} ${clusters}`)).code, 0);
     const all = await person.plugin(check);
@@ -99,17 +99,17 @@ export function sealing(on: () => Rig): void {
     assert.match(away.err, /^west: .*no answer/m);
   });
 
-  test("shows a renewed certificate before it is used, marks the previous file as old, and can still open it", async () => {
+  test("reports a renewed certificate before using it, marks the previous file as old, and can still open that file", async () => {
     const { person, east } = on();
     const before = readFileSync(join(person.folder, "sealed/east.yaml"), "utf8");
     await running[0]?.[Symbol.asyncDispose]();
-    // Sealed Secrets' documentation renews a key in this way before it expires. The previous key is
-    // kept.
+    // Sealed Secrets' documentation describes this way to renew a key before it expires. The
+    // controller keeps the previous key.
     const cutoff = new Date().toUTCString().replace("GMT", "+0000");
     running[0] = await startSealedSecrets(east, "--key-cutoff-time", cutoff);
     await person.refused(
       `${seal} ${clusters}`,
-      /^east: has another certificate, \w{64} until .* than the index has, \w{64} .*--renewed east/,
+      /^east: has another certificate, \w{64} until .*; the index has \w{64} .*--renewed east/,
     );
     assert.equal(readFileSync(join(person.folder, "sealed/east.yaml"), "utf8"), before);
     assert.match((await person.plugin(`${check} ${clusters}`)).out, /^ *east +old/m);
@@ -130,15 +130,12 @@ export function sealing(on: () => Rig): void {
     await again();
   });
 
-  test("reports one certificate given for two clusters", async () => {
+  test("reports when one certificate is given for two clusters", async () => {
     const { person } = on();
     writeFileSync(join(person.folder, "west.pem"), running[1]?.certificate ?? "");
     const given = "--cert north=west.pem --cluster west";
     const { code, err } = await person.plugin(`${seal} ${given}`);
     assert.equal(code, 0);
-    assert.match(
-      err,
-      /^warning: west, north: have one certificate|^warning: north, west: have one/,
-    );
+    assert.match(err, /^warning: west, north: have the same|^warning: north, west: have the same/);
   });
 }

@@ -1,7 +1,7 @@
 /**
- * Attacks by a thief with a joined cluster's token: to become another account, and to outlive the
- * token's revocation. RBAC allows each of these requests, because it checks their names and not
- * their content. The real token controller fills the Secrets that they create.
+ * A thief has the token of a joined cluster. The thief tries to become another account, and to keep
+ * access after the token was revoked. RBAC allows each of these requests, because it checks their
+ * names and not their content. The real token controller fills the Secrets that the thief creates.
  */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -51,7 +51,7 @@ function apiWith(name: string, token: string): Api {
 
 /** RBAC takes a moment to apply a Role. */
 const untilAllowed = (one: Api) =>
-  until("its rights are in force", () =>
+  until("the account's rights are in force", () =>
     one.get(path).then(
       () => true,
       () => false,
@@ -75,7 +75,7 @@ const request = (boundObjectRef?: object, expirationSeconds = aDay) => ({
 });
 type Answer = Readonly<{ status: { token: string } }>;
 
-/** The user of the token, from the API server. */
+/** The user to whom the API server maps the token. */
 async function userOf(name: string, token: string): Promise<string> {
   const review = await apiWith(name, token).create<{ status: { userInfo: { username: string } } }>(
     "/apis/authentication.k8s.io/v1/selfsubjectreviews",
@@ -85,10 +85,11 @@ async function userOf(name: string, token: string): Promise<string> {
 }
 
 /**
- * The user whose token the token controller puts into the target. Deletes an existing target first.
+ * Waits until the token controller has put a token into the target, then deletes the target.
+ * Returns the user of the token.
  */
 async function filled(): Promise<string> {
-  const token = await until("the token controller fills it", async () => {
+  const token = await until("the Secret has a token", async () => {
     const made = await admin.get<V1Secret>(path);
     return made?.data?.["token"];
   });
@@ -98,7 +99,10 @@ async function filled(): Promise<string> {
 }
 const clear = () => cluster.kubectl("delete", "secret", target, ...its, "--ignore-not-found");
 
-/** An admission policy refuses it. RBAC would answer 403. */
+/**
+ * Asserts that an admission policy refuses the request. The policy answers 422, and RBAC would
+ * answer 403.
+ */
 async function refused(what: string, made: Promise<unknown>): Promise<void> {
   const status = await made.then(
     () => "made",
@@ -108,13 +112,14 @@ async function refused(what: string, made: Promise<unknown>): Promise<void> {
 }
 
 /**
- * A token of another account, through a Secret that Kubernetes fills: created, or changed into one.
+ * Asserts that the account gets no token of another account through a Secret that Kubernetes fills,
+ * neither if it creates such a Secret nor if it changes a Secret into one.
  */
 async function refusedAll(as: Api): Promise<void> {
-  // Other users may, because the policies apply to this account only.
+  // Other users may create such Secrets, because the policies apply to this account only.
   await admin.apply(path, tokenOf("default"), how);
   const other = tokenOf("replicaset-controller");
-  await refused("another account's name on one that is there", as.apply(path, other, how));
+  await refused("another account's name on an existing Secret", as.apply(path, other, how));
   assert.equal(await filled(), "system:serviceaccount:kube-system:default");
   for (const account of ["default", "replicaset-controller", "clusterrole-aggregation-controller"])
     await refused(account, as.apply(path, tokenOf(account), how));
@@ -127,7 +132,7 @@ async function refusedAll(as: Api): Promise<void> {
     await assert.rejects(made, { status: 403 });
   }
   assert.equal(await admin.get(path), undefined);
-  // It may write what a fleet places.
+  // The account may write the Secrets that a fleet places.
   for (const type of ["kubernetes.io/dockerconfigjson", "Opaque"]) {
     const data = { ".dockerconfigjson": Buffer.from('{"auths":{}}').toString("base64") };
     const { metadata } = await as.apply<V1Secret>(path, secret(type, {}, data), how);
@@ -135,7 +140,7 @@ async function refusedAll(as: Api): Promise<void> {
   }
 }
 
-test("gets any other account's token with only RBAC, and a token of its own that cannot be revoked", async () => {
+test("gives a thief any account's token, and an own token that cannot be revoked, with only RBAC", async () => {
   await thief.apply(path, tokenOf("replicaset-controller"), how);
   const user = await filled();
   assert.equal(user, "system:serviceaccount:kube-system:replicaset-controller");
@@ -148,10 +153,10 @@ test("gets any other account's token with only RBAC, and a token of its own that
       (error: unknown) => error instanceof ApiError && error.status === 401,
     ),
   );
-  assert.equal(await kept.get(path), undefined, "the other token still opens");
+  assert.equal(await kept.get(path), undefined, "the other token is still valid");
 });
 
-test("creates no token of another account under the policies of a join", async () => {
+test("refuses a token of another account under the policies of a join", async () => {
   for (const one of [...guardsOf("host/east"), ...rightsOf(targets, "host/east")])
     await admin.apply(one.path, one.body, how);
   thief = apiWith("joined", (await requestToken(admin)).token);
@@ -159,7 +164,7 @@ test("creates no token of another account under the policies of a join", async (
   await refusedAll(thief);
 });
 
-test("creates no token of its own either, except one bound to that Secret, for at most 30 days", async () => {
+test("refuses an own token under the policies, unless it is bound to the join's Secret and valid for at most 30 days", async () => {
   await thief.apply(path, secret("Opaque"), how);
   const to = (kind: string, name: string) => request({ ...bound, kind, name });
   await refused("bound to nothing", thief.create(tokens, request()));
@@ -173,7 +178,7 @@ test("creates no token of its own either, except one bound to that Secret, for a
   await clear();
 });
 
-test("changes neither the policies nor its rights", async () => {
+test("lets the account change neither the policies nor its rights", async () => {
   for (const one of [...guardsOf("host/east"), ...rightsOf(targets, "host/east")]) {
     if (one.path === path) continue;
     await assert.rejects(thief.apply(one.path, one.body, how), { status: 403 }, one.path);
@@ -182,7 +187,7 @@ test("changes neither the policies nor its rights", async () => {
   }
 });
 
-test("has the same limits for the account of `fleet rbac`", async () => {
+test("limits the account of `fleet rbac` in the same way", async () => {
   const { out } = await call(["fleet rbac", "--target", `kube-system/${target}`]);
   const file = join(cluster.directory, "fleet-rbac.yaml");
   writeFileSync(file, out);
@@ -209,5 +214,5 @@ test("reports policies that are not in force, and stops the join", async () => {
       () => false,
     ),
   );
-  await assert.rejects(untilGuarded(thief, targets), /does not hold the account to the admission/);
+  await assert.rejects(untilGuarded(thief, targets), /does not apply the admission policies/);
 });

@@ -1,5 +1,5 @@
 /**
- * SECURITY.md's table of trusted actors, on a real API server. Each actor is impersonated, with
+ * SECURITY.md's table of trusted actors, on a real API server. Each test impersonates an actor with
  * exactly the rights of its row.
  */
 import assert from "node:assert/strict";
@@ -31,7 +31,7 @@ const kubectl = (...args: string[]) => on.cluster.kubectl(...args);
 const system = ["-n", "kube-system"];
 const controller = "system:serviceaccount:kube-system:global-pull-secret-controller";
 
-/** A user with this right in kube-system, or everywhere for resources without a namespace. */
+/** Creates a user with this right in kube-system, or in the cluster for cluster-wide resources. */
 async function userWith(name: string, verbs: string, resource: string, where = system) {
   const kind = where.length > 0 ? ["role", "rolebinding"] : ["clusterrole", "clusterrolebinding"];
   const [role = "", binding = ""] = kind;
@@ -65,7 +65,7 @@ async function declareAs(user: string, text: string, name = "additional-pull-sec
 
 const published = async () => (await plane.published(on))?.document ?? "";
 
-/** Row → the test of it. The names are those of SECURITY.md's first column. */
+/** Row → its test. The names are from the first column of SECURITY.md's table. */
 const rows: Readonly<Record<string, () => Promise<void>>> = {
   async "who may write Secrets in kube-system"() {
     const user = "secret-writer";
@@ -80,7 +80,7 @@ const rows: Readonly<Record<string, () => Promise<void>>> = {
     const mine = JSON.parse(document({ "own.example": "w:1" })) as object;
     await declareAs(user, JSON.stringify({ ...mine, credsStore: "evil", credHelpers: { a: "b" } }));
     const pair = Buffer.from("w:1").toString("base64");
-    await until("its credential displaces the original's", async () =>
+    await until("the user's credential displaces the original's", async () =>
       (await published()).includes(pair),
     );
     assert.doesNotMatch(await published(), /credsStore|credHelpers|evil/);
@@ -155,7 +155,7 @@ const rows: Readonly<Record<string, () => Promise<void>>> = {
     await patch({ rollout: { maxUnavailable: "50%" }, sources, protectedRegistries: [] });
     await plane.untilEvent(on, "SourceRejected", "GPS311 theirs:");
     await plane.untilEvent(on, "Rejected", "safe.example");
-    assert.equal(await published(), "", "what only it requested is nowhere");
+    assert.equal(await published(), "", "a source that only this user requested is published");
     await plane.declare(on, document({ "quay.io": "a:1" }));
     await until("the allowed part is published", async () =>
       (await published()).includes("quay.io"),
@@ -215,6 +215,8 @@ const rows: Readonly<Record<string, () => Promise<void>>> = {
 const elsewhere: Readonly<Record<string, string>> = {
   "who holds `view`": "test/controller/api.test.ts",
   "who may patch pods in kube-system": "agent/decide/grant.test.ts",
+  "who is root on a node, and thus writes the status of its pods":
+    "controller/rollout/publish.test.ts",
   "who writes admission policies or webhooks": "test/controller/admission.test.ts",
   "any process in a node's network namespace (a `hostNetwork` pod, a user with a shell)":
     "test/faults/trouble.test.ts",

@@ -1,6 +1,6 @@
 /**
- * Admission of other owners changes our writes. The controller neither fights it nor lets it stop a
- * rollout.
+ * Admission policies of other owners change our writes. The controller does not fight them, and
+ * they cannot stop a rollout.
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
@@ -49,7 +49,7 @@ const now = () => new Date().toISOString();
 /** A rollout to two nodes takes about ten turns. Each turn sends one read and one write. */
 const mostWrites = 60;
 
-/** Five seconds had at most three writes, and none of them came before now. */
+/** Waits until the controller has sent at most three writes in five seconds. */
 async function untilIdle(): Promise<void> {
   const begun = Date.now();
   const last = () => writes(new Date(Date.now() - 5000).toISOString()).length;
@@ -70,7 +70,7 @@ async function rollsOut(word: string): Promise<number> {
   return revision;
 }
 
-test("finishes rollouts, changes and the removal with few writes beside policies that add a label, an annotation, an env, a volume and a toleration", async () => {
+test("finishes rollouts, changes and the removal with few writes when policies add a label, an annotation, an env, a volume and a toleration", async () => {
   const added = policies.onDaemonSets(...Object.values(policies.additions));
   await policies.impose(on, "additions", added);
   await steer(on, 1);
@@ -84,8 +84,9 @@ test("finishes rollouts, changes and the removal with few writes beside policies
   await untilIdle();
   await policies.withdraw(on, "additions", added);
   const last = await rollsOut("three");
-  // Items inserted into a list that we declare as a whole are removed within a minute, at the next
-  // read of the API server. Items beside our own may stay.
+  // If others insert items into a list that we declare as a whole, the controller removes these
+  // items within a minute, when it next reads the API server. In lists that are merged item by
+  // item, the items of others stay.
   await until("the toleration is removed", async () => (await tolerations())?.join() === "every", {
     timeout: 90_000,
     seen: tolerations,
@@ -97,7 +98,7 @@ test("finishes rollouts, changes and the removal with few writes beside policies
 });
 
 longTest(
-  "stops an upgrade and continues rollouts under a policy that changes the update strategy, and the log shows what to do",
+  "stops an upgrade, continues rollouts and logs what to do when a policy changes the update strategy",
   async () => {
     await steer(on, 1);
     const former = plane.startController(on.kubeconfig);
@@ -118,7 +119,7 @@ longTest(
   },
 );
 
-test("reports a policy that changes the content of global-pull-secret, never treats that content as ours, and grants it to no node", async () => {
+test("reports a policy that changes the content of global-pull-secret, does not accept that content as ours, and grants it to no node", async () => {
   const other = policies.onSecrets(policies.otherData);
   await policies.impose(on, "other", other);
   await steer(on, 1);
@@ -135,7 +136,7 @@ test("reports a policy that changes the content of global-pull-secret, never tre
 });
 
 longTest(
-  "leaves everything undisturbed when a policy comes and goes at rest, and finishes a removal under it",
+  "disturbs nothing when a policy comes and goes at rest, and finishes a removal under it",
   async () => {
     await steer(on, "100%");
     await using controller = plane.startController(on.kubeconfig);

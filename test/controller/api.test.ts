@@ -26,7 +26,7 @@ const objectOf = (spec: object, name = "cluster") => ({
   spec,
 });
 
-test("refuses every wrong spec as kubectl sends it, with the reason", async () => {
+test("refuses every wrong spec from kubectl, with the reason", async () => {
   assert.ok(wrongSpecs.length >= 40);
   const surprises: string[] = [];
   for (const [spec, words] of wrongSpecs) {
@@ -59,7 +59,7 @@ test("returns an empty spec as the whole policy, under the short name", async ()
   assert.deepEqual(object?.status, { observedGeneration: -1 });
 });
 
-/** As GitOps tools apply it. A field without an owner is not removed. */
+/** Applies the spec as GitOps tools do. Fields without an owner are not removed. */
 const applied = async (delivery: object) => {
   const file = join(on.cluster.directory, "delivery.json");
   writeFileSync(file, JSON.stringify(objectOf({ delivery })));

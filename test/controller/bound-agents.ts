@@ -43,7 +43,7 @@ export function changed(change: Change): V1DaemonSet {
   return all;
 }
 
-/** Flag that is a value of the chart → the controller's arguments with another value of it. */
+/** Flag that the chart can set → arguments of the controller that give the flag another value. */
 const given: readonly (readonly [flag: string, args: readonly string[]])[] = Object.keys(flags)
   .filter((flag) => valueOf(flag) in flagValues)
   .map((flag) => {
@@ -68,14 +68,16 @@ function ofArguments(args: readonly string[]): V1DaemonSet {
   });
 }
 
-/** Flag → the agents with it, and with all flags that annotations name. */
+/**
+ * Flag → the agents' DaemonSet if the controller has this flag and all flags that annotations name.
+ */
 export const flagged: Readonly<Record<string, V1DaemonSet>> = Object.fromEntries(
   given.map(([flag, args]) => [
     flag,
     ofArguments(isBound(flag) ? boundArguments : [...boundArguments, ...args]),
   ]),
 );
-/** Flag → the agents with it, if no annotation names it. */
+/** Flag that no annotation names → the agents' DaemonSet if the controller has this flag. */
 export const unnamed: Readonly<Record<string, V1DaemonSet>> = Object.fromEntries(
   given.filter(([flag]) => isBound(flag)).map(([flag, args]) => [flag, ofArguments(args)]),
 );
@@ -192,7 +194,7 @@ export const denied: Readonly<Record<string, Change>> = {
       projected: { sources: [{ serviceAccountToken: { path: "token" } }] },
     }),
   "a volume of the node": (spec) => spec.volumes?.push({ name: "etc", hostPath }),
-  "another directory under a name of ours": (spec) =>
+  "a volume of ours with another directory": (spec) =>
     (spec.volumes ?? [])
       .filter(({ name }) => name === "kubelet")
       .forEach((volume) => (volume.hostPath = { ...hostPath, type: "Directory" })),

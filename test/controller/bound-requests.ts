@@ -1,4 +1,6 @@
-/** Requests by which the controller's account would exceed its bounds, and its legitimate ones. */
+/**
+ * Requests of the controller's account. The policies must allow some of them, and deny the others.
+ */
 import type { V1Container, V1ObjectMeta, V1Pod, V1PodSpec } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import { globalSecret } from "#controller/objects/global-secret.ts";
@@ -34,15 +36,15 @@ export const strangers: Readonly<Record<string, V1ObjectMeta>> = {
 export const anotherImage = [{ name: "main", image: "evil.example/x:1" }] as V1Container[];
 /** Changes of an agent's pod. */
 export const changesOfPod: Readonly<Record<string, Partial<V1Pod>>> = {
-  "its image": { spec: { containers: anotherImage } },
-  "its deadline": { spec: { activeDeadlineSeconds: 1 } as V1PodSpec },
-  "its owners": { metadata: { ownerReferences: [] } },
-  "an additional owner": {
+  "the image": { spec: { containers: anotherImage } },
+  "the deadline": { spec: { activeDeadlineSeconds: 1 } as V1PodSpec },
+  "the owners": { metadata: { ownerReferences: [] } },
+  "the list of owners": {
     metadata: { ownerReferences: [owner, { ...owner, name: "b", uid: "2", controller: false }] },
   },
-  "its finalizers": { metadata: { finalizers: ["a.example/held"] } },
-  "its label name": { metadata: { labels: { name: "kube-dns" } } },
-  "a Service's label": { metadata: { labels: { ...labels, "k8s-app": "kube-dns" } } },
+  "the finalizers": { metadata: { finalizers: ["a.example/held"] } },
+  "the label name": { metadata: { labels: { name: "kube-dns" } } },
+  "the label k8s-app": { metadata: { labels: { ...labels, "k8s-app": "kube-dns" } } },
 };
 
 export const grants = { apiGroups: [""], resources: ["pods"], verbs: ["patch"] };
@@ -67,7 +69,7 @@ const newest = {
 const global = globalSecret({ newest, mode: "Restart", served: "nothing", publishedAt: 1 });
 
 const somebody = [{ kind: "User", name: "mallory" }];
-/** With these the account could get rights that no policy bounds. */
+/** Requests by which the account could get rights that no policy bounds. */
 export const passing: readonly (readonly [
   what: string,
   path: string,

@@ -1,6 +1,6 @@
 /**
- * How the policies of manifests/ treat requests with the controller's own token, on a real API
- * server. They admit the controller's own requests and deny others (SECURITY.md).
+ * The policies of manifests/ on a real API server. If a client uses the controller's token, the
+ * policies admit only the requests that the controller makes, and deny all others (SECURITY.md).
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -58,7 +58,7 @@ import { stampingPods, denyingConfigMaps } from "./policies.ts";
 const images = [{ name: "global-pull-secret", newName: repository, newTag: tag }];
 
 const overlay = { resources: ["."], images };
-/** Other ways to install the bounds of the account. */
+/** Other ways to install the objects that limit the account. */
 const others: Readonly<Record<string, (args: readonly string[]) => Promise<KubeObject[]>>> = {
   "the chart": async (args) => {
     const image = [`--set=image.repository=${repository}`, `--set-string=image.tag=${tag}`];
@@ -70,7 +70,9 @@ const others: Readonly<Record<string, (args: readonly string[]) => Promise<KubeO
 const asValues = `--set-json=flags=${JSON.stringify(samples)}`;
 const account = ({ kind, metadata }: KubeObject) =>
   kind === "ServiceAccount" && metadata.name === controller;
-/** Without labels: Helm's name the chart, and bound nothing. */
+/**
+ * The objects that limit the account, without their labels, because Helm's labels name the chart.
+ */
 const bounding = (objects: readonly KubeObject[]) => ({
   policies: objects
     .filter(({ kind }) => kind.startsWith("ValidatingAdmission"))
@@ -80,7 +82,7 @@ const bounding = (objects: readonly KubeObject[]) => ({
 
 for (const [how, objects] of Object.entries(others))
   for (const args of [[], boundArguments])
-    test(`${how} limits the account as manifests/ does, with ${args.length} flags`, async () => {
+    test(`limits the account in ${how} as in manifests/, with ${args.length} flags`, async () => {
       const usual = bounding(await kustomized({ ...overlay, patches: boundsOf(args) }));
       assert.equal(usual.policies.length, 6);
       assert.deepEqual(byName(bounding(await objects(args)).policies), byName(usual.policies));
@@ -89,7 +91,7 @@ for (const [how, objects] of Object.entries(others))
 
 let cluster: Cluster;
 let admin: Api;
-/** With the token of the controller's account. */
+/** A connection with the token of the controller's account. */
 let connection: Connection;
 let own: Api;
 
@@ -198,7 +200,7 @@ describe("the account", () => {
     });
 
   for (const [what, change] of Object.entries(changesOfPod))
-    test(`does not change an agent's pod: ${what}`, async () => {
+    test(`does not change ${what} of an agent's pod`, async () => {
       const pod = await podOf({ labels, ownerReferences: [owner] });
       assert.match(await patched(pod, change), /may (?:not )?change/);
       assert.deepEqual(await admin.get(pathOf(pod)), pod);
@@ -208,15 +210,15 @@ describe("the account", () => {
     describe(`${state} the DaemonSet`, () => {
       before(async () => await prepare(state, owned.daemonSet, declared()));
       for (const [what, template] of Object.entries(admitted))
-        test(`admitted: ${what}`, async () => {
+        test(`is allowed ${what}`, async () => {
           assert.equal(await applied(template()), "");
         });
       for (const [what, change] of Object.entries(denied))
-        test(`denied: ${what}`, async () => {
+        test(`is denied ${what}`, async () => {
           assert.match(await applied(changed(change)), /denied request: /);
         });
       for (const [flag, template] of Object.entries(unnamed))
-        test(`denied: --${flag} without its annotation`, async () => {
+        test(`is denied --${flag} without its annotation`, async () => {
           assert.match(await applied(template), /denied request: /);
         });
     });
@@ -238,14 +240,14 @@ describe("the account", () => {
 
   for (const [what, path, body, states] of passing)
     for (const state of states)
-      test(`denied: ${state} ${what}`, async () => {
+      test(`is denied to ${state} ${what}`, async () => {
         await prepare("update", owned.role, role);
         await prepare(state, path, path === owned.role ? role : roleBinding);
         // Errors about a Secret do not quote the API server's answer.
         assert.match(await refusal(apply(path, body)), /denied request: |secrets\/\S+ 403/);
       });
   for (const [what, [path, body]] of Object.entries(itsOwn))
-    test(`admitted: ${what}`, async () => {
+    test(`is allowed ${what}`, async () => {
       assert.equal(await refusal(apply(path, body)), "");
     });
 });
@@ -256,20 +258,20 @@ describe("allows each flag of the controller if annotations name the required va
   });
   for (const state of states)
     describe(`${state} the DaemonSet`, () => {
-      // An administrator's DaemonSet, which matches none of the flags.
+      // Creates a DaemonSet as an administrator. It matches none of the flags.
       before(async () => {
         await prepare("create", owned.daemonSet);
         const how = { manager: controller, force: true };
         if (state === "update") await admin.apply(owned.daemonSet, declared(), how);
       });
       for (const [flag, template] of Object.entries(flagged))
-        test(`admitted: --${flag}`, async () => {
+        test(`allows --${flag}`, async () => {
           assert.equal(await applied(template), "");
         });
     });
 });
 
-describe("beside others", () => {
+describe("the policies beside other clients", () => {
   before(async () => {
     await install(await kustomized(overlay));
     await apply(owned.daemonSet, declared(), false);
@@ -288,7 +290,7 @@ describe("beside others", () => {
     );
   });
 
-  /** Creates the DaemonSet again, with only the account's declaration. */
+  /** Deletes the DaemonSet and creates it again with the account's declaration alone. */
   async function again(): Promise<void> {
     await admin.remove(owned.daemonSet, (await live()).metadata?.uid ?? "");
     await until(
@@ -312,7 +314,7 @@ describe("beside others", () => {
     await apply(owned.daemonSet, declared(), false);
   });
 
-  test("keeps additions of others, and still allows other changes of the agents", async () => {
+  test("keeps additions of others, and still allows the controller's own changes", async () => {
     const added = structuredClone(await live());
     const spec = added.spec?.template.spec;
     assert.ok(spec);
@@ -345,7 +347,7 @@ describe("beside others", () => {
   const untilDenied = (more: Partial<Agent>, message = /denied request: /) =>
     until("the DaemonSet is denied", async () => message.test(await applied(declared(more))));
 
-  test("accepts an AppArmor profile of the runtime only if the installer names it", async () => {
+  test("accepts an AppArmor profile only if the installer names it", async () => {
     const flag = "--apparmor-profile=RuntimeDefault";
     await change(await kustomized({ ...overlay, patches: boundsOf([flag]) }));
     await untilAdmitted({ appArmorProfile: "RuntimeDefault" });
@@ -353,7 +355,7 @@ describe("beside others", () => {
     await untilDenied({ appArmorProfile: "RuntimeDefault" });
   });
 
-  test("accepts an image that is named by its digest only with that digest", async () => {
+  test("accepts an image only with its digest if the installer names the digest", async () => {
     const [digest, another] = ["a", "b"].map((one) => `sha256:${one.repeat(64)}`);
     await untilAdmitted({ image: `${repository}@${another}` });
     const set = [`--set=image.repository=${repository}`, `--set=image.digest=${digest}`];
@@ -364,7 +366,7 @@ describe("beside others", () => {
     await untilAdmitted({ image: `${repository}@${another}` });
   });
 
-  test("denies an image that the account's annotation does not name, and the answer names the annotation", async () => {
+  test("denies an image that the account's annotation does not name, and names the annotation", async () => {
     const named = [{ name: "global-pull-secret", newName: "other.example/gps", newTag: "8" }];
     await change(await kustomized({ ...overlay, images: named }));
     const message =
@@ -415,10 +417,10 @@ describe("beside others", () => {
     await cluster.kubectl("delete", kinds, "worded");
   });
 
-  test("grants revisions beside a policy that stamps pods on every update, and one that has added a container", async () => {
+  test("grants revisions while one policy stamps pods on every update and another has added a container", async () => {
     await cluster.apply(...stampingPods);
     const side = { name: "side", image: "side.example/car:1" };
-    // Labels stay the same, because the policy stamped the pod when it was created.
+    // The pod's labels must stay the same. The policy has already stamped the pod at its creation.
     const pod = await podOf({ labels: { ...labels, stamp: "s" }, ownerReferences: [owner] }, side);
     const granted = { [names.revisionAnnotation]: "1" };
     const metadata = await until("the policy stamps", async () => {

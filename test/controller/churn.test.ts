@@ -1,6 +1,7 @@
 /**
- * A cluster that is never stable: 300 nodes, of which 600 are replaced in an hour. The API server
- * and the DaemonSet controller are real, the kubelets are simulated. bench/ measures the speed.
+ * A cluster that is never stable: it has 300 nodes, and 600 nodes an hour are replaced. The API
+ * server and the DaemonSet controller are real, the kubelets are simulated. bench/ measures the
+ * speed.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -12,11 +13,10 @@ import { document } from "./plane.ts";
 import { steer } from "./steer.ts";
 
 const size = 300;
-/** One node is replaced in this many milliseconds. */
+/** Milliseconds between two replacements of a node. */
 const everyMilliseconds = 3_600_000 / (2 * size);
 /**
- * The agent of a joining node starts after this many milliseconds, because its image is pulled
- * first.
+ * Milliseconds until the agent of a joining node starts, because its image is pulled first.
  */
 const joinMilliseconds = 45_000;
 /** Milliseconds until a change or a withdrawal must begin, and until it must end. */
@@ -29,7 +29,7 @@ const content = (word: string) => document({ "quay.io": `robot:${word}` });
 
 before(async () => {
   on = await plane.startPlane();
-  // Leases of 2 minutes: 300 nodes renew 10 a second.
+  // With leases of 2 minutes, 300 nodes renew 10 leases a second.
   kubelets = new NodesDriver(on.api, { leaseSeconds: 120, pace: 500 }).start();
   kubelets.behaviour = (node) =>
     Date.now() - (joined.get(node) ?? 0) < joinMilliseconds ? "never starts" : "ready";
@@ -40,7 +40,10 @@ after(async () => {
   await on?.[Symbol.asyncDispose]();
 });
 
-/** A canary that disappears with its node counts as failed, so this node stays. */
+/**
+ * The canary's node. The test does not replace it, because a canary that disappears counts as
+ * failed.
+ */
 let canary = "";
 
 /** Keeps replacing the oldest node by a new one. */
@@ -79,7 +82,7 @@ test("begins and ends a change and a withdrawal of 300 nodes while 600 nodes an 
     [canary = ""] = kubelets.order(revision + 1);
     await plane.untilRolledOut(on, revision + 1, ends);
     report("the change");
-    // A node may join before another one leaves.
+    // A new node may join before the old node leaves.
     assert.ok(kubelets.mostAtOnce <= size / 10 + 1, `${kubelets.mostAtOnce} nodes at once`);
     assert.ok(!controller.output().includes("RolloutHalted"), "no content failed");
 

@@ -1,4 +1,4 @@
-/** Edits by others of our objects, and of objects with our names: repaired, kept, or refused. */
+/** Other clients edit our objects, or own objects with our names. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { V1DaemonSet, V1Role, V1RoleBinding, V1Secret } from "@kubernetes/client-node";
@@ -27,7 +27,7 @@ after(async () => {
 const kubectl = (...args: string[]) => on.cluster.kubectl("-n", "kube-system", ...args);
 const syncer = "global-pull-secret-syncer";
 /**
- * Each test edits the state that the previous one left. A deployment for each would take three more
+ * Each test edits the state that the previous test left. Separate deployments would take three more
  * minutes.
  */
 const deployed = () => plane.deployed(on, first);
@@ -46,7 +46,7 @@ for (const [name, path] of Object.entries(paths).filter(([, path]) =>
         timeout: 10_000,
       },
     );
-    await until("its document is back, with a revision that is not lower", async () => {
+    await until("the document is back, with a revision that is not lower", async () => {
       const now = await plane.published(on);
       return now?.document === first && now.revision >= revision;
     });
@@ -75,7 +75,7 @@ const edits: readonly (readonly [
       (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.updateStrategy?.type === "OnDelete",
   ],
   [
-    "the guard against a false Ready",
+    "the setting that prevents a false Ready",
     "daemonset",
     { spec: { minReadySeconds: 0 } },
     async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.minReadySeconds === 3,
@@ -144,7 +144,7 @@ for (const [sentence, kind, patch, repaired] of edits) {
     await kubectl("patch", kind, name, "-p", JSON.stringify(patch));
     await until("the edit is repaired", repaired, { timeout: 10_000 });
     await until("the rollout is over", isRolledOut);
-    // A fight with the other writer would show a write in each such window.
+    // If the controller fought with the other writer, there would be a write in every such window.
     const recently = () => plane.writes(on, new Date(Date.now() - 1500).toISOString());
     await until("the controller has written nothing for 1.5 s", () => recently().length === 0, {
       seen: recently,

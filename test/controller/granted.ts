@@ -1,6 +1,6 @@
 /**
- * The requests that an account may send to the API server, from every role that it or its groups
- * are bound to.
+ * Collects the rights of an account from every role to which the account or one of its groups is
+ * bound.
  */
 import type {
   RbacV1Subject,
@@ -16,15 +16,15 @@ type Binding = V1RoleBinding | V1ClusterRoleBinding;
 type List<T> = Readonly<{ items: readonly T[] }>;
 
 /**
- * As `verb group/resource namespace/name`. Without a namespace if the right is for all namespaces,
- * and with `*` as name if it is for every object. For requests without a resource: `verb path`.
+ * A right as `verb group/resource namespace/name`. The namespace is empty for all namespaces, the
+ * name is `*` for every object. For requests without a resource: `verb path`.
  */
 const right = (verb: string, resource: string, namespace: string, name: string) =>
   `${verb} ${resource} ${namespace && `${namespace}/`}${name || "*"}`;
 
 /**
- * Whole bindings of Kubernetes' own (bootstrappolicy/policy.go) that give every account its few
- * rights: its own permissions, discovery, and the issuer of tokens. Each of our accounts has them.
+ * Bindings of Kubernetes itself (bootstrappolicy/policy.go) that give every account a few rights:
+ * its own permissions, discovery, and the issuer of tokens. Our accounts have these rights too.
  */
 const defaultBindings: ReadonlySet<string> = new Set([
   "system:basic-user",
@@ -33,7 +33,7 @@ const defaultBindings: ReadonlySet<string> = new Set([
   "system:service-account-issuer-discovery",
 ]);
 
-/** Every right of a service account, by its whole user name, from any role in any namespace. */
+/** Every right of a service account from any role in any namespace. `user`: its whole user name. */
 export async function granted(
   { cluster }: Pick<Plane, "cluster">,
   user = "system:serviceaccount:kube-system:global-pull-secret-controller",
@@ -79,8 +79,9 @@ function rightsOf(role: V1Role | V1ClusterRole | undefined, namespace: string): 
 }
 
 /**
- * The smallest right that a request needs. A patch that creates needs two, both for its name. A
- * POST has the name in its body, so no right can be bound to the name.
+ * The smallest rights that a request needs. A patch that creates an object needs two rights, and
+ * both can be limited to the object's name. A POST has the name in its body, so its right cannot be
+ * limited to a name.
  */
 export function needed(request: Request): readonly string[] {
   const { verb, resource, namespace, name, code, uri } = request;

@@ -1,7 +1,6 @@
 /**
- * Hosted: a controller in the management cluster serves one hosted cluster through its kubeconfig.
- * The hosted cluster has its own API server. The original and the Lease are in the management
- * cluster.
+ * A controller in the management cluster serves one hosted cluster through its kubeconfig. The
+ * hosted cluster has its own API server. The original and the Lease are in the management cluster.
  */
 import assert from "node:assert/strict";
 import { renameSync, writeFileSync } from "node:fs";
@@ -43,7 +42,7 @@ afterEach(async () => {
   await plane.wipe(guest);
 });
 
-/** As the kubelet renews a mounted file: by a rename. */
+/** Renews the file by a rename, as the kubelet renews a mounted file. */
 function mount(text: string): void {
   writeFileSync(`${file}.new`, text, { mode: 0o600 });
   renameSync(`${file}.new`, file);
@@ -87,7 +86,7 @@ const untilOutput = (controller: plane.Controller, word: string | RegExp) =>
     seen: controller.output,
   });
 
-test("H3, H8: merges the hosted cluster's Secret with the original here, delivers a rotation of either, and removes everything there", async () => {
+test("H3, H8: merges the hosted cluster's Secret with the management cluster's original, delivers a rotation of either, and removes everything from the hosted cluster", async () => {
   await rotateOriginal("1");
   const name = "controller-pod";
   const image = plane.agentImage;
@@ -115,8 +114,8 @@ test("H3, H8: merges the hosted cluster's Secret with the original here, deliver
   assert.equal(await controller.stop(), 0);
   assert.equal(await holder(), "");
 
-  // In the management cluster: exactly the rights of manifests/hosted, and the only writes are to
-  // the Lease.
+  // In the management cluster the controller has exactly the rights of manifests/hosted, and writes
+  // only its Lease.
   const here = () =>
     auditOf(home.cluster, { since })
       .filter(({ user }) => user === account)
@@ -139,13 +138,13 @@ test("H3, H8: merges the hosted cluster's Secret with the original here, deliver
     .map((one) => one.replace(`${pods}/${name}`, `${pods}/*`));
   assert.deepEqual([...new Set(rights)].toSorted(), [...new Set(used)].toSorted());
 
-  // In the hosted cluster: no Lease, and no trace of the management cluster.
+  // The hosted cluster has no Lease, and no trace of the management cluster.
   const leases = auditOf(guest.cluster, { since }).filter(({ resource }) => resource === "leases");
   const ours = leases.filter(({ userAgent }) => userAgent.startsWith("global-pull-secret"));
   assert.deepEqual(ours, []);
 });
 
-/** Without a watch, the original is requested by its name. */
+/** Removes the right to watch the original, so that the controller requests it by its name. */
 async function withoutWatch(): Promise<void> {
   const namespace = controlPlaneNamespace;
   const role = ["role", "global-pull-secret-controller", "-n", namespace];
@@ -166,7 +165,7 @@ test("renews an expired credential of the hosted cluster in its file, without a 
   assert.equal(controller.exited(), undefined);
   mount(goodKubeconfig());
   await plane.untilPublished(guest, merged("3", "2"), 120_000);
-  // The file is renewed with nonsense in between. The last good credential stays.
+  // In between, the file gets nonsense. The controller keeps the last good credential.
   mount("{");
   await declare("4");
   await plane.untilPublished(guest, merged("4", "2"), 120_000);
@@ -192,7 +191,7 @@ test("keeps the Lease while the hosted cluster's API server is away, and deliver
   assert.equal(controller.exited(), undefined);
 });
 
-test("ends in time when the hosted cluster is deleted", async () => {
+test("ends before it would be killed when the hosted cluster is deleted", async () => {
   await rotateOriginal("3");
   const controller = start();
   await declare("7");
@@ -202,13 +201,14 @@ test("ends in time when the hosted cluster is deleted", async () => {
   await untilOutput(controller, /reconcile failed/);
   const asked = Date.now();
   assert.equal(await controller.stop(), 0);
-  // The Deployment's terminationGracePeriodSeconds, after which the controller would be killed.
+  // 30 s is the Deployment's terminationGracePeriodSeconds. After it the kubelet would kill the
+  // controller.
   assert.ok(Date.now() - asked < 30_000);
   assert.equal(await holder(), "");
   await guest.cluster.startApiServer();
 });
 
-test("writes nothing in the guest without the management cluster, and lets the next process continue when it is back", async () => {
+test("writes nothing in the guest while the management cluster is away, and lets the next process continue when it is back", async () => {
   await rotateOriginal("4");
   const controller = start();
   await declare("8");
@@ -223,7 +223,7 @@ test("writes nothing in the guest without the management cluster, and lets the n
   await plane.untilPublished(guest, merged("9", "4"), 120_000);
 });
 
-test("keeps serving the hosted cluster when the original may not be read, or is gone", async () => {
+test("keeps serving the hosted cluster when it may not read the original, or the original is gone", async () => {
   await rotateOriginal("4");
   const controller = start();
   await declare("10");
@@ -236,8 +236,9 @@ test("keeps serving the hosted cluster when the original may not be read, or is 
   await plane.untilPublished(guest, merged("11", "5"));
   await untilCondition(guest, "SourcesAccepted", "True");
 
-  // The Lease is granted by the same Role, so the Role stays. A running watch outlives its right; a
-  // process that starts without the right has no watch.
+  // The Role also grants the Lease, so the test changes only the name of the Secret in the Role. An
+  // API server does not end a running watch when the right is removed, so the test restarts the
+  // controller.
   assert.equal(await controller.stop(), 0);
   await nameOriginal("pull-secret", "not-the-original");
   start();
@@ -275,13 +276,13 @@ const hostile: readonly (readonly [code: string, what: string, user: object, clu
     ["GPS413", "another user", { as: "system:admin" }],
   ];
 
-test("ends the controller at its start with a code, before any request, if a kubeconfig contains more than a connection", async () => {
+test("ends at its start with a code, before any request, if a kubeconfig contains more than a connection", async () => {
   const since = new Date().toISOString();
   for (const [code, what, user, cluster] of hostile) {
     const controller = start(
       dataKubeconfig(guest.cluster, { token: guest.token, ...user }, cluster),
     );
-    await until(`it ends: ${what}`, () => controller.exited() === 1);
+    await until(`the controller ends: ${what}`, () => controller.exited() === 1);
     assert.match(controller.output(), new RegExp(`^${code} --guest-kubeconfig: `));
     assert.ok(!controller.output().includes(guest.token));
   }
@@ -294,12 +295,12 @@ test("ends the controller at its start with a code, before any request, if a kub
     );
 });
 
-test("ends before a request to another cluster that a kubeconfig names, so that no process serves two tenants", async () => {
+test("ends without a request when a kubeconfig names another cluster, so that no process serves two tenants", async () => {
   await rotateOriginal("5");
   const controller = start();
   await declare("12");
   await plane.untilPublished(guest, merged("12", "5"));
-  // The management cluster plays the other tenant, because an administrator of it is available.
+  // The management cluster plays the other tenant, because the test has an administrator there.
   const account = ["other-tenant", "-n", "default"];
   await home.cluster.kubectl("create", "serviceaccount", ...account);
   const token = (await home.cluster.kubectl("create", "token", ...account)).trim();
@@ -312,7 +313,7 @@ test("ends before a request to another cluster that a kubeconfig names, so that 
   assert.equal(await home.api.get<V1Secret>(paths.global), undefined);
 });
 
-test("lets the hosted cluster's administrator set the policy of that cluster, and access nothing here", async () => {
+test("lets the hosted cluster's administrator set the policy of that cluster, and access nothing in the management cluster", async () => {
   await rotateOriginal("6");
   const since = new Date().toISOString();
   await home.cluster.apply({

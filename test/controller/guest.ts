@@ -1,6 +1,6 @@
 /**
- * A hosted cluster: its own API server, and the management cluster, where its controller runs with
- * the rights of manifests/hosted.
+ * A hosted cluster with its own API server. Its controller runs in the management cluster, with the
+ * rights of manifests/hosted.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ const name = "global-pull-secret-controller";
 export type HomeCluster = Readonly<{
   cluster: Cluster;
   api: Api;
-  /** The controller's account here. */
+  /** The controller's account in the management cluster. */
   kubeconfig: string;
 }>;
 
@@ -45,7 +45,10 @@ export async function startHome(): Promise<HomeCluster> {
 
 type User = Readonly<Record<string, unknown>>;
 
-/** A kubeconfig of data alone. `more` overrides fields of its cluster. */
+/**
+ * A kubeconfig that contains only data, and names no files or programs. `more` overrides fields of
+ * its cluster.
+ */
 export function dataKubeconfig(
   { server, ca }: Pick<Cluster, "server" | "ca">,
   user: User,
@@ -63,7 +66,7 @@ export function dataKubeconfig(
   });
 }
 
-/** An expired client certificate of a cluster's own authority. */
+/** A user with an expired client certificate of the cluster's own authority. */
 export async function expiredCertificate({ ca, directory }: Cluster): Promise<User> {
   const path = (kind: string) => join(directory, `expired.${kind}`);
   const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];

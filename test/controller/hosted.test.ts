@@ -1,4 +1,4 @@
-/** Hosted: the original is in another cluster. Its API server can be away or refuse us. */
+/** The original is in another cluster, whose API server can be away or refuse the controller. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { SourceStatus } from "#api/global-pull-secret.ts";
@@ -90,7 +90,7 @@ test("H3, H8: delivers the original's rotation from the other cluster", async ()
   await controller.stop();
 });
 
-test("continues everything else, removal included, while the other API server is away, and delivers the rotation when it is back", async () => {
+test("continues all other work, also a removal, while the other API server is away, and delivers the rotation when it is back", async () => {
   await using controller = start();
   await declare("2");
   await plane.untilPublished(on, merged("2", "2"));
@@ -106,7 +106,7 @@ test("continues everything else, removal included, while the other API server is
   );
   assert.equal(await sinceWhen(), since);
 
-  // A controller that is started now has never seen the original.
+  // A controller that starts now has never seen the original.
   await controller.stop();
   await using next = start();
   await declare("4");
@@ -123,7 +123,7 @@ test("continues everything else, removal included, while the other API server is
   await next.stop();
 });
 
-test("treats a credential that the other API server refuses like a missing answer, until it is renewed in its file", async () => {
+test("treats a refusal of its credential by the other API server like a missing answer, until the file is renewed", async () => {
   await using controller = start("not-a-token");
   await declare("6");
   await plane.untilPublished(on, merged("6", "3"));

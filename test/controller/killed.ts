@@ -8,8 +8,8 @@ import { paths } from "./plane.ts";
 import { content, kubelets, names, on, running, start, undeclare } from "./rig.ts";
 
 /**
- * The largest number of kills in each phase. A controller is killed 0.7 to 3.7 seconds after its
- * start.
+ * `kills`: the largest number of kills in each phase. A controller is killed 0.7 to 3.7 seconds
+ * after its start.
  */
 export async function killedAtRandom(context: TestContext, kills: number): Promise<void> {
   const random = seeded(context);
@@ -18,7 +18,7 @@ export async function killedAtRandom(context: TestContext, kills: number): Promi
       const one = await start(1);
       const begun = Date.now();
       const life = 700 + random.fraction() * 3000;
-      await until("its time is up", () => Date.now() - begun > life, { every: 20 });
+      await until("it is time for the kill", () => Date.now() - begun > life, { every: 20 });
       await one.kill();
       await plane.freeLease(on);
     }

@@ -1,4 +1,4 @@
-/** Two controllers and one writer: the holder of the Lease. */
+/** Two controllers, of which only the holder of the Lease writes. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
@@ -20,7 +20,7 @@ before(async () => {
   kubelets = new NodesDriver(on.api).start();
   for (const name of ["a", "b", "c"]) await kubelets.add(name);
   await steer(on, "100%");
-  // With this secret --original produces another document.
+  // Because of this Secret, a controller with --original publishes another document.
   await plane.declare(on, document({ "z.example": "original:1" }), "pull-secret");
 });
 after(async () => {
@@ -64,7 +64,7 @@ const daemonSet = async () => await on.api.get<V1DaemonSet>(paths.daemonSet);
 const now = () => new Date().toISOString();
 const writes = (since: string) => plane.writes(on, since);
 
-/** The first leads and has rolled out; the second stands by. */
+/** Starts two controllers: the first leads and has rolled out; the second stands by. */
 async function pair(): Promise<[Named, Named]> {
   const leading = await start(...first);
   await until("the first leads", leading.leads);
@@ -82,8 +82,8 @@ async function pair(): Promise<[Named, Named]> {
 }
 
 /**
- * Declares a change and waits this many milliseconds at most until it is served. Returns the
- * seconds.
+ * Declares a change and waits, at most this many milliseconds, until a controller serves it.
+ * Returns the seconds that this took.
  */
 async function secondsUntilServed(
   word: string,
@@ -110,19 +110,19 @@ test("lets only one of two controllers with different flags serve, while the oth
   assert.equal(await plane.leader(on), holder);
 });
 
-test("lets the other controller serve within 20 s after the leader is killed, with its own flags, and then sends nothing", async () => {
+test("lets the other controller serve with its own flags within 20 s when the leader is killed, and then sends nothing", async () => {
   const [leading] = await pair();
   await leading.kill();
   const seconds = await secondsUntilServed("two", theirs("two"), 20_000);
-  // Twice the time that it may take alone, because other test files run too. A Lease of one minute
-  // would still be too long.
+  // The test allows twice the promised time, because other test files run at the same time. A Lease
+  // of one minute would still fail.
   assert.ok(seconds < 40, `${seconds.toFixed(1)} s after the kill`);
   await plane.untilRolledOut(on, (await plane.published(on))?.revision ?? 0);
   const since = now();
   await stays("no writes", () => writes(since).length === 0, 3000);
 });
 
-test("releases the Lease when the leader is stopped, so that the other need not wait until it expires", async (t) => {
+test("releases the Lease when the leader is stopped, so that the other controller does not wait until it expires", async (t) => {
   const [leading] = await pair();
   const holder = await plane.leader(on);
   assert.equal(await leading.stop(), 0);
@@ -136,7 +136,7 @@ test("releases the Lease when the leader is stopped, so that the other need not 
 });
 
 for (const pause of everyPoint ? [0, 100] : [0]) {
-  test(`writes nothing and ends if a leader is frozen ${pause} ms into a change and continues when another controller serves`, async () => {
+  test(`ends without a write when a leader was frozen ${pause} ms into a change and another controller has taken over`, async () => {
     const [leading] = await pair();
     await plane.declare(on, content("two"));
     await new Promise((resolve) => setTimeout(resolve, pause));
@@ -154,7 +154,7 @@ for (const pause of everyPoint ? [0, 100] : [0]) {
     assert.equal(leading.exited(), 1);
     assert.match(leading.output(), /the Lease is lost/);
     // One write may have been on its way when the leader froze. It carries the version that the
-    // leader saw, and is refused.
+    // leader saw, so the API server refuses it.
     assert.deepEqual(
       writes(since).filter(({ code }) => code !== 409),
       [],
@@ -174,7 +174,7 @@ test("elects one leader of three that start at the same instant", async () => {
   assert.equal(all.filter((one) => one.leads()).length, 1);
 });
 
-test("never changes an object that it may only create, even if the same manager created it", async () => {
+test("does not change an object with a create-only write, even if the same manager created the object", async () => {
   const metadata = { name: "newborn", namespace: "kube-system", resourceVersion: newborn };
   const path = `${paths.secrets}/newborn`;
   const options = { manager: "one", force: false };

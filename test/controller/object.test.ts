@@ -1,4 +1,4 @@
-/** GlobalPullSecret on a real API server: policy in, status out, and no loss for others. */
+/** GlobalPullSecret on a real API server: the policy in its spec, and the status. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
@@ -48,7 +48,7 @@ test("holds a change and a withdrawal while Paused, and continues them when Mana
   await plane.untilRolledOut(on, await plane.untilPublished(on, content("two")));
 });
 
-test("removes everything from the nodes and keeps the user's Secret when Withdrawn, and begins again when Managed", async () => {
+test("removes everything from the nodes and keeps the user's Secret when Withdrawn, and deploys again when Managed", async () => {
   await served("100%");
   await steer(on, { managementState: "Withdrawn", rollout: { maxUnavailable: "100%" } });
   await plane.untilGone(on);
@@ -59,7 +59,7 @@ test("removes everything from the nodes and keeps the user's Secret when Withdra
   await untilCondition(on, "Ready", "True", "InForce");
 });
 
-test("is Stalled with NotAllowed beyond the installer's limit, and another controller keeps the policy, too", async () => {
+test("is Stalled with NotAllowed when spec exceeds the installer's limit, and keeps the previous policy, also with another controller", async () => {
   await kubelets.add("d");
   const before = await served(2, "--max-unavailable-limit", "5");
   await until("the policy is taken", async () => {
@@ -80,14 +80,14 @@ test("is Stalled with NotAllowed beyond the installer's limit, and another contr
     return isHeld && isOther ? "hangs" : "ready";
   };
   await plane.declare(on, content("two"));
-  // After the first node three are left.
+  // After the first node, three nodes are left.
   await until("two more nodes have begun", () => started(before + 1) === 3);
   await stays("no other node begins", () => started(before + 1) === 3, 2000);
   isHeld = false;
   await plane.untilRolledOut(on, before + 1);
 });
 
-test("raises the numbers of a served version on a metadata-only edit, and never writes spec", async () => {
+test("reports the Secret's new version as served when only metadata is edited, and never writes spec", async () => {
   await served("100%");
   const metadata = { labels: { edited: "yes" } };
   await kubectl(
@@ -126,7 +126,7 @@ const isThere = () =>
     () => false,
   );
 
-/** The extra source is in force, and may be read. */
+/** Declares the extra source with the right to read it, and waits until it is in force. */
 async function withExtra(): Promise<void> {
   await plane.declare(on, plane.document({ "extra.example": "e:1" }), "team-a-pull");
   const right = ["--verb=get,list,watch", "--resource=secrets", "--resource-name=team-a-pull"];
@@ -198,7 +198,7 @@ test("withdraws nothing and delivers changes when its CRD is deleted, reports th
   assert.ok(await documented("extra.example"));
 });
 
-test("corrects a status that another client writes within seconds, and then leaves it alone", async () => {
+test("corrects within seconds a status that another client writes, and then leaves it alone", async () => {
   await served("100%");
   await untilCondition(on, "Ready", "True", "InForce");
   await untilAvailable(on);

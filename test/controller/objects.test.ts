@@ -68,12 +68,13 @@ test("H5, H10, H11, H12, H14: creates everything from the Secret alone, in the r
   await kubectl("get", "secret", "global-pull-secret");
 });
 
-test("H20, H21: deletes everything when the Secret is deleted, and the Secret with its own memory last", async () => {
+test("H20, H21: deletes everything when the Secret is deleted, and its own state last", async () => {
   await deployed();
   const since = new Date().toISOString();
   await kubectl("delete", "secret", "additional-pull-secret");
   await plane.untilGone(on);
-  // A delete that meets a change at the same moment is refused, and repeated.
+  // If an object changes at the same moment, the API server refuses the delete, and the controller
+  // repeats it.
   const gone = () =>
     plane.requests(on, since).filter(({ verb, code }) => verb === "delete" && code === 200);
   await until("the last one is audited", () => gone().length >= 6);
@@ -84,7 +85,7 @@ test("H20, H21: deletes everything when the Secret is deleted, and the Secret wi
   await plane.untilEvent(on, "Removed");
 });
 
-test("H20: accepts the note that the nodes have confirmed only for the revision that withdraws", async () => {
+test("H20: waits for the nodes if the recorded confirmation is for another revision than the withdrawal's", async () => {
   const revision = await deployed();
   kubelets.starts.length = 0;
   const note = `globalpullsecret.io/released=${revision}`;
@@ -117,7 +118,7 @@ test("refuses a Secret of another type, and reports what to do", async () => {
 
 test("H19: changes nothing for other bytes with the same meaning", async () => {
   const revision = await deployed();
-  // Kubernetes' own controller writes status after us.
+  // The DaemonSet controller writes status after our write.
   const { generation } = await until("the DaemonSet controller has observed the spec", async () => {
     const { metadata, status } = (await on.api.get<V1DaemonSet>(paths.daemonSet)) ?? {};
     return status?.observedGeneration === metadata?.generation && metadata;
@@ -135,7 +136,7 @@ test("H19: changes nothing for other bytes with the same meaning", async () => {
   );
   const now = (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata;
   assert.equal(now?.generation, generation);
-  // A rewritten Secret is not recorded again once it was seen.
+  // Once the controller has seen the rewritten Secret, it does not record this Secret again.
   const version = (await on.api.get<V1Secret>(paths.additional))?.metadata?.resourceVersion;
   await until("the rewrite was seen", async () => {
     const { sources } = await statusOf(on);
@@ -144,7 +145,7 @@ test("H19: changes nothing for other bytes with the same meaning", async () => {
   assert.equal((await remembered())?.metadata?.resourceVersion, before);
 });
 
-test("publishes a change as a new revision for the running pods, and leaves the template as it is", async () => {
+test("publishes a change as a new revision for the running pods, and does not change the template", async () => {
   const revision = await deployed();
   const observed = async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata;
   const before = await observed();
@@ -173,7 +174,7 @@ test("H3, H9: delivers the original's rotation while the additional is invalid",
   );
 });
 
-test("merges an original that appears later, and takes nothing away when it disappears", async () => {
+test("merges an original that appears later, and removes nothing when it disappears", async () => {
   await deployed();
   await plane.declare(on, document({ "o.example": "orig:1" }), "pull-secret");
   const both = document({ "o.example": "orig:1", "quay.io": `robot:${planted}` });
@@ -219,8 +220,8 @@ test("shows no credential in any log line, Event, annotation or status", async (
 
 test("sends nothing but its watch requests at rest", async () => {
   await deployed();
-  // The container that proved the revision starts again. If it has restarted before, this takes
-  // some seconds.
+  // The container that proved the revision starts again. If the container has restarted before, its
+  // new start takes some seconds.
   await until("the node's agent is Ready", async () => {
     const { status } = (await on.api.get<V1DaemonSet>(paths.daemonSet)) ?? {};
     return status?.numberAvailable === 1 && kubelets.model.nodes[0]?.pods[0]?.state.ready.is;

@@ -1,6 +1,6 @@
 /**
- * How revisions pass nodes that fail, are unfit or unreachable, or cannot start the agent, with the
- * real DaemonSet controller and fake kubelets.
+ * Rollouts with nodes that fail, are unfit or unreachable, or cannot start the agent, on the real
+ * DaemonSet controller with fake kubelets.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -33,7 +33,7 @@ const retry = () =>
     "globalpullsecret.io/retry=now",
   );
 
-/** The second content fails on its first node, and the rollout halts. Returns its revision. */
+/** Lets the second content fail on its first node, so the rollout halts. Returns its revision. */
 async function halted(): Promise<number> {
   const bad = (await served("60%")) + 1;
   kubelets.behaviour = (_, revision) => (revision === bad ? failure : "ready");
@@ -80,7 +80,7 @@ test("rolls out the same content on a retry after a halt, and begins with the no
   assert.equal((await plane.published(on))?.document, content("bad"));
 });
 
-test("removes everything from every node in a withdrawal after a halt", async () => {
+test("removes everything from every node when the Secret is withdrawn after a halt", async () => {
   const bad = await halted();
   await undeclare();
   await plane.untilGone(on);
@@ -88,7 +88,7 @@ test("removes everything from every node in a withdrawal after a halt", async ()
   assert.ok(kubelets.model.nodes.every(({ applied }) => applied === undefined));
 });
 
-test("delays neither a change nor a removal for an unfit node: the three others get both without waiting for it", async () => {
+test("delays neither a change nor a removal on the three other nodes when a node is unfit", async () => {
   await kubelets.add("odd");
   kubelets.behaviour = (node) => (node === "odd" ? "refuses" : "ready");
   const revision = await served(1);
@@ -102,7 +102,8 @@ test("delays neither a change nor a removal for an unfit node: the three others 
       .toSorted(),
     names,
   );
-  // For a minute the unfit node might still recover. No other node waits for that.
+  // For a minute the controller waits whether the unfit node recovers. No other node waits for
+  // that.
   const starts = kubelets.starts.filter((start) => start.revision === revision + 1);
   const times = [...starts.map(({ at }) => at), Date.now()].toSorted((a, b) => a - b);
   const longest = Math.max(...times.slice(1).map((at, index) => at - (times[index] ?? 0)));
@@ -121,7 +122,7 @@ test("delays neither a change nor a removal for an unfit node: the three others 
   await kubelets.remove("odd");
 });
 
-test("lets an unreachable node neither use the budget nor delay rollout and removal, and serves it when it returns", async () => {
+test("delays neither rollout nor removal and uses no budget when a node is unreachable, and serves the node when it returns", async () => {
   const revision = await served(1);
   await untilReady();
   await kubelets.die("b");
@@ -133,7 +134,7 @@ test("lets an unreachable node neither use the budget nor delay rollout and remo
   await until("node b has the revision", () => kubelets.order(revision + 1).includes("b"));
 });
 
-test("does not delay other nodes because some cannot start the agent, and lists these with the kubelet's reason", async () => {
+test("does not delay other nodes when some cannot start the agent, and lists those with the kubelet's reason", async () => {
   await kubelets.add("stuck");
   kubelets.behaviour = (node) => (node === "stuck" ? "never starts" : "ready");
   await served(1);
@@ -160,7 +161,7 @@ test("is Stalled and quotes the kubelet's reason when no node can start the agen
 });
 
 for (const share of [34, 60])
-  test(`does not delay a withdrawal on the other nodes in an outage of ${share} % of the nodes`, async () => {
+  test(`does not delay a withdrawal on the other nodes when ${share} % of the nodes are away`, async () => {
     for (const name of ["d", "e"]) await kubelets.add(name);
     const revision = await served("20%");
     const away = ["d", "e", "c"].slice(0, Math.ceil((share * 5) / 100));

@@ -1,5 +1,5 @@
 /**
- * A control plane and the controller as it is shipped, for tests. The nodes come from the model
+ * For tests: a control plane, and the controller as it is shipped. The nodes come from the model
  * (test/harness/nodes), because these tests do not cover the kubelet's behaviour.
  */
 export * from "./plane/agents.ts";

@@ -1,6 +1,6 @@
 /**
- * Admission of other owners: MutatingAdmissionPolicies as platform teams write them, on the real
- * API server.
+ * Admission policies of other owners on the real API server, such as the MutatingAdmissionPolicies
+ * that platform teams write.
  */
 import type { V1DaemonSet, V1Secret } from "@kubernetes/client-node";
 import { until } from "../cluster/await.ts";
@@ -42,7 +42,7 @@ export const additions = {
   ),
 } as const;
 
-/** Every image comes from another registry, as with a mirror. */
+/** Changes every image to another registry, as for a mirror. */
 export const mirrorImages = patched(
   'object.spec.template.spec.containers[0].image.startsWith("informer.example/") ? [] :' +
     ' [JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: "informer.example/" + object.spec.template.spec.containers[0].image}]',
@@ -160,7 +160,7 @@ export async function impose(on: Plane, name: string, policy: AdmissionPolicy): 
   await until(`policy ${name} is in force`, async () => (await tried(on, resource)) !== before);
 }
 
-/** Deletes it and waits until the API server no longer enforces it. */
+/** Deletes the policy and waits until the API server no longer enforces it. */
 export async function withdraw(
   on: Plane,
   name: string,
@@ -177,13 +177,14 @@ export async function withdraw(
 
 const probe = "admission-probe";
 
-/** An object of this kind as the API server would admit it. */
+/** Returns an object of this kind as the API server would admit it. */
 async function tried(on: Plane, resource: "daemonsets" | "secrets"): Promise<string> {
   const metadata = { name: probe, namespace: "kube-system" };
   const labels = { probe };
   const spec = {
     selector: { matchLabels: labels },
-    // As our object, because the default is what a policy would make of it.
+    // OnDelete, as in our object. The default is RollingUpdate, which would hide the policy's
+    // change.
     updateStrategy: { type: "OnDelete" },
     template: {
       metadata: { labels },

@@ -10,7 +10,7 @@ import { steer, type Settings } from "./steer.ts";
 
 export let on: plane.Plane;
 export let kubelets: NodesDriver;
-/** Controllers that a test has started and not taken out of the list. */
+/** The running controllers of a test. A test that ends one itself removes it from the list. */
 export const running: plane.Controller[] = [];
 export const names = ["a", "b", "c"];
 
@@ -70,8 +70,8 @@ export const unready = (): number =>
 export const untilReady = () => until("every agent is Ready", () => unready() === 0);
 export const deployed = (word = "one") => plane.deployed(on, content(word));
 /**
- * Brings the first content to all nodes at once, then hands over to a controller with this policy
- * and these flags. For tests that begin at a rollout's end; another test covers the rollout itself.
+ * Delivers the first content to all nodes at once, then starts a controller with this policy and
+ * these flags. Use it in tests that begin after a rollout.
  */
 export async function served(settings: Settings = {}, ...flags: string[]): Promise<number> {
   await start("100%");

@@ -1,2 +1,2 @@
-/** Rights, and an API server that is away, even for longer than the Lease. */
+/** All cases of rights.test.ts, also an API server that is away for longer than the Lease. */
 await import("./rights.test.ts");

@@ -1,6 +1,6 @@
 /**
- * The rights of manifests/ are exactly the rights that the controller uses. Also: its behaviour
- * while the API server is away.
+ * The rights of manifests/ are exactly the rights that the controller uses. Other tests show what
+ * the controller does while the API server is away.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ after(async () => {
 
 const syncer = "global-pull-secret-syncer";
 const content = (word: string) => document({ "quay.io": `robot:${word}` });
-/** The controller's requests outside any namespace. The empty string is discovery. */
+/** Resources that the controller requests outside any namespace. The empty string is discovery. */
 const ofTheCluster = /^(?:|nodes|globalpullsecret\.io\/globalpullsecrets(?:\/status)?)$/;
 /** Only these rights are not limited to one named object. manifests/ give a reason for each. */
 const unnamed = [
@@ -73,7 +73,7 @@ test("H22, H23: uses every right, and is never refused", async () => {
   const image = (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.template.spec?.containers[0]
     ?.image;
   assert.equal(image, plane.agentImage);
-  // A Node is read, and pods are replaced.
+  // Makes the controller read a Node and replace pods.
   await kubelets.die("c");
   await plane.declare(on, content("two"));
   await plane.untilRolledOut(on, 2);
@@ -104,8 +104,8 @@ test("H22, H23: uses every right, and is never refused", async () => {
 });
 
 /**
- * Requests that occur only without a watch, as in the first moment after a start: policy and
- * original by their names.
+ * Makes the controller request the policy and the original by their names. It does so only without
+ * a watch, for example just after its start.
  */
 async function inTrouble(): Promise<void> {
   const user = "system:serviceaccount:kube-system:global-pull-secret-controller";
@@ -132,7 +132,7 @@ async function inTrouble(): Promise<void> {
   ]);
 }
 
-test("H6, H22: watches only the named objects, never all of a kind", () => {
+test("H6, H22: watches only named objects, never all objects of a kind", () => {
   const watched = plane.allRequests(on).filter(({ verb }) => verb === "watch" || verb === "list");
   const whole = watched
     .filter(({ name }) => name === "")
@@ -150,7 +150,7 @@ test("H6, H22: watches only the named objects, never all of a kind", () => {
   assert.deepEqual(elsewhere, []);
 });
 
-test("lets a drain take one controller at a time, and is not held up by one that is not Ready", async () => {
+test("lets a drain evict one controller at a time, and also a controller that is not Ready", async () => {
   type Budget = { spec: object };
   const name = "global-pull-secret-controller";
   const budget = await on.cluster.get<Budget>("poddisruptionbudget", name, "-n", "kube-system");
@@ -168,7 +168,7 @@ test("lets a drain take one controller at a time, and is not held up by one that
   assert.match(manifest, /^ {2}replicas: 2$/m);
 });
 
-test("makes no hot loop and loses nothing when the API server is away in the middle of a rollout, and continues when it is back", async () => {
+test("neither retries in a hot loop nor loses anything when the API server is away in the middle of a rollout, and continues when it is back", async () => {
   await using proxy = await TcpProxy.before(on.cluster.server);
   const kubeconfig = plane.writeKubeconfig(
     on.cluster,
@@ -189,10 +189,10 @@ test("makes no hot loop and loses nothing when the API server is away in the mid
   proxy.shut();
   const before = proxy.tried;
   await plane.declare(on, content("two"));
-  // Less than the 10 s after which the Lease is given up.
+  // 3 s are less than the 10 s after which the controller gives up the Lease.
   await stays("the controller does not give up", () => controller.exited() === undefined, 3000);
-  // Seven watches, and the loop, which reads seven objects each time, after 0.5, 1, 2 … s: about 4
-  // tries each. The Lease: each second.
+  // Seven watches, and a loop that reads seven objects each time, try again after 0.5, 1, 2 … s,
+  // about 4 times each. In addition the Lease is renewed each second.
   assert.ok(proxy.tried - before <= 80, `${proxy.tried - before} connections in 3 s`);
   proxy.open();
   const revision = await until("the change is published", async () => {
@@ -226,7 +226,7 @@ longTest(
     assert.equal(controller.exited(), 1);
     assert.equal(controller.output().match(/the Lease is lost/g)?.length, 1, controller.output());
     await plane.declare(on, content("two"));
-    // As the kubelet starts it again.
+    // The kubelet would start the controller again.
     await steer(on, 1);
     await using next = plane.startController(kubeconfig);
     await stays("the next controller waits", () => next.exited() === undefined, 4000);
@@ -237,7 +237,7 @@ longTest(
   },
 );
 
-test("H6: sees the next change within seconds when connections are cut at rest", async () => {
+test("H6: sees the next change within seconds when its connections were cut at rest", async () => {
   await using proxy = await TcpProxy.before(on.cluster.server);
   const kubeconfig = plane.writeKubeconfig(
     on.cluster,
@@ -262,7 +262,7 @@ test("H6: sees the next change within seconds when connections are cut at rest",
   await controller.stop();
 });
 
-test("recreates objects that were deleted while all connections were cut, once they open", async () => {
+test("recreates objects that were deleted while all connections were cut, once it can connect again", async () => {
   await using proxy = await TcpProxy.before(on.cluster.server);
   const kubeconfig = plane.writeKubeconfig(
     on.cluster,
@@ -308,7 +308,7 @@ test("follows a rollout and a removal through the watches, and reads objects onl
   const rollout = new Date().toISOString();
   await plane.declare(on, content("two"));
   await plane.untilRolledOut(on, 2);
-  // After a change that conflicts with another one it has to read.
+  // If a write conflicted with another client's write, the controller has to read the object.
   const met = plane.requests(on, rollout).filter(({ code }) => code === 409);
   assert.ok(read(rollout).length <= met.length, JSON.stringify(read(rollout)));
   const removal = new Date().toISOString();

@@ -1,4 +1,7 @@
-/** All cases; rollout.test.ts runs a sample: many kills, two controllers that compete. */
+/**
+ * Kills controllers many times, and lets two controllers compete. rollout.test.ts runs a part of
+ * these tests.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../cluster/await.ts";

@@ -53,17 +53,17 @@ test("opens a wider window once the canary has proved the revision, and keeps th
   assert.deepEqual(await uids(), pods);
 });
 
-test("coalesces quick changes: no revision overlaps another, and the last one arrives", async () => {
+test("delivers the last of several quick changes, and never rolls out two revisions at once", async () => {
   await served(1);
   for (const word of ["two", "three", "four", "five"]) await plane.declare(on, content(word));
-  // Not before "two" is on every node, which takes three nodes one after another.
+  // The controller publishes "five" only after "two" is on all three nodes, one after another.
   const last = await plane.untilPublished(on, content("five"), 60_000);
   await plane.untilRolledOut(on, last);
   assert.ok(last <= 3, `${last} revisions`);
   assert.equal(kubelets.mostAtOnce, 1);
 });
 
-test("repairs an edit of global-pull-secret in the middle of a rollout within seconds, not after it", async () => {
+test("repairs an edit of global-pull-secret within seconds in the middle of a rollout", async () => {
   const before = await served(1);
   await plane.declare(on, content("two"));
   await until("the rollout is at its first node", () => started(before + 1) === 1);
@@ -84,7 +84,7 @@ test("repairs an edit of global-pull-secret in the middle of a rollout within se
   assert.ok(kubelets.model.nodes.every(({ applied }) => applied === content("two")));
 });
 
-test("gives a node that joins during the canary phase the previously served content, and the newest content in its turn", async () => {
+test("gives a node that joins during the canary phase the served content first, and the newest content in its turn", async () => {
   const before = await served(1);
   let isHeld = true;
   kubelets.behaviour = (_, revision) => (isHeld && revision === before + 1 ? "hangs" : "ready");
@@ -111,10 +111,10 @@ async function rested() {
   return uids();
 }
 
-/** With a budget of one: a pod that is replaced, and one that answers the grant of its content. */
+/** With a budget of one, one pod is being replaced, and one new pod has not fulfilled its grant. */
 const mostUnready = 2;
 
-/** The most nodes without a Ready agent at any moment until every pod is another one. */
+/** Waits until every pod is replaced. Returns the most nodes without a Ready agent meanwhile. */
 async function replaced(before: readonly string[]): Promise<number> {
   let most = 0;
   await until("every pod was replaced", async () => {
@@ -141,7 +141,7 @@ test("replaces pods within the budget and touches no kubelet when the agent is u
   assert.equal((await plane.published(on))?.revision, revision);
 });
 
-test("removes the label and the node selector that the installer no longer gives, and touches no kubelet", async () => {
+test("removes a label and a node selector when the installer no longer sets them, and touches no kubelet", async () => {
   const account = ["serviceaccount/global-pull-secret-controller", "-n", "kube-system"];
   const label = "globalpullsecret.io/agent-label";
   await on.cluster.kubectl("annotate", ...account, "--overwrite", `${label}=team=a`);
@@ -185,7 +185,7 @@ test("accepts kubectl rollout restart, replaces pods within the budget, and touc
   assert.deepEqual(restarts(), former);
 });
 
-test("moves nothing when nothing changed", async () => {
+test("starts no agent when nothing changed", async () => {
   await served();
   const count = kubelets.starts.length;
   await stays("no agent starts", () => kubelets.starts.length === count, 4000);

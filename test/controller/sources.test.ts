@@ -45,7 +45,7 @@ const untilSources = (expected: object) =>
     { timeout: 20_000, seen: published },
   );
 
-test("continues without the missing right, and the line in the Event grants exactly that right", async () => {
+test("continues without a missing right, and reports in an Event the line that grants exactly that right", async () => {
   await plane.declare(on, document({ "low.example": "l:1", "quay.io": "low:1" }), "low-pull");
   await plane.declare(on, document({ "high.example": "h:1", "quay.io": "high:1" }), "high-pull");
   await plane.declare(on, document({ "a.example": "a:1" }));
@@ -64,7 +64,7 @@ test("continues without the missing right, and the line in the Event grants exac
   });
 });
 
-test("continues beside a broken extra, and removes only the entries that a deleted extra alone supplied", async () => {
+test("continues when one extra source is broken, and removes only entries that no source but a deleted extra source supplied", async () => {
   await plane.declare(on, '{"auths":{"low.example":{"auth":"%%%"}}}', "low-pull");
   await plane.untilEvent(on, "SourceRejected", "GPS115 low:");
   const rotated = Buffer.from("h:2").toString("base64");

@@ -5,7 +5,7 @@ import * as plane from "./plane.ts";
 import { deployed, kubelets, names, on, start } from "./rig.ts";
 import { untilAvailable, untilCondition } from "./steer.ts";
 
-/** A first rollout to this many nodes: writes at most once a second, and never at rest. */
+/** Asserts that a first rollout to this many nodes writes status at most once a second. */
 export async function spacedStatus(nodes: number): Promise<void> {
   for (let one = names.length; one < nodes; one += 1) await kubelets.add(`many-${one}`);
   const since = new Date().toISOString();

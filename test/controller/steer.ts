@@ -16,7 +16,7 @@ type On = Readonly<{ api: Api; cluster: Pick<Cluster, "kubectl"> }>;
 /** A spec, or only its budget. */
 export type Settings = GlobalPullSecretSpec | number | string;
 
-/** The spec without grace, because most tests end with a removal, and with a short probation. */
+/** The spec with a short probation, and without grace because most tests end with a removal. */
 function specOf(settings: Settings): GlobalPullSecretSpec {
   const spec = typeof settings === "object" ? settings : { rollout: { maxUnavailable: settings } };
   return {
@@ -47,8 +47,7 @@ export async function steer({ api }: On, settings: Settings = {}): Promise<Globa
 }
 
 /**
- * Allows deadlines of seconds, which the CRD forbids, because these tests do not cover waits of
- * minutes.
+ * Changes the CRD to allow deadlines of seconds, so that tests do not have to wait for minutes.
  */
 export async function allowSeconds({ cluster, api }: On): Promise<void> {
   const withdrawal =
@@ -98,8 +97,8 @@ export async function untilCondition(
 }
 
 /**
- * Waits until status counts every agent as available. This is later than Ready, because a container
- * that has proved a revision by its termination message starts again.
+ * Waits until status counts every agent as available. This comes later than Ready, because a
+ * container that has proved a revision by its termination message starts again.
  */
 export async function untilAvailable(on: On): Promise<void> {
   const counts = async () => (await statusOf(on)).nodes;

@@ -47,7 +47,8 @@ describe("plays the README's story on a real API server", () => {
   let fake: readonly Chapter[];
 
   before(async () => {
-    // Both end before the failure of one is reported, because nothing may run on after this file.
+    // Waits until both stories have ended before it reports a failure, so that nothing runs on
+    // afterwards.
     const played = await Promise.allSettled([playOnFakeApi(), playOnCluster()]);
     [fake = [], real = []] = played.map((one) => {
       if (one.status === "rejected") throw one.reason;

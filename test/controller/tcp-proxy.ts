@@ -1,4 +1,4 @@
-/** A proxy between the controller and the API server that the test opens and closes. */
+/** A proxy between the controller and the API server. The test opens and closes it. */
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { once } from "node:events";
 
@@ -6,9 +6,9 @@ export class TcpProxy implements AsyncDisposable {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #open = true;
-  /** Connection attempts, accepted or not. */
+  /** The number of connection attempts, accepted or not. */
   tried = 0;
-  /** Milliseconds after which a new connection is accepted. */
+  /** Milliseconds that a new connection waits until the proxy accepts it. */
   late = 0;
   readonly port: number;
 

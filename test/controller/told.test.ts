@@ -1,6 +1,6 @@
 /**
- * Every lasting trouble is reported, with the real API server's own admission in the way, and with
- * messages of the real DaemonSet controller.
+ * The controller reports lasting trouble. The real API server's admission refuses requests, and the
+ * messages come from the real DaemonSet controller.
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
@@ -38,8 +38,8 @@ async function start(): Promise<plane.Controller> {
 }
 
 /**
- * A ValidatingAdmissionPolicy that denies these requests in kube-system. The API server enforces it
- * a moment later.
+ * Creates a ValidatingAdmissionPolicy that denies these requests in kube-system, and waits until
+ * the API server enforces it.
  */
 async function imposeDenial(
   name: string,
@@ -60,7 +60,7 @@ async function imposeDenial(
     spec: {
       failurePolicy: "Fail",
       matchConstraints: { resourceRules: [rule] },
-      validations: [{ expression: "false", message: `${name} says no` }],
+      validations: [{ expression: "false", message: `${name} denies this` }],
     },
   });
   const matchResources = {
@@ -92,7 +92,7 @@ async function imposeDenial(
   const heeded = () =>
     on.api.create(`${at}/namespaces/kube-system/${resource}?dryRun=All`, probe).then(
       () => false,
-      (error: Error) => error.message.includes("says no"),
+      (error: Error) => error.message.includes("denies this"),
     );
   await until("the policy is enforced", heeded);
   return async () => {
@@ -101,7 +101,7 @@ async function imposeDenial(
   };
 }
 
-test("reports agents' pods that Pod Security refuses within a minute, and continues the rollout once they are allowed", async () => {
+test("reports within a minute that Pod Security refuses agents' pods, and continues the rollout once they are allowed", async () => {
   await kubectl(
     "label",
     "namespace",
@@ -119,12 +119,12 @@ test("reports agents' pods that Pod Security refuses within a minute, and contin
   await untilCondition(on, "Ready", "True", "InForce");
 });
 
-test("reports a DaemonSet that a policy denies, in the policy's words", async () => {
+test("reports the policy's message when a policy denies the DaemonSet", async () => {
   const allow = await imposeDenial("no-daemonsets", "apps", "daemonsets");
   try {
     await start();
     await plane.declare(on, content);
-    await plane.untilEvent(on, "RequestRefused", "no-daemonsets says no", 30_000);
+    await plane.untilEvent(on, "RequestRefused", "no-daemonsets denies this", 30_000);
     await untilCondition(on, "Stalled", "True", "RequestRefused");
   } finally {
     await allow();
@@ -145,7 +145,7 @@ test("delivers credentials in a cluster that refuses Events, and reports in stat
   }
 });
 
-test("deploys nothing on OpenShift and reports it, and continues when its API group is gone", async () => {
+test("deploys nothing on OpenShift and reports this, and continues when OpenShift's API group is gone", async () => {
   const names = {
     plural: "machineconfigs",
     singular: "machineconfig",

@@ -1,6 +1,6 @@
 /**
  * Every order in which an administrator may remove the product, with the commands of
- * docs/use/uninstall.md. Each order finishes, and leaves exactly what the page names.
+ * docs/use/uninstall.md. Each order finishes, and leaves exactly the objects that the page names.
  */
 import assert from "node:assert/strict";
 import { longTest } from "../sample.ts";
@@ -53,7 +53,7 @@ async function follow(heading: string): Promise<string> {
 }
 
 /**
- * The objects that an administrator installs. The controller is a local process with its rights.
+ * Installs the objects as an administrator does. The controller is a local process with its rights.
  */
 async function installed(): Promise<void> {
   const { kubeconfig } = await plane.installed(on.cluster);
@@ -70,7 +70,7 @@ async function served(): Promise<void> {
 async function stop(): Promise<void> {
   await controller?.[Symbol.asyncDispose]();
   controller = undefined;
-  // Without its rights it cannot release the Lease.
+  // Without its rights the controller cannot release the Lease.
   await plane.freeLease(on);
 }
 
@@ -79,7 +79,7 @@ const left = async () =>
 const isDefined = async () => (await kubectl("get", crd, "--ignore-not-found")) !== "";
 const additional = () => on.api.get<V1Secret>(paths.additional);
 
-/** The remaining objects of the installation, in the whole cluster. */
+/** Lists the remaining objects of the installation in the whole cluster. */
 const installation = async () =>
   await kubectl(
     "get",
@@ -99,7 +99,7 @@ test("leaves only the user's Secret when the nodes are cleaned first", async () 
   assert.notEqual(await additional(), undefined);
 });
 
-test("restores no credential in between when the product is withdrawn, then its CRD is deleted, then the rest", async () => {
+test("deploys no credential again when the product is withdrawn, then its CRD is deleted, then the rest", async () => {
   await served();
   await steered('{"spec":{"managementState":"Withdrawn"}}');
   await plane.untilGone(on);
@@ -111,7 +111,7 @@ test("restores no credential in between when the product is withdrawn, then its 
 });
 
 longTest(
-  "ends when all is deleted at once, leaves the nodes as they are, and cleans them when installed again",
+  "finishes when everything is deleted at once, leaves the nodes as they are, and cleans them when installed again",
   async () => {
     await served();
     await kubectl("delete", "-k", join(root, "manifests"), "--timeout=60s");
@@ -126,7 +126,7 @@ longTest(
 );
 
 longTest(
-  "lets a controller installed later withdraw the credential when the controller is deleted before the Secret",
+  "withdraws the credential with a controller installed later when the controller was deleted before the Secret",
   async () => {
     await served();
     await stop();
@@ -139,7 +139,7 @@ longTest(
 );
 
 longTest(
-  "continues when the CRD is deleted first, and withdraws when the Secret is deleted",
+  "keeps working when the CRD is deleted first, and withdraws when the Secret is deleted",
   async () => {
     await served();
     await kubectl("delete", crd, "--timeout=60s");
@@ -151,7 +151,7 @@ longTest(
   },
 );
 
-test("cleans the cluster without a controller, and the deletion does not hang", async () => {
+test("cleans the cluster without a controller, and does not hang", async () => {
   await served();
   await stop();
   await kubectl("delete", "-k", join(root, "manifests"), "--timeout=60s");

@@ -1,7 +1,7 @@
 /**
  * Many nodes that cannot start the agent, or whose pod the API server refuses, on a real API server
- * with the real DaemonSet controller. All other nodes are served, at first and at a change. These
- * nodes are served once they can be.
+ * with the real DaemonSet controller. All other nodes are served, on first install and at a change.
+ * The unstartable nodes are served once they can start the agent.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -30,7 +30,7 @@ after(async () => {
   await on?.[Symbol.asyncDispose]();
 });
 
-/** Pods of nodes named bare-… are refused. */
+/** Lets the API server refuse pods of nodes named bare-…. */
 async function refuseBare(): Promise<void> {
   const node =
     "object.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution" +
@@ -101,8 +101,8 @@ for (const { size, stuck, bare } of cases)
     await using controller = plane.startController(on.kubeconfig);
     await plane.declare(on, content("one"));
     await untilServed("one");
-    // After the others, because a refused pod makes the DaemonSet controller skip other nodes for
-    // minutes.
+    // These nodes are added after the others, because a refused pod makes the DaemonSet controller
+    // skip other nodes for minutes.
     for (const name of names) if (isBare(name)) await kubelets.add(name);
     await plane.declare(on, content("two"));
     await untilServed("two");
@@ -112,7 +112,7 @@ for (const { size, stuck, bare } of cases)
 
     isRepaired = true;
     await on.cluster.kubectl("delete", "validatingadmissionpolicybinding", policy);
-    // A Node that joins makes the DaemonSet controller try all of them again at once.
+    // A Node that joins makes the DaemonSet controller try all refused pods again at once.
     names.push(`well-${size}-late`);
     await kubelets.add(`well-${size}-late`);
     await until("these nodes have the content as well", () => have("two").length === names.length, {

@@ -1,4 +1,4 @@
-/** A watch that is refused for a while, so that its object is requested by name. */
+/** Lets the API server refuse a watch, so that our program requests the object by its name. */
 import type { V1Role } from "@kubernetes/client-node";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -7,10 +7,10 @@ import { may } from "../cluster/rights.ts";
 type Unwatched = Readonly<{
   /** The account's whole user name. */
   user: string;
-  /** `resource[.group]/name`, the object of one of the role's rules. */
+  /** The object of one of the role's rules: `resource[.group]/name`. */
   what: string;
   namespace?: string;
-  /** As kubectl names it. */
+  /** The role, in kubectl's arguments. */
   role: readonly string[];
 }>;
 

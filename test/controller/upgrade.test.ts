@@ -27,7 +27,7 @@ let last: string;
 const names = ["a", "b", "c"];
 const content = (word: string) => document({ "quay.io": `robot:${word}` });
 
-/** An agent of the last release applies the revision in its pod's template. */
+/** Agents of either version. An agent of the last release applies the revision in its template. */
 const either: Agent = (node, pod, how) => {
   if (pod.annotations[annotations.mode] !== undefined) return agent(node, pod, how);
   const revision = Number(pod.annotations[revisionAnnotation]);
@@ -51,8 +51,7 @@ after(async () => {
 });
 
 /**
- * The last release's controller, with administrator rights, because it needs rights to other
- * objects.
+ * Starts the last release's controller, as an administrator because its rights differ from ours.
  */
 const startLast = () =>
   startProgram([
@@ -66,7 +65,7 @@ const startLast = () =>
 const uidOf = ({ metadata }: V1Pod) => metadata?.uid ?? "";
 const restarts = () => kubelets.model.nodes.map(({ name, restarts: its }) => [name, its.length]);
 
-test(`replaces each pod once, restarts no kubelet in an upgrade from ${lastRelease.version}, and never treats an old pod's annotations as a grant`, async () => {
+test(`replaces each pod once and restarts no kubelet in an upgrade from ${lastRelease.version}, and does not accept an old pod's annotations as a grant`, async () => {
   await steer(on, 1);
   const former = startLast();
   await plane.declare(on, content("one"));
@@ -102,7 +101,7 @@ test(`replaces each pod once, restarts no kubelet in an upgrade from ${lastRelea
     { timeout: 180_000, seen: () => plane.grants(on) },
   );
   assert.equal(known.size, 2 * names.length, "a pod was replaced twice");
-  // One pod that is replaced, and one that answers its grant.
+  // One pod is being replaced, and one new pod has not fulfilled its grant.
   assert.ok(most <= 2, `${most} nodes without a Ready agent`);
   assert.deepEqual(restarts(), before);
   const oldNames = new Set(old.map(({ metadata }) => metadata?.name));
@@ -117,7 +116,7 @@ test(`replaces each pod once, restarts no kubelet in an upgrade from ${lastRelea
   assert.deepEqual([published?.revision, published?.served], [revision, revision]);
   const { spec } = (await on.api.get<V1DaemonSet>(paths.daemonSet)) ?? {};
   assert.deepEqual(spec?.updateStrategy, { type: "OnDelete" });
-  // A pod would start with them, as if it had a grant.
+  // A pod with these variables would start as if it had a grant.
   for (const name of [revisionAnnotation, digestAnnotation])
     assert.equal(spec?.template.metadata?.annotations?.[name], undefined);
   const [container] = spec?.template.spec?.containers ?? [];

@@ -1,5 +1,5 @@
 /**
- * Nodes that are away during a removal, and the other ways in which the wait for them may end. Each
+ * Nodes that are away during a removal, and the ways in which the wait for them may end. Each test
  * takes a minute or more.
  */
 import assert from "node:assert/strict";
@@ -36,7 +36,7 @@ test("waits only for a node that was away at the removal, keeps no credential in
   assert.ok(kubelets.order(revision + 1).includes("c"));
 });
 
-test("gives up nodes that stay away after spec.withdrawal.forgetAfter, and names them", async () => {
+test("stops waiting for nodes that stay away after spec.withdrawal.forgetAfter, and names them", async () => {
   await allowSeconds(on);
   await start({ rollout: { maxUnavailable: 1 }, withdrawal: { forgetAfter: "8s" } });
   await deployed();
@@ -47,7 +47,7 @@ test("gives up nodes that stay away after spec.withdrawal.forgetAfter, and names
   await kubelets.revive("c");
 });
 
-test("no longer waits for a node that is away when the node is deleted", async () => {
+test("stops waiting for a node that is away when the node is deleted", async () => {
   await kubelets.add("gone");
   await start("100%");
   await deployed();
@@ -58,7 +58,7 @@ test("no longer waits for a node that is away when the node is deleted", async (
   await plane.untilGone(on, 150_000);
 });
 
-test("rolls out to all nodes again, one node first, when the Secret is created again during the wait for absent nodes", async () => {
+test("rolls out to all nodes again, one node first, when the Secret is created again during the wait", async () => {
   await start(1);
   const revision = await deployed();
   await kubelets.die("c");

@@ -1,4 +1,4 @@
-/** How revisions leave nodes, with the real DaemonSet controller and fake kubelets. */
+/** How a revision is removed from nodes, with the real DaemonSet controller and fake kubelets. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../cluster/await.ts";
@@ -51,7 +51,7 @@ test("reverses the withdrawal when the Secret is created again in the middle", a
   assert.equal((await plane.published(on))?.document, content("again"));
 });
 
-test("reports a removal that hangs after the deadline, and the command in the Event finishes it", async () => {
+test("reports after the deadline that a removal hangs, and the command in the Event finishes it", async () => {
   await allowSeconds(on);
   const settings = { rollout: { maxUnavailable: 1 }, withdrawal: { deadline: "5s" } };
   const revision = await served(settings);

@@ -1,6 +1,7 @@
 /**
- * Specs that the API server must refuse, and a part of each message. The message is ours if a rule
- * has one. Otherwise it is the API server's or, if kubectl checks first, kubectl's.
+ * Specs that the API server must refuse, and a part of each message. If our rule has a message, the
+ * client gets this message. Otherwise the message comes from the API server, or from kubectl if
+ * kubectl checks first.
  */
 const source = (name: unknown, secret: unknown, more: object = {}) => ({
   sources: [{ name, secretRef: { name: secret }, ...more }],

@@ -1,4 +1,4 @@
-/** The demo's middle: a rotation, a node that joins, and an edit with which no kubelet starts. */
+/** The middle of the demo: a rotation, a joining node, and an edit that breaks kubelets. */
 import { randomBytes } from "node:crypto";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -7,7 +7,7 @@ import { podOn, untilState } from "../e2e/pods.ts";
 import * as product from "../e2e/product.ts";
 import type { Narrator } from "./narrator.ts";
 
-/** A rotation takes a patch of each pod's annotations; throws ClaimFailed where a pod is new. */
+/** A rotation only patches the pods' annotations. Throws ClaimFailed if a pod was replaced. */
 export async function showChange(cluster: Cluster, narrator: Narrator): Promise<void> {
   const { nodes, registry } = cluster;
   narrator.step("changed");
@@ -42,13 +42,13 @@ export async function showJoiner(cluster: Cluster, narrator: Narrator): Promise<
   await cluster.apply(podOn(node, pod, image));
   await untilState(cluster, pod, "Running");
   narrator.claim("joined", true, { seconds: seconds(begun) });
-  // Not until Ready: the bad edit before is still in the Secret.
+  // Does not wait for Ready, because the Secret still has the bad edit.
   await product.untilServed(cluster, (await product.revision(cluster)) ?? 0);
 }
 
 /**
- * From here on no kubelet starts with an entry for `spoiled.example`: systemd runs a check before
- * each start. Ends with a corrected Secret on healed nodes.
+ * Makes systemd run a check before each start of a kubelet, so that no kubelet starts with an entry
+ * for `spoiled.example`. Ends with a corrected Secret on repaired nodes.
  */
 export async function showFailure(cluster: Cluster, narrator: Narrator): Promise<void> {
   const { nodes, registry } = cluster;
@@ -57,7 +57,8 @@ export async function showFailure(cluster: Cluster, narrator: Narrator): Promise
   const entry = { auth: Buffer.from("robot:password").toString("base64") };
   const bad = { auths: { ...good.auths, "spoiled.example": entry } };
   const check = "! grep -q spoiled.example /var/lib/kubelet/config.json";
-  // Restart=no: each failed start is then one of the agent's attempts.
+  // With Restart=no only the agent starts the kubelet, so each failed start is one of the agent's
+  // attempts.
   for (const node of nodes)
     await node.breakKubelet(`[Service]\nRestart=no\nExecStartPre=/bin/sh -c '${check}'\n`);
   const before = await kubelets(cluster);
@@ -80,7 +81,8 @@ export async function showFailure(cluster: Cluster, narrator: Narrator): Promise
   );
   for (const one of nodes) await one.healKubelet();
   const begun = performance.now();
-  // Not the former document: that one's revision is in force already.
+  // The correction is not the previous document, because the revision of that document is already
+  // in force.
   const corrected = { auths: { ...good.auths, "corrected.example": entry } };
   await product.writeAdditional(cluster, JSON.stringify(corrected));
   await until(

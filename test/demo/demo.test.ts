@@ -1,4 +1,4 @@
-/** `npm run demo` as a new user runs it. Its claims are its own assertions. */
+/** Runs `npm run demo` as a new user does. The demo's claims are the assertions. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ import { script } from "./script.ts";
 const program = fileURLToPath(new URL("main.ts", import.meta.url));
 
 test("prints the demo's whole script, and every claim is true", async () => {
-  // In one stream, so that the order is what a person sees.
+  // Reads stdout and stderr as one stream, in the order that a person sees.
   const reported = await run(["bash", "-c", 'exec "$0" "$1" 2>&1', process.execPath, program]);
   assert.match(reported, /^Every claim was checked and holds\.$/m);
   const [files, cluster] = [reported.indexOf(script.files.text), reported.search(/^\[ *\d+ s\] /m)];

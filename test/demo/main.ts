@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: the main job on a real cluster of two nodes. Exit 0 only when every claim was
- * checked and holds.
+ * `npm run demo`: shows the product's main function on a real cluster of two nodes. The exit code
+ * is 0 only if every claim was checked and holds.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -22,15 +22,15 @@ const options = {
 } as const;
 const usage = `Usage: npm run demo -- [--keep | --down | --write]
 
-Shows the main job on a real cluster of two nodes, and checks each claim.
+Shows the product's main function on a real cluster of two nodes, and checks each claim.
 
-  --keep   leave the cluster up, to look around
-  --down   remove the cluster that --keep left
+  --keep   leave the cluster running, so that you can explore it
+  --down   remove the cluster that --keep left running
   --write  put this run's transcript into README.md
 `;
-const about = `This takes about three minutes. The first time it takes 7 to 15: it then installs Debian packages
-(debootstrap, buildah and others) and compiles Kubernetes into ~/.cache. The cluster needs root on
-Debian or Ubuntu, Go and 6 GiB of memory; the first step needs none of them.
+const about = `This takes about three minutes. The first run takes 7 to 15 minutes, because it also installs
+Debian packages (debootstrap, buildah and others) and compiles Kubernetes into ~/.cache. The cluster
+needs root on Debian or Ubuntu, Go and 6 GiB of memory. The first step needs none of them.
 `;
 const { help, keep, down, write } = asked();
 if (help === true) {
@@ -44,13 +44,13 @@ if (
   allStates().some((state) => state.name === clusterName && !isLeftover(state))
 ) {
   process.stderr.write(
-    "the demo's cluster is up already; remove it with: npm run demo -- --down\n",
+    "the demo's cluster is already running; remove it with: npm run demo -- --down\n",
   );
   process.exit(1);
 }
 if (down === true) {
   process.stdout.write(
-    removeCluster(clusterName) ? "the demo's cluster is gone\n" : "there is no demo cluster\n",
+    removeCluster(clusterName) ? "the demo's cluster is removed\n" : "there is no demo cluster\n",
   );
   process.exit(0);
 }
@@ -86,7 +86,7 @@ try {
   }
 }
 
-/** The flags; ends the program with one line and the usage where they are wrong. */
+/** Returns the flags. If they are wrong, prints one line and the usage, and ends the program. */
 function asked(): ReturnType<typeof parseArgs<{ options: typeof options }>>["values"] {
   try {
     return parseArgs({ options }).values;

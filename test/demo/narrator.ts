@@ -1,12 +1,9 @@
-/**
- * What a person sees of the demo: numbered steps with elapsed times, checked claims, and one live
- * line.
- */
+/** Prints the demo: numbered steps with elapsed times, checked claims, and one live line. */
 import { performance } from "node:perf_hooks";
 import type { WriteStream } from "node:tty";
 import { script, type KeyOf } from "./script.ts";
 
-/** Thrown when a claim does not hold; its message is the claim and what was seen instead. */
+/** Thrown when a claim does not hold. Its message is the claim and the actual state. */
 export class ClaimFailed extends Error {}
 
 export class Narrator {
@@ -16,11 +13,11 @@ export class Narrator {
   readonly #script = Object.keys(script).values();
   #step = 0;
   #liveLine = "";
-  /** The script's lines as they were printed. */
+  /** The lines of the script, as they were printed. */
   readonly reported: string[] = [];
 
   /**
-   * Writes to `out`; the live line is redrawn on a terminal and printed once per change elsewhere.
+   * Writes to `out`. On a terminal the live line is redrawn; elsewhere each change is a new line.
    */
   constructor(out: NodeJS.WriteStream) {
     this.#out = out;
@@ -33,14 +30,14 @@ export class Narrator {
     this.reported.push(this.#print(`${this.#step}. ${this.#next(key)}`, "\n"));
   }
 
-  /** One line below the current step. */
+  /** Prints one line below the current step. */
   writeLine(text: string): void {
     for (const line of text.trimEnd().split("\n")) this.#print(`   ${line}`);
   }
 
   /**
-   * A claim that was checked: printed with a tick, or thrown as ClaimFailed with what was seen
-   * instead. `values` fills in the script's line.
+   * Prints a claim with a tick if it holds. Otherwise throws ClaimFailed with the actual state,
+   * which is `seen`. The other values fill in the script's line.
    */
   claim(
     key: KeyOf<"claim">,
@@ -52,13 +49,13 @@ export class Narrator {
     this.reported.push(this.#print(`   ✓ ${text}`));
   }
 
-  /** Throws unless the whole script was told. */
+  /** Throws unless every line of the script was printed. */
   end(): void {
     const { value } = this.#script.next();
-    if (value !== undefined) throw new Error(`the demo ends before script.ts's line "${value}"`);
+    if (value !== undefined) throw new Error(`the demo ends before line "${value}" of script.ts`);
   }
 
-  /** Replaces the live line; the same text twice is shown once. */
+  /** Replaces the live line. Ignores the same text a second time. */
   live(text: string): void {
     if (text === this.#liveLine) return;
     this.#liveLine = text;
@@ -66,10 +63,10 @@ export class Narrator {
     this.#out.write(this.#live ? `\r\u001B[K${this.#clock()}${line}` : `${this.#clock()}${line}\n`);
   }
 
-  /** The script's line, if its turn has come. */
+  /** Returns the script's next line; throws if it is not the line with this key. */
   #next(key: keyof typeof script): string {
     const { value } = this.#script.next();
-    if (value !== key) throw new Error(`the demo tells "${key}" where script.ts has "${value}"`);
+    if (value !== key) throw new Error(`script.ts has "${value}" here, not "${key}"`);
     return script[key].text;
   }
 

@@ -1,4 +1,4 @@
-/** The demo's first chapter: the plugin and some files. It needs no cluster and no root. */
+/** The first part of the demo: the plugin and some files. It needs no cluster and no root. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ const files = {
   "additional.json": { "registry.example/team": auth("c:secret") },
 };
 
-/** Tells and checks it in some seconds; throws ClaimFailed at the first claim that fails. */
+/** Runs this part in a few seconds. Throws ClaimFailed at the first claim that does not hold. */
 export function showOffline(narrator: Narrator): void {
   const directory = mkdtempSync(join(tmpdir(), "demo-"));
   const ask = (...args: readonly string[]): string => {

@@ -1,4 +1,4 @@
-/** The demo's last chapter: a password is rotated, and no kubelet is restarted. */
+/** The last part of the demo: rotates a password without a kubelet restart. */
 import { randomBytes } from "node:crypto";
 import { providerFiles } from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
@@ -10,10 +10,10 @@ import * as product from "../e2e/product.ts";
 import { seconds } from "./changes.ts";
 import type { Narrator } from "./narrator.ts";
 
-/** As the story's installation allows it. */
+/** story.ts installs the controller with this mode allowed. */
 const delivery = { mode: "CredentialProvider" } as const;
 
-/** Prepares the nodes, then tells and checks one rotation; throws ClaimFailed as the story does. */
+/** Prepares the nodes, then rotates once. Throws ClaimFailed if a claim does not hold. */
 export async function showRotation(cluster: Cluster, narrator: Narrator): Promise<void> {
   const { nodes, registry } = cluster;
   narrator.step("prepared");

@@ -1,16 +1,16 @@
 /**
- * What the demo tells, in this order. README.md shows these lines: the narrator refuses another
- * order, and a unit test compares README.md with them. `{name}` is filled in by the run.
+ * The demo's lines, in their order. The narrator refuses another order. README.md shows these
+ * lines, and a unit test compares them. The run fills in `{name}`.
  */
 const step = (text: string) => ({ kind: "step", text }) as const;
 const claim = (text: string) => ({ kind: "claim", text }) as const;
 
 export const script = {
-  files: step("Without a cluster: a bad file is refused, two are merged, an image is explained"),
+  files: step("Without a cluster: refuse a bad file, merge two files, explain an image"),
   keyPath: claim("the refusal names the key path, and no credential"),
   merged: claim("the merged document has the entries of both files"),
   explained: claim("the kubelet tries the more specific entry first"),
-  nodes: step("Two nodes: each a booted systemd with a real kubelet, containerd and runc"),
+  nodes: step("Start two nodes, each with its own systemd, kubelet, containerd and runc"),
   install: step(
     "Install the controller: kubectl apply -k manifests, with --delivery-modes=Restart,CredentialProvider",
   ),
@@ -23,29 +23,29 @@ export const script = {
   neighbour: claim("the entry of another program is still in node1's file"),
   changed: step("The registry's password is rotated, and the Secret with it"),
   sameAgents: claim(
-    "every node has the new password {seconds} s after the Secret was written, and no agent's pod is new",
+    "every node has the new password {seconds} s after the Secret was written, and no agent pod was replaced",
   ),
   badEdit: step("A bad edit is refused"),
   lastGood: claim("the last good credentials stay in force"),
   joins: step("A third node joins"),
   joined: claim("a pod with a private image runs there, {seconds} s after the node was started"),
-  broken: step("An edit with which no kubelet starts"),
+  broken: step("An edit that keeps every kubelet from starting"),
   rolledBack: claim(
     "after three failed starts {node} has its previous file again, and its kubelet runs",
   ),
-  halted: claim("the rollout has halted: the other kubelets are the same processes as before"),
+  halted: claim("the rollout has halted, and no other kubelet was restarted"),
   healed: claim("a corrected Secret is in force on every node, {seconds} s after it was written"),
   deleted: step("The administrator deletes the Secret"),
   gone: claim("DaemonSet, RoleBinding, Role, ServiceAccount and Secret are gone after {seconds} s"),
-  sameBytes: claim("node1's file is byte for byte what it was"),
+  sameBytes: claim("node1's file has exactly the bytes that it had before"),
   noFile: claim("node2 and node3 have no file, as before"),
   noTrace: claim("nothing of ours is left on any node"),
-  prepared: step("Nodes as Cluster API or cloud-init makes them: a script, and two kubelet flags"),
+  prepared: step("Prepare nodes as Cluster API or cloud-init does: a script and two kubelet flags"),
   rotated: step("The registry's password is rotated again, and the Secret with it"),
   nextPull: claim(
     "the next pull of every node has the new password, {seconds} s after the Secret was written",
   ),
-  sameKubelets: claim("all kubelets are the same processes"),
+  sameKubelets: claim("no kubelet was restarted"),
 };
 
 type Key = keyof typeof script;
@@ -56,5 +56,5 @@ export type KeyOf<Wanted extends Kind> = {
   [One in Key]: (typeof script)[One]["kind"] extends Wanted ? One : never;
 }[Key];
 
-/** The transcript in README.md, between what marks its begin and its end. */
+/** The transcript in README.md, with the marks of its beginning and its end. */
 export const transcript = /(<!-- demo -->\n+```text\n)(.*?)(```)/s;

@@ -1,4 +1,4 @@
-/** The demo's steps, from a pod that cannot pull to a cluster without a trace of us. */
+/** The demo's main part: from a pod that cannot pull to a cluster without a trace of us. */
 import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -15,8 +15,8 @@ const others = '{ "auths": {\n    "elsewhere.example": {"auth":"c29tZWJvZHk6ZWxz
 const object = `globalpullsecret/${names.globalPullSecretName}`;
 
 /**
- * Tells and checks the whole story on a cluster of two nodes; throws ClaimFailed at the first that
- * does not hold.
+ * Runs the main part on a cluster of two nodes. Throws ClaimFailed at the first claim that does not
+ * hold.
  */
 export async function runStory(cluster: Cluster, narrator: Narrator): Promise<void> {
   const { nodes } = cluster;
@@ -135,7 +135,7 @@ async function show(
   narrator.writeLine(await cluster.kubectl(...command));
 }
 
-/** The plugin as `npm run build` makes it; fails where it does. */
+/** Runs the built plugin and prints its output. Throws if the plugin fails. */
 async function showPlugin(
   { kubeconfig }: Cluster,
   narrator: Narrator,
@@ -171,7 +171,7 @@ type AgentPod = {
   status: { conditions?: { type: string; status: string }[] };
 };
 
-/** Shows revision and readiness of every node's agent until all have the published revision. */
+/** Shows revision and readiness of every agent until all agents have the published revision. */
 async function watchNodes(cluster: Cluster, narrator: Narrator): Promise<void> {
   await until(
     "every node has the credential",

@@ -1,6 +1,6 @@
 /**
- * Compares our reading with the kubelet's own code. `SEED=n` repeats a run, `DIFFERENTIAL_FILES=n`
- * sizes it.
+ * Compares how we read credentials with how the kubelet's own code reads them. `SEED=n` repeats a
+ * run, `DIFFERENTIAL_FILES=n` sets the number of files.
  */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
@@ -23,8 +23,8 @@ const files = Number(process.env["DIFFERENTIAL_FILES"] ?? 10_000);
 const imagesPerFile = 4;
 
 /**
- * Groups of credentials. Within a group the kubelet tries them in an order of its own, one group
- * after another.
+ * The groups of credentials that we expect for an image. The kubelet tries one group after another,
+ * and within a group it chooses the order itself.
  */
 function ourTries(file: Uint8Array, image: string): Held[][] {
   const read = readAsKubelet(file);
@@ -35,7 +35,7 @@ function ourTries(file: Uint8Array, image: string): Held[][] {
   );
 }
 
-/** The kubelet's answer cut into groups of our sizes, each sorted like ours. */
+/** Cuts the kubelet's answer into groups of the same sizes as our groups, and sorts each group. */
 function regroup(tries: readonly Held[], groups: readonly Held[][]): Held[][] {
   let from = 0;
   const cut = groups.map(({ length }) => tries.slice(from, (from += length)).toSorted());
@@ -43,7 +43,8 @@ function regroup(tries: readonly Held[], groups: readonly Held[][]): Held[][] {
 }
 
 /**
- * No image name can match it according to identity(), except in the special cases that it names.
+ * Whether no image name can match the key according to identity(). Keys with `[` or `%` are left
+ * out, because identity() treats them as special cases.
  */
 function isUnmatchable(key: string): boolean {
   return identity(key) === undefined && !/^(?:https?:\/\/)?[^/]*\[|%/.test(key);
@@ -55,12 +56,15 @@ function isDrawn(file: Uint8Array, image: string): boolean {
   return new Set(tries.map(({ order }) => order)).size < tries.length;
 }
 
-/** Lookups whose order explain reports as random, and those of them whose order did not vary. */
+/**
+ * `reported`: how many look-ups have a random order according to explain. `unseen`: the look-ups
+ * among them whose order did not vary.
+ */
 const draws = { reported: 0, unseen: [] as Question[] };
 
 /**
- * Go visits two neighbours of a map of 16 in the other order once in 16 times. 128 keyrings miss
- * one such lookup in 4,000, 2,000 keyrings miss none.
+ * Go visits two neighbours in a map of 16 entries in the other order once in 16 times. With 128
+ * keyrings we miss one such look-up in 4,000. With 2,000 keyrings we miss none.
  */
 const again = 16;
 
@@ -101,7 +105,7 @@ function compare({ file, images }: Question, answer: OracleAnswer): void {
   }
 }
 
-test(`explain finds the same entries as the kubelet, in the same order, for ${files} random files`, async (t) => {
+test(`explains the same entries as the kubelet uses, in the same order, for ${files} random files`, async (t) => {
   t.diagnostic(`SEED=${seed}`);
   const random = new Random(seed);
   const questions = Array.from({ length: files }, () => ({
@@ -112,25 +116,25 @@ test(`explain finds the same entries as the kubelet, in the same order, for ${fi
   assert.equal(answers.length, files);
   for (const [index, question] of questions.entries())
     compare(question, answers[index] as OracleAnswer);
-  // A guard against a meaningless result: random files that all fail to parse, or images that match
-  // nothing, would agree with anything.
+  // Guards against a meaningless result. If no random file parsed, or no image matched, both sides
+  // would always agree.
   const tried = answers
     .flatMap(({ lookups }) => lookups)
     .filter(({ tries }) => tries.length > 0).length;
   const parsed = answers.filter(({ parses }) => parses).length;
   t.diagnostic(`${parsed} files parse, ${tried} lookups find something`);
   assert.ok(parsed > files / 4 && tried > files / 2);
-  t.diagnostic(`${draws.reported} lookups are drawn, ${draws.unseen.length} did not vary at once`);
+  t.diagnostic(`${draws.reported} orders are random, ${draws.unseen.length} did not vary at once`);
   assert.ok(draws.reported > files / 1000);
   const fixed = draws.unseen.length === 0 ? [] : await neverVary(draws.unseen);
   assert.deepEqual(
     fixed.map(({ file }) => file.toString()),
     [],
-    `seed ${seed}: not drawn`,
+    `seed ${seed}: reported as random, but the order never varied`,
   );
 });
 
-test(`writes output that the kubelet reads as the same credentials, and searches like the source`, async (t) => {
+test(`writes output in which the kubelet finds the same credentials as in the source`, async (t) => {
   t.diagnostic(`SEED=${seed}`);
   const random = new Random(seed + 1);
   const cases: {
@@ -196,8 +200,8 @@ test(`writes output that the kubelet reads as the same credentials, and searches
 
 /**
  * The source without the entries that are left out on purpose, and with Docker Hub's key in its
- * intended form. Undefined if a warning does not show which of two keys is left out, because they
- * differ only in the redacted part.
+ * intended form. Undefined if two keys differ only in the redacted part, because then the warning
+ * does not show which of them is left out.
  */
 function withoutOmissions(source: Buffer, { entries, warnings }: Accepted): Buffer | undefined {
   const document = JSON.parse(source.toString()) as {
@@ -223,6 +227,6 @@ function withoutOmissions(source: Buffer, { entries, warnings }: Accepted): Buff
 }
 
 /**
- * The kubelet tries one registry in two spellings twice with the same credential. We write it once.
+ * If a registry has two spellings, the kubelet tries the same credential twice. We write it once.
  */
 const withoutRepeats = (group: readonly Held[]): Held[] => [...new Set(group)].toSorted();

@@ -1,6 +1,6 @@
 /**
- * Pull secrets from the field, on the node too, checked with the kubelet's own code: which
- * credentials it tries, and in which order.
+ * Pull secrets from the field, alone and merged into a node's file. The kubelet's own code shows
+ * which credentials a kubelet tries, and in which order.
  */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
@@ -36,7 +36,7 @@ type Case = Readonly<{
 const path = new URL("../../lib/pullsecret/vectors/field-cases.json", import.meta.url);
 const cases = JSON.parse(readFileSync(path, "utf8")) as readonly Case[];
 
-/** The document that nodes get; undefined if a source is refused. */
+/** Returns the document that nodes get, or undefined if we refuse a source. */
 function merged({ original, additional, conflict = "additional" }: Case): string | undefined {
   const sources = Object.entries({ additional, original }).flatMap(([id, text]) => {
     if (text === undefined) return [];
@@ -70,7 +70,7 @@ async function asked(questions: readonly (readonly [file: string, image: string]
   }));
 }
 
-test("writes a credential alike in held() and asked()", async () => {
+test("returns a credential in the same form from held() and asked()", async () => {
   const [answer] = await asked([['{"auths":{"a.io":{"auth":"dTpw"}}}', "a.io/x"]]);
   assert.deepEqual(answer, { parses: true, name: "a.io/x", varies: false, tries: ["u:p"] });
   assert.equal(held(Buffer.from("u"), Buffer.from("p")), "/75/70");
@@ -113,7 +113,7 @@ const capitals: readonly (readonly [key: string, image: string, tried: boolean])
   ["a.io/Team", "a.io/team/x", false],
 ];
 
-test("F20, F24: serves an image with the same capitals, and no other image", async () => {
+test("F20, F24: serves an image only if its capitals are those of the key", async () => {
   const answers = await asked(
     capitals.map(([key, image]) => [`{"auths":{"${key}":{"auth":"dTpw"}}}`, image]),
   );
@@ -121,7 +121,7 @@ test("F20, F24: serves an image with the same capitals, and no other image", asy
     const { name, tries } = answers[at] ?? assert.fail();
     assert.notEqual(name, undefined, image);
     assert.equal(tries.length > 0, tried, `${key} for ${image}`);
-    // Kept beside a better entry if any image can match it, otherwise left out.
+    // We keep the entry beside a better entry if any image can match it. Otherwise we leave it out.
     const auths = { [key]: { auth: "dTpw" }, "good.io": { auth: "dTpw" } };
     const parsed = parse(Buffer.from(JSON.stringify({ auths })), { name: "a", role: "additional" });
     assert.ok(parsed.ok);
@@ -151,8 +151,8 @@ function desired(users: Users): Desired {
 }
 
 /**
- * The node's own entries, our entries, an image, and the credentials that the kubelet tries with
- * ours in force.
+ * The node's own entries, our entries, an image, and the credentials that the kubelet tries while
+ * our entries are in force.
  */
 const nodes: readonly (readonly [theirs: Users, ours: Users, image: string, tried: string])[] = [
   ...[hubKey, "docker.io", "index.docker.io", "https://docker.io"].flatMap((their) =>
@@ -198,8 +198,8 @@ test("B04, F52: makes the kubelet on the node try our entries, and all others ag
 });
 
 /**
- * Our entries and others' in one file, an image that both match, and whether others' are tried
- * first.
+ * Our entries and those of others in one file, an image that both match, and whether the kubelet
+ * tries the entries of others first.
  */
 const rivals: readonly (readonly [ours: string, theirs: string, image: string, first: boolean])[] =
   [
@@ -214,7 +214,7 @@ const rivals: readonly (readonly [ours: string, theirs: string, image: string, f
     ["a.io", "user:pw@a.io/x", "a.io/x/y", true],
   ];
 
-test("B04: reports exactly those entries as tried before ours that the kubelet really tries before ours", async () => {
+test("B04: reports an entry as tried before ours exactly if the kubelet tries it before ours", async () => {
   const files = rivals.map(([ours, theirs]) => fileOf({ [ours]: "ours", [theirs]: "theirs" }));
   const answers = await asked(rivals.map(([, , image], at) => [files[at] ?? "", image]));
   for (const [at, [ours, theirs, image, first]] of rivals.entries()) {

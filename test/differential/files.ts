@@ -62,7 +62,9 @@ function randomEntry(random: Random): string {
   return object(random, members);
 }
 
-/** A whole file. It is small, because the combination of parts matters, not their number. */
+/**
+ * A complete file. It is small, because combinations of parts matter more than the number of parts.
+ */
 export function randomFile(random: Random): Buffer {
   if (random.once(100)) return Buffer.from(random.pick([...odd, ""]));
   const name = random.once(12) ? random.pick(words("AUTHS auth\u017f Auths")) : "auths";
@@ -87,7 +89,7 @@ function randomAuths(random: Random): string {
  */
 const badBytes = words("ff e282 f09f98 c080 eda080 efbbbf 2c 0a 00");
 
-/** Sometimes damages the bytes themselves: inserts something, perhaps over a byte. */
+/** Sometimes damages the bytes: inserts bad bytes, or replaces one byte by bad bytes. */
 function spoil(random: Random, bytes: Buffer): Buffer {
   if (!random.once(16)) return bytes;
   const at = random.below(bytes.length + 1);

@@ -1,4 +1,4 @@
-/** How a kubelet reads its two flags at its start, with the kubelet's own code. */
+/** Checks with the kubelet's own code how a kubelet reads its two flags at its start. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
@@ -16,7 +16,9 @@ const answer = (user: string) => answerOf(new Map([["a.io", { username: user, pa
 const triedAs = (user: string): Held => held(Buffer.from(user), Buffer.from("p"));
 const ours = providerConfig([], "All");
 
-/** Another provider: its configuration as YAML, and its program. */
+/**
+ * The configuration of another provider, as YAML. `program` below returns this provider's program.
+ */
 const others = (name: string) => `apiVersion: kubelet.config.k8s.io/v1
 kind: CredentialProviderConfig
 providers:
@@ -27,7 +29,10 @@ providers:
 `;
 const program = (name: string) => `#!/bin/sh\necho '${answer(name).toString().trim()}'\n`;
 
-/** As the kubelet hashes its input: each file's length before its bytes. */
+/**
+ * The hash that the kubelet computes from these files: from the length of each file, then its
+ * bytes.
+ */
 function hashOf(...files: readonly string[]): string {
   const hash = createHash("sha256");
   for (const bytes of files.map((text) => Buffer.from(text))) {
@@ -38,7 +43,7 @@ function hashOf(...files: readonly string[]): string {
   return `sha256:${hash.digest("hex")}`;
 }
 
-test("reads only *.json, *.yaml and *.yml of a directory, in the order of their names, and shows the hash of these in its metric", async (t) => {
+test("reads only *.json, *.yaml and *.yml of a directory, in the order of their names, and shows their hash in its metric", async (t) => {
   const root = lay(t, ours, answer("ours"));
   const put = (name: string, text: string) => fs.writeFileSync(join(root, configs, name), text);
   for (const name of ["first", "last"])
@@ -122,7 +127,7 @@ const refused: readonly (readonly [what: string, from: string, words: RegExp, sp
   ],
 ];
 for (const [what, config, words, spoil] of refused)
-  test(`the kubelet does not start if its flags name ${what}`, async (t) => {
+  test(`does not start a kubelet whose flags name ${what}`, async (t) => {
     const root = lay(t, ours, answer("ours"));
     assert.deepEqual(await lookUp(root, [image], config), [[triedAs("ours")]]);
     spoil((name) => join(root, name));
@@ -132,7 +137,7 @@ for (const [what, config, words, spoil] of refused)
 test("runs the script at each look-up, and once for all simultaneous look-ups of one image", async (t) => {
   const root = lay(t, ours, answer("ours"));
   const runs = join(root, "runs");
-  // Five seconds in which the other look-ups arrive.
+  // The script sleeps five seconds, so that the other look-ups arrive meanwhile.
   const counting = `#!/bin/sh\necho >>${runs}; sleep 5; exec cat "\${0%/*}/../answer.json"\n`;
   fs.writeFileSync(join(root, script), counting);
   const counted = async (images: readonly string[], atOnce: number) => {

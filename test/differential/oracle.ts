@@ -1,4 +1,4 @@
-/** The kubelet's own code, which answers questions about files and images. See oracle/main.go. */
+/** Asks the kubelet's own code about files and images. See oracle/main.go. */
 import { Buffer } from "node:buffer";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
 import { goBuild } from "../cluster/kit/go.ts";
 
-/** `secrets`: a pod's pull Secrets in its order, instead of a file. */
+/** `secrets`: a pod's pull Secrets, in the pod's order. They replace `file`. */
 export type Question = Readonly<{
   file: Uint8Array;
   secrets?: readonly Uint8Array[];
@@ -18,7 +18,7 @@ export type Held = string;
 type Lookup = Readonly<{
   name: string | undefined;
   tries: readonly Held[];
-  /** The order was not the same in several keyrings of the file. */
+  /** Whether several keyrings of the same file gave different orders. */
   varies: boolean;
 }>;
 export type OracleAnswer = Readonly<{
@@ -111,8 +111,8 @@ function bytes(text: string): Buffer {
 }
 
 /**
- * Runs a program to its end and returns its output. Rejects with its error output if it fails. A
- * program without input gets no pipe, because it may end before anything could be written.
+ * Runs a program to its end and returns its output. Rejects with its error output if it fails.
+ * Without input there is no pipe, because the program may end before the pipe could be written.
  */
 export async function run(
   program: string,

@@ -1,5 +1,5 @@
 /**
- * A pod's pull Secrets, checked with the kubelet's own code: in which order it tries their entries.
+ * Checks with the kubelet's own code in which order it tries the entries of a pod's pull Secrets.
  */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
@@ -21,7 +21,7 @@ const keys = [
 ];
 const image = "quay.io/team/app";
 
-test(`explain shows the kubelet's order for the Secrets of ${pods} random pods`, async (t) => {
+test(`explains the kubelet's order for the Secrets of ${pods} random pods`, async (t) => {
   t.diagnostic(`SEED=${seed}`);
   const random = new Random(seed);
   const asked = Array.from({ length: pods }, () =>
@@ -63,7 +63,7 @@ test(`explain shows the kubelet's order for the Secrets of ${pods} random pods`,
   }
   t.diagnostic(`${drawn} pods have a random order`);
   assert.ok(drawn > pods / 50);
-  // The kubelet's 128 keyrings miss one random order in 4,000. Eight times as many miss none.
+  // With 128 keyrings we miss one random order in 4,000. With eight times as many we miss none.
   const repeated = unseen.flatMap((one) => Array.from({ length: 8 }, () => one));
   const again = repeated.length === 0 ? [] : await ask(repeated);
   const varied = unseen.map((_, at) =>

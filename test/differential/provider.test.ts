@@ -1,4 +1,4 @@
-/** Our credential provider, run by the kubelet's own code, with the real script. */
+/** The kubelet's own code runs our credential provider, with the real script. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
@@ -47,7 +47,7 @@ test("makes the kubelet find the same credentials by our provider as by the same
   assert.ok(existsSync(join(root, providerFiles.stamp)), "the script left no stamp");
 });
 
-test("calls an entry answerable exactly if the kubelet runs our script for it", async (t) => {
+test("reports an entry as answerable exactly if the kubelet runs our script for it", async (t) => {
   const rows = ["*.io", "port.io:5000", "a.b.io/team"];
   const config = JSON.parse(providerConfig([], "All")) as { providers: { matchImages: unknown }[] };
   for (const provider of config.providers) provider.matchImages = rows;
@@ -103,7 +103,7 @@ test("answers even if the stamp cannot be created", async (t) => {
   assert.equal(found?.length, 1);
 });
 
-test("starts a kubelet with each scope's configuration, but with none that we refuse for a wrong field", async (t) => {
+test("starts a kubelet with each scope's configuration, and with no configuration that we refuse for a wrong field", async (t) => {
   for (const scope of ["All", "Annotated"] satisfies ProviderScope[])
     await lookUp(lay(t, providerConfig(["a.io:1"], scope)), ["other.io/app"]);
   const good = providerConfig([], "All");

@@ -1,4 +1,4 @@
-/** The kubelet's own code with a node's credential providers. See provider/main.go. */
+/** Runs the kubelet's own code with a node's credential providers. See provider/main.go. */
 import { Buffer } from "node:buffer";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { providerFiles } from "#contract/names.ts";
 import { script } from "#pullsecret/provider.ts";
 import { build, held, run, type Held } from "./oracle.ts";
 
-/** Writes a node's tree of the provider. Returns its path. */
+/** Writes the provider's files of a node. Returns the path of their directory. */
 export function lay(t: TestContext, config: string, answer?: Buffer): string {
   const root = mkdtempSync(join(tmpdir(), "gps-provider-"));
   t.after(() => rmSync(root, { recursive: true, force: true }));
@@ -23,7 +23,10 @@ export function lay(t: TestContext, config: string, answer?: Buffer): string {
 }
 
 type Options = Readonly<{
-  /** Its file, as agents register it, or its directory, as installers may. */
+  /**
+   * The configuration's file, which agents register, or its directory, which installers may
+   * register.
+   */
   config?: string;
   /** The number of simultaneous look-ups for each image. */
   atOnce?: number;
@@ -55,7 +58,7 @@ export async function register(
   };
 }
 
-/** The credentials that it tries for each image, in order. */
+/** Returns the credentials that the kubelet tries for each image, in order. */
 export async function lookUp(
   root: string,
   images: readonly string[],

@@ -1,4 +1,7 @@
-/** Random registry keys and image references: usual ones, and those on which URL parsers differ. */
+/**
+ * Random registry keys and image references. Some are usual, and others are texts on which URL
+ * parsers differ.
+ */
 import { words, type Random } from "../random.ts";
 
 const hosts = [
@@ -57,12 +60,12 @@ const usual = words(
     "localhost https://a.io/v2/ http://a.io docker.io/library",
 );
 
-/** Values that docker login writes beside its entries, and hosts as users write them. */
+/** Keys as docker login writes them, and hosts as users write them. */
 const meant = words(
   "https://a.io/v1 https://index.docker.io/v1 https://index.docker.io/v1/access-token",
 );
 
-/** A registry key. Every second one is usual. */
+/** A registry key. Every second key is a usual one. */
 export function randomKey(random: Random): string {
   if (random.once(2)) return random.pick(usual);
   if (random.once(20)) return random.pick(meant);
@@ -103,7 +106,7 @@ const imageTails = [
 const usualHosts = words("a.io a.io a.io:5000 quay.io docker.io localhost team");
 const usualNames = words("/foo /foo/bar /foo/bar:1 /foobar/x /x");
 
-/** An image reference. Two of three are usual. */
+/** An image reference. Two of three references are usual ones. */
 export function randomImage(random: Random): string {
   if (!random.once(3)) return random.pick(usualHosts) + random.pick(usualNames);
   if (random.once(100)) return hex.slice(0, 64);

@@ -1,6 +1,7 @@
 /**
  * A cluster whose images all come from a registry that requires a password. The agents use the same
- * pull secrets as the controller. Also: which parts of the agents' pods an installer may change.
+ * pull secrets as the controller. The tests also show which parts of the agents' pods an installer
+ * may change.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -65,7 +66,7 @@ test("K11: pulls controller and agents from a private registry, the agents by th
   assert.ok(pulled.some(({ user }) => user === "original"));
 });
 
-test("pulls that digest with the inherited pull secret on a node that joins, even after the tag was moved", async () => {
+test("pulls the same digest with the inherited pull secret on a joining node, even after the tag was moved", async () => {
   const asked = () => cluster.registry.accesses().length;
   const before = asked();
   await cluster.registry.push(cluster.kit.images.app, "global-pull-secret:1");
@@ -80,7 +81,7 @@ test("pulls that digest with the inherited pull secret on a node that joins, eve
   );
 });
 
-test("replaces the agents' pods when the installer changes them, without a kubelet restart or a write to the file", async () => {
+test("replaces the agents' pods when the installer changes them, and neither restarts a kubelet nor writes its file", async () => {
   const marks = async () => [await kubelets(cluster), await fileMark(first as Node)];
   const before = await marks();
   const args = [
@@ -89,13 +90,14 @@ test("replaces the agents' pods when the installer changes them, without a kubel
     "--agent-priority-class=system-cluster-critical",
     `--agent-node-selector=kubernetes.io/hostname in (${first?.name})`,
   ];
-  // By digest, because the tag now points to another image.
+  // The pod names its image by digest. The image's tag points to another image since the previous
+  // test.
   const [digest] = (await podOn(first)).spec.containers.map((one) => one.image);
   const running = { image: `${image.split(":")[0]}:2`, imagePullSecrets: [pullSecret] };
   assert.equal(await buildImage(cluster, { tag: "2", host: cluster.registry.host }), running.image);
   await product.installProduct(cluster, { ...running, args, settings: allAtOnce });
   await until(
-    "exactly one agent is there, with the label",
+    "exactly one agent exists, and has the label",
     async () =>
       (await agents(cluster)).length === 1 && (await podOn(first)).metadata.labels["team"],
     { timeout: 60_000, seen: () => agents(cluster) },
@@ -113,7 +115,7 @@ test("replaces the agents' pods when the installer changes them, without a kubel
   });
 });
 
-test("does not delay a withdrawal because a node gets no agent, and does not change that node's file", async () => {
+test("does not delay a withdrawal when a node gets no agent, and does not change that node's file", async () => {
   await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);
   assert.equal(first?.readFile("config.json"), undefined);

@@ -1,22 +1,19 @@
 /**
- * In a priority level without seats, the API server runs one request at a time (queueset.go,
- * canAccommodateSeatsLocked). It refuses only requests that run in parallel to it. This client
- * therefore sends a request that never ends, because its body is never sent, and so holds the only
- * place.
+ * In a priority level without seats, the API server runs one request at a time, and refuses other
+ * requests meanwhile (queueset.go, canAccommodateSeatsLocked). This client holds the only place: it
+ * sends a request that never ends, because its body never comes.
  */
 import { request, type RequestOptions } from "node:https";
 import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 
-/**
- * Holds the place as this user, and takes it again whenever it is lost, until it is disposed of.
- */
+/** Holds the place as this user until you dispose of the result. Takes a lost place again. */
 export async function saturate(cluster: Cluster, user: string): Promise<Disposable> {
   const config = loadKubeConfig(cluster.kubeconfig);
   const options: RequestOptions = { method: "POST" };
   await config.applyToHTTPSOptions(options);
-  // Not as the administrator, whose requests bypass all priority levels. Every user may send this
-  // request.
+  // Sends the request as this user, because the administrator's requests bypass all priority
+  // levels. Every user may send this request.
   options.headers = {
     "Impersonate-User": user,
     "Content-Type": "application/json",
@@ -30,8 +27,8 @@ export async function saturate(cluster: Cluster, user: string): Promise<Disposab
       ...options,
       signal: stop.signal,
     });
-    // The server refuses the request while another one is inside, and ends it after one minute.
-    // Then this client sends it again.
+    // The server refuses the request while it runs another request, and ends it after one minute.
+    // This client then sends it again.
     asked.on("response", (response) => void response.resume());
     asked.on("error", () => {});
     asked.on("close", () => setTimeout(ask, 20));

@@ -1,5 +1,5 @@
 /**
- * All cases; apitrouble.test.ts runs a sample: two minutes without an API server at every stage.
+ * Stops the API server for two minutes at every stage. apitrouble.test.ts runs a sample of this.
  */
 import { after, before, test } from "node:test";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";

@@ -29,13 +29,13 @@ const written = (name: string) => JSON.stringify({ auths: { [name]: { auth: "dTp
 const failuresIn = (text: string) =>
   text.split("\n").filter((line) => /watch failed|reconcile failed/.test(line)).length;
 
-test("loses nothing, repeats nothing and makes no hot loop when the API server goes away in the middle of a rollout", async (t) => {
+test("loses nothing, repeats nothing and does not retry in a hot loop when the API server goes away in the middle of a rollout", async (t) => {
   const seed = Number(process.env["SEED"] ?? Date.now() % 1000);
   const stage = stages[Math.abs(seed) % stages.length] ?? "wave";
   t.diagnostic(`SEED=${seed}: at the ${stage}`);
   await outlives(cluster, stage, 10);
-  // Each of the two controllers has seven watches and one loop. Each of these retries after 0.5, 1,
-  // 2, 4 … s, which makes about five tries in an outage of 10 s.
+  // Each of the two controllers has seven watches and one loop. Each watch and each loop retries
+  // after 0.5, 1, 2, 4 … s, which makes about five tries in an outage of 10 s.
   const tries = failuresIn(await kubectl("logs", "-l", controllers, "--tail=-1"));
   assert.ok(tries <= 120, `${tries} tries`);
 });
@@ -65,8 +65,8 @@ test("makes one rollout and delivers the last change when etcd restarts and anot
   };
   const others = Promise.all(["one", "two", "three"].map(somebody));
   await restarted;
-  // At least two writes, then more until a controller's write meets a conflict, because the timing
-  // is random.
+  // Writes at least twice, and then until a controller's write meets a conflict. The number varies,
+  // because the timing is random.
   for (let change = 1; change <= 2 || (change <= 6 && !conflict()); change++) {
     if (change > 1) await product.writeAdditional(cluster, written(`change${change}.example`));
     await product.untilServed(cluster, change);
@@ -82,7 +82,7 @@ test("makes one rollout and delivers the last change when etcd restarts and anot
   assert.ok(conflict(), "no write met a conflict, so this test proved nothing");
 });
 
-test("sends nothing but its watches and Lease requests when the cluster is at rest again", async () => {
+test("sends only watches and Lease requests when the cluster is at rest again", async () => {
   // The status of the rollout is written some seconds after the last node has the revision.
   await product.untilEvent(
     cluster,
@@ -150,8 +150,8 @@ test("does not flood an API server that answers 429, and delivers the change whe
   );
   const since = now();
   await product.writeAdditional(cluster, written("third.example"));
-  // Each try of the loop is one request, after 1, 2, 4, 8 s (Retry-After is 1). It also lists, if a
-  // watch has ended.
+  // The loop sends one request in each try. The pauses between tries are 1, 2, 4 and 8 s
+  // (Retry-After is 1). The controllers also send a list for each watch that has ended.
   await stays("the controllers send at most 40 requests", () => refused(since) <= 40, 8000, 1000);
   assert.ok(refused(since) <= 40, `${refused(since)} requests in 8 s`);
   saturation[Symbol.dispose]();

@@ -4,7 +4,7 @@ import type { Cluster } from "../cluster/cluster.ts";
 
 export const controllerAccount = "system:serviceaccount:kube-system:global-pull-secret-controller";
 
-/** Without their watches and their Lease requests; from `since` (ISO 8601). */
+/** The controllers' requests from `since` (ISO 8601), without watches and Lease requests. */
 export function controllerRequests(cluster: Cluster, since = ""): AuditedRequest[] {
   return auditOf(cluster, { since }).filter(
     ({ user, verb, resource }) =>

@@ -8,7 +8,7 @@ import type { Node } from "../cluster/node.ts";
 import { auths, hostFirst } from "./nodes.ts";
 import * as product from "./product.ts";
 
-/** For three nodes and a cluster without additional-pull-secret. Leaves it in the same state. */
+/** For a cluster of three nodes without additional-pull-secret. Leaves it in the same state. */
 export function awayAtWithdrawal(on: () => Cluster): void {
   test("H20: waits only for the node that dies as removal begins, and cleans that node when it returns", async () => {
     const cluster = on();
@@ -20,7 +20,7 @@ export function awayAtWithdrawal(on: () => Cluster): void {
     away.stop();
     await product.deleteAdditional(cluster);
     const waits = async () => (await product.events(cluster, "NodesAwaited")).length > 0;
-    await until("the removal waits for it", waits, { timeout: 180_000 });
+    await until("the removal waits for this node", waits, { timeout: 180_000 });
     const event = await product.untilEvent(
       cluster,
       "NodesAwaited",

@@ -1,2 +1,2 @@
-/** Entries of other programs, also when agents are deleted by force. */
+/** All cases of coowned.test.ts, also those that delete agents' pods by force. */
 await import("./coowned.test.ts");

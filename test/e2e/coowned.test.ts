@@ -1,6 +1,5 @@
 /**
- * config.json has several owners: entries of other programs survive everything that we do to the
- * file.
+ * config.json has several owners. Entries of other programs survive all our changes to the file.
  */
 import assert from "node:assert/strict";
 import { longTest } from "../sample.ts";
@@ -39,7 +38,7 @@ after(() => cluster?.down());
 
 const ours = () => cluster.registry.auth("additional");
 
-/** An edit by another program, made as careful programs make it. */
+/** Edits the file as a careful other program does: writes a new file and renames it. */
 async function edit(
   node: Node,
   change: (file: { auths: Record<string, object> }) => void,
@@ -59,7 +58,8 @@ async function edit(
 }
 
 /**
- * Writes the Secret with these registries beside the real one, and waits until every node has it.
+ * Writes the Secret with these registries beside the real one, and waits until every node has the
+ * new content.
  */
 async function serve(more: Record<string, object> = {}): Promise<void> {
   const served = (await product.revision(cluster)) ?? 0;
@@ -84,7 +84,7 @@ test("H16: keeps others' entries and headers on an apply, replaces an entry of t
   assert.match(await fileMark(bare), / 600 0:0$/m);
 });
 
-test("keeps an entry that another program adds later through the next change", async () => {
+test("keeps an entry in the next change when another program has added it", async () => {
   await edit(shared, (file) => void (file.auths["later.example"] = later));
   await serve({ "second.example": elsewhere });
   assert.deepEqual(auths(shared), {
@@ -105,7 +105,7 @@ test("repairs drift in our entry within seconds, without a kubelet restart", asy
       else file.auths[cluster.registry.host] = change;
     });
     await until("our entry is back", () => JSON.stringify(own()) === JSON.stringify(ours()));
-    // The agent observes the file every 30 s in any case.
+    // Even without an event, the agent observes the file every 30 s.
     const seconds = (performance.now() - begun) / 1000;
     assert.ok(seconds < 10, `repaired after ${seconds.toFixed(1)} s`);
   }
@@ -119,7 +119,7 @@ test("repairs drift in our entry within seconds, without a kubelet restart", asy
   await until("the agent sees a kubelet process that has read the file", ready);
 });
 
-test("leaves drift in others' entries and white space alone", async () => {
+test("does not write the file when other programs change their own entries or the white space", async () => {
   const first = await kubelets(cluster);
   await edit(shared, (file) => void (file.auths["elsewhere.example"] = later));
   await edit(shared, (file) => void (file.auths["elsewhere.example"] = elsewhere));
@@ -136,7 +136,7 @@ test("leaves drift in others' entries and white space alone", async () => {
 });
 
 longTest(
-  "never corrupts the file nor repeats a restart when agents' pods are deleted by force in the middle of changes",
+  "neither corrupts the file nor repeats a restart when agents' pods are deleted by force in the middle of changes",
   async () => {
     let wrong = "";
     let over = false;
@@ -157,7 +157,7 @@ longTest(
         { timeout: 240_000, every: 5 },
       );
     })();
-    // systemd's own line, because the kubelet also logs "Started kubelet".
+    // Counts only systemd's own lines, because the kubelet also logs "Started kubelet".
     const restarts = async () =>
       (await shared.journal()).match(/systemd\[1\]: Started /g)?.length ?? 0;
     const before = await restarts();
@@ -227,7 +227,7 @@ test("H18: reverts only our change in a rollback, and keeps what others wrote me
   await product.untilServed(cluster, served + 2);
 });
 
-test("H20: restores the entries that ours displaced, keeps entries that others added, and deletes a file that did not exist before", async () => {
+test("H20: restores the entries that ours displaced, keeps entries that others added, and deletes config.json on the node that had no such file before", async () => {
   await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);
   assert.deepEqual(JSON.parse(shared.readFile("config.json")?.toString() ?? ""), {

@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => cluster?.down());
 let broken = false;
-// After a failed test the next tests would fail too, each after minutes of waiting.
+// After a failed test the next tests would also fail, each after minutes of waiting.
 beforeEach(() => assert.ok(!broken, "an earlier test failed"));
 afterEach((t) => {
   broken ||= (t as { passed?: boolean }).passed === false;

@@ -1,6 +1,6 @@
 /**
- * A node that joins: how soon it has the credential, and how much that delays its first ordinary
- * pod.
+ * Measures how soon a joining node has the credential, and how long the node's first ordinary pod
+ * waits for the credential.
  */
 import assert from "node:assert/strict";
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -37,8 +37,8 @@ type Event = {
 type Pulls = { asked: number; failed: number; lastFailed: number };
 
 /**
- * Pulls of the pod's image by kubelets that first reported one at `since` or later: how often they
- * tried, how often they failed, and when the last failure was.
+ * Returns how many pulls of the pod's image kubelets tried, how many pulls failed, and when the
+ * last failure was. Counts only kubelets that reported their first pull at `since` or later.
  */
 async function pulls(pod: string, since = 0): Promise<Pulls> {
   const filter = `--field-selector=involvedObject.name=${pod}`;
@@ -56,11 +56,11 @@ async function pulls(pod: string, since = 0): Promise<Pulls> {
 }
 
 /**
- * A node that joins now has the credential before its network starts the first ordinary pod.
- * Milliseconds from boot.
+ * Adds a node. Asserts that the node has the credential before the node's network starts the first
+ * ordinary pod. Returns the milliseconds from boot to the credential.
  */
 async function joins(pod: string): Promise<number> {
-  // As on every cluster whose network runs as a pod: the network's configuration appears some time
+  // As on every cluster whose network runs as a pod, the network's configuration appears some time
   // after the kubelet has started.
   const network = "etc/cni/net.d/10-ptp.conflist";
   let configuration = Buffer.alloc(0);
@@ -77,7 +77,8 @@ async function joins(pod: string): Promise<number> {
   writeFileSync(join(node.rootfs, network), configuration);
   await untilState(cluster, pod, "Running");
   assert.deepEqual(await pulls(pod), { asked: 1, failed: 0, lastFailed: 0 });
-  // In this test the network waits for the agent. This assertion shows that the agent is early.
+  // In this test the network waits for the agent, so the pod alone does not prove that the agent is
+  // early. This assertion proves it.
   assert.ok(held - begun < 60_000, `the file was written ${held - begun} ms after boot`);
   return held - begun;
 }
@@ -92,7 +93,7 @@ test("H4: gives a node that joins long after a rollout the credential before its
   context.diagnostic(`the file was written ${await joins("after")} ms after boot`);
 });
 
-test("a pod that starts before the agent fails to pull only until the credential arrives", async (context) => {
+test("lets a pod that starts before the agent pull as soon as the credential arrives", async (context) => {
   await cluster.apply(podOn({ name: "node4" } as Node, "early", image));
   const begun = Date.now();
   const since = (): number => Date.now() - begun;
@@ -108,15 +109,14 @@ test("a pod that starts before the agent fails to pull only until the credential
   const { asked, failed, lastFailed } = await pulls("early");
   const times = `Ready ${ready} ms, file written ${await held} ms, pod runs ${running} ms`;
   context.diagnostic(`since boot: ${times}; ${asked} pulls, ${failed} failed`);
-  // The last start, because at boot a kubelet may have to wait for its containerd and is started
-  // again.
+  // Only the last restart counts. At boot, systemd may restart the kubelet earlier, because
+  // containerd is not up yet.
   const restart = (await restarts(cluster, begun)).at(-1);
   const { mtimeMs } = statSync(join(node.rootfs, "var/lib/kubelet/config.json"));
   assert.ok(restart && restart.up > mtimeMs, `up ${restart?.up}, written ${mtimeMs}`);
-  // The new kubelet does not remember the failure or the pause after it.
+  // The new kubelet remembers neither the failure nor the pause after the failure.
   assert.ok(lastFailed <= restart.up, `failed at ${lastFailed}, restarted at ${restart.up}`);
-  // The new kubelet pulls once. The end of the old kubelet's last pull may never have been
-  // reported.
+  // The new kubelet pulls once. The old kubelet may never have reported the end of its last pull.
   const own = Math.floor(restart.up / 1000) * 1000;
   assert.equal((await pulls("early", own)).asked, 1);
 });

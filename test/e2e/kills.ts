@@ -50,7 +50,7 @@ export async function rolloutAndWithdrawalUnderKills(
   const inWithdrawal = await killAtRandom(cluster, kills, random, removed);
   await product.untilRemoved(cluster);
   context.diagnostic(
-    `of ${kills} kills each, ${inRollout} fell before the rollout's end and ${inWithdrawal} before the withdrawal's`,
+    `of ${kills} kills each, ${inRollout} came before the rollout's end and ${inWithdrawal} before the withdrawal's`,
   );
   const withdrawal = await restarts(cluster, withdrawalSince);
   for (const [index, node] of cluster.nodes.entries()) {
@@ -80,7 +80,7 @@ export async function rolloutAndWithdrawalUnderKills(
 }
 
 /**
- * Kills the controller that writes with SIGKILL, so that it cannot finish or tidy anything. Then
+ * Kills the leading controller with SIGKILL, so that it cannot finish or clean up anything. Then
  * deletes its pod and its Lease, so that the next controller waits neither for a back-off nor for
  * the Lease to expire. Returns how many of the kills came before the end.
  */
@@ -95,7 +95,7 @@ async function killAtRandom(
     const { name, host } = await leader(cluster);
     const life = random.fraction() * 4000;
     const begun = Date.now();
-    await until("its time is up", () => Date.now() - begun >= life, { every: 20 });
+    await until("it is time for the kill", () => Date.now() - begun >= life, { every: 20 });
     if (!(await isOver())) early += 1;
     const node = cluster.nodes.find((one) => one.name === host);
     const search =

@@ -1,4 +1,4 @@
-/** Which of the two controllers writes. */
+/** Finds the one of the two controllers that writes. */
 import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -29,7 +29,7 @@ export async function leader(cluster: Cluster): Promise<Readonly<{ name: string;
 }
 
 /**
- * Makes the Lease look expired, so that tests of other subjects need not wait for this after a
+ * Makes the Lease look expired. Tests of other subjects then need not wait for its end after a
  * kill.
  */
 export async function freeLease(cluster: Cluster): Promise<void> {

@@ -11,12 +11,12 @@ const controller = [
 ];
 const agents = ["-n", names.namespace, "-l", `name=${names.agentName}`];
 
-/** In a registry key, as if a user had pasted it there with user and host. */
+/** A secret in a registry key, as if a user had pasted user, password and host there. */
 const plantedInKey = "planted-in-a-registry-key";
 
 /**
- * A document that is refused at a key that contains a secret. An error message that names the key
- * would leak it.
+ * A document that the controller refuses because of one of its keys. The key contains a secret, so
+ * an error message with the key would leak the secret.
  */
 export const withSecretInKey = JSON.stringify({
   auths: { [`https://robot:${plantedInKey}@registry.corp`]: { auth: "%%%" } },
@@ -96,7 +96,7 @@ async function logsOfAgents(cluster: Cluster): Promise<string> {
   return (await Promise.all(logs)).join("");
 }
 
-/** Without padding, so that it is also found inside longer text. */
+/** Base64 without padding, which can also be found inside longer text. */
 function base64(text: string): string {
   return Buffer.from(text).toString("base64").replaceAll("=", "");
 }

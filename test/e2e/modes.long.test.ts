@@ -1,7 +1,7 @@
 /**
- * Switching the delivery mode in the middle of a rollout, in both directions, on real kubelets that
- * were prepared for mode CredentialProvider. Every node can pull through one of the two modes all
- * the time, and the change ends.
+ * Changes the delivery mode in the middle of a rollout, in both directions, on real kubelets that
+ * were prepared for mode CredentialProvider. During the whole change each node has the credential
+ * of one of the two modes, so that it can pull. Finally all nodes use the new mode.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -47,7 +47,7 @@ function transportsOf(node: Node): Readonly<Record<"file" | "answer", string | u
 
 const transportOf = (mode: DeliveryMode) => (mode === "CredentialProvider" ? "answer" : "file");
 
-/** The mode that global-pull-secret names. */
+/** The mode in global-pull-secret. */
 async function publishedMode(): Promise<string> {
   const its = ["-n", names.namespace];
   const secret = await cluster.get<{ data: Record<string, string> }>(
@@ -58,7 +58,7 @@ async function publishedMode(): Promise<string> {
   return Buffer.from(secret?.data[names.secretKeys.mode] ?? "", "base64").toString();
 }
 
-/** Spares every node the five minutes after which its kubelet has read its file again. */
+/** Skips on every node the five minutes that the agent waits for the kubelet to read its file. */
 async function skipRereadWaits(signal: AbortSignal): Promise<void> {
   const done = new Map<Node, number>();
   const renamedOn = (node: Node) => {
@@ -68,7 +68,7 @@ async function skipRereadWaits(signal: AbortSignal): Promise<void> {
   for (;;) {
     const isNew = (node: Node) => ![undefined, done.get(node)].includes(renamedOn(node));
     const next = await until(
-      "a node has a new file, or all nodes have it",
+      "a node has a new file, or all nodes do",
       () => (signal.aborted ? "over" : cluster.nodes.find(isNew)),
       { timeout: 300_000 },
     );
@@ -80,8 +80,8 @@ async function skipRereadWaits(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Writes a new password, changes the mode when only one node has it, and waits until all nodes have
- * it in the new mode.
+ * Writes a new password, changes the mode when only one node has the password, and waits until all
+ * nodes have it in the new mode.
  */
 async function changeInMidRollout(from: DeliveryMode, to: DeliveryMode): Promise<void> {
   const additional = randomBytes(18).toString("base64url");
@@ -99,11 +99,11 @@ async function changeInMidRollout(from: DeliveryMode, to: DeliveryMode): Promise
   }, 50);
   try {
     await product.writeAdditional(cluster, cluster.registry.document("additional"));
-    await until("the first node has it", () => has(from) > 0, { every: 20 });
+    await until("the first node has the password", () => has(from) > 0, { every: 20 });
     assert.equal(has(from), 1);
     await product.steerProduct(cluster, by(to));
     const hurried = from === "Reread" || to === "Reread" ? skipRereadWaits(over.signal) : undefined;
-    // The first node finishes what it has begun before other content is published.
+    // The controller publishes other content only after the first node has finished its change.
     await until(
       "the content is published in the new mode",
       async () => (await publishedMode()) === to,

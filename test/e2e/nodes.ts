@@ -21,8 +21,8 @@ export function auths(node: Node | undefined): Record<string, { auth: string }> 
 }
 
 /**
- * Inode, change time, mode and owner of config.json. Unchanged as long as the file is not written.
- * Empty when it is absent.
+ * Inode, change time, mode and owner of config.json. The result changes only if a program writes
+ * the file. It is empty if the file is absent.
  */
 export async function fileMark(node: Node): Promise<string> {
   return await node.exec([
@@ -75,16 +75,16 @@ export async function agentOn(cluster: Cluster, node: Node): Promise<AgentPodObj
 export async function agentLog(cluster: Cluster, node: Node): Promise<string> {
   const { name } = (await agentOn(cluster, node)).metadata;
   const log = ["logs", "-n", names.namespace, name];
-  // A first node gives its proof by a container exit, so its actions are in the log of the previous
-  // container.
+  // On the first node of a rollout, the agent's container exits to prove the revision. The agent's
+  // actions are then in the log of the previous container.
   const before = await cluster.kubectl(...log, "--previous").catch(() => "");
   return before + (await cluster.kubectl(...log));
 }
 
 /**
- * Restart `Never`: moves the file's time in the node's journal back, as if the five minutes were
- * over after which the kubelet has read the file again. policies.long.test.ts covers these five
- * minutes.
+ * With restart `Never` the agent waits five minutes for the kubelet to read the file again. This
+ * function moves the time in the node's journal back, as if that wait were over.
+ * policies.long.test.ts covers the real wait.
  */
 export async function skipRereadWait(node: Node, directory = "/var/lib/kubelet"): Promise<void> {
   const file = `${directory}/global-pull-secret/journal.json`;
@@ -96,12 +96,12 @@ export async function skipRereadWait(node: Node, directory = "/var/lib/kubelet")
   await node.exec(["tee", file], JSON.stringify({ ...journal, renamed }));
 }
 
-/** No stages: for tests that are not about the order of the nodes. */
+/** A budget without stages, for tests in which the order of the nodes does not matter. */
 export const allAtOnce = "100%";
 
 /**
- * All nodes. The first is the one where the controller that writes runs, so that tests of other
- * subjects can keep it alive.
+ * All nodes. The node of the leading controller comes first, so that tests of other subjects can
+ * keep that node alive.
  */
 export async function hostFirst(cluster: Cluster): Promise<Node[]> {
   const { host } = await leader(cluster);

@@ -1,6 +1,6 @@
 /**
- * The original pull secret beside the additional one: precedence, rotation, and bad or absent
- * sources.
+ * Uses the original pull secret beside the additional pull secret. Checks precedence, rotation, and
+ * bad or absent sources.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -30,7 +30,7 @@ async function writeOriginal(document: string): Promise<void> {
   });
 }
 
-/** Everything on the nodes and in the published result in which a change would be visible. */
+/** Reads all values, on the nodes and in the published result, that would show a change. */
 async function everything(): Promise<unknown> {
   return {
     revision: await product.revision(cluster),
@@ -40,8 +40,8 @@ async function everything(): Promise<unknown> {
 }
 
 /**
- * For 3 s, the time in which a change would have begun: the controller reacts at once, and an agent
- * writes within a second of a change of its Secret.
+ * Asserts that nothing changes for 3 s. A change would begin sooner: the controller reacts at once,
+ * and an agent writes within a second of a change of its Secret.
  */
 async function staysAs(before: unknown): Promise<void> {
   const holds = async () => isDeepStrictEqual(await everything(), before);
@@ -49,14 +49,15 @@ async function staysAs(before: unknown): Promise<void> {
 }
 
 /**
- * Runs a new tag of the private image on every node. Returns the users whose credential the
+ * Runs the private image on every node, under a new tag. Returns the users whose credential the
  * registry accepted.
  */
 async function pullers(tag: string): Promise<string[]> {
   const image = await cluster.pushApp(`team/${tag}:1`);
   await cluster.apply(...cluster.nodes.map((node) => podOn(node, `${tag}-${node.name}`, image)));
   for (const node of cluster.nodes) await untilState(cluster, `${tag}-${node.name}`, "Running");
-  // A node that has the layers of another tag only requests the manifest's digest, by HEAD.
+  // If a node already has the layers from another tag, it requests only the manifest's digest, by
+  // HEAD.
   const pulls = cluster.registry
     .accesses()
     .filter(({ user, path }) => user !== "pusher" && path.startsWith(`/v2/team/${tag}/manifests/`));
@@ -69,7 +70,7 @@ const platform = (word: string) => ({
   "platform.example": { auth: Buffer.from(`site:${word}`).toString("base64") },
 });
 
-test("reports a missing original without delaying anything", async () => {
+test("reports a missing original and delays nothing", async () => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   const event = await product.untilEvent(cluster, "OriginalRejected", /GPS303/);
   assert.equal(event.type, "Warning");
@@ -89,7 +90,7 @@ test("H9: merges an original that appears later, and prefers the additional on a
   assert.deepEqual(await pullers("conflict"), ["additional"]);
 });
 
-test("H3: delivers the original's rotation while the additional is invalid, keeps the additional's last good entries, and proves it by a pull", async () => {
+test("H3: delivers the original's rotation, as a pull shows, and keeps the additional's last good entries while the additional is invalid", async () => {
   await product.writeAdditional(cluster, '{"auths":{"":{"auth":"dTpw"}}}');
   await product.untilEvent(cluster, "Rejected", /empty/);
   await writeOriginal(JSON.stringify({ auths: platform("two") }));
@@ -132,6 +133,6 @@ test("H21: leaves no file after a removal if there was none before, even if an o
   for (const node of cluster.nodes) assert.equal(node.readFile("config.json"), undefined);
   assert.ok(
     await cluster.get("secret", "pull-secret", "-n", names.namespace),
-    "the original is not ours to remove",
+    "a removal must keep the original",
   );
 });

@@ -1,4 +1,4 @@
-/** The whole life of a pull secret, during which the API server goes away at one stage. */
+/** Runs a pull secret through its life, and stops the API server at one of the stages. */
 import assert from "node:assert/strict";
 import { grantOf } from "#contract/grant.ts";
 import * as names from "#contract/names.ts";
@@ -13,8 +13,8 @@ export const stages = ["birth", "canary", "wave", "withdrawal"] as const;
 export type OutageStage = (typeof stages)[number];
 
 /**
- * Milliseconds for which a kubelet must be healthy before the next one's turn: the smallest value
- * that the product can be installed with.
+ * How many milliseconds a kubelet must be healthy before the next node's turn. This is the smallest
+ * value that an installation may set.
  */
 const probation = 3000;
 
@@ -31,7 +31,8 @@ export async function starts(cluster: Cluster): Promise<number[]> {
 }
 
 /**
- * Stops the API server at the stage, for so many seconds. Asserts that nothing is lost or repeated.
+ * Stops the API server at the stage, for this number of seconds. Asserts that no work is lost or
+ * repeated.
  */
 export async function outlives(
   cluster: Cluster,
@@ -61,8 +62,8 @@ export async function outlives(
 }
 
 /**
- * Fails with the restarts, and with the clients that wrote agents' pods and the DaemonSet
- * meanwhile.
+ * Fails if two nodes were restarted together. The error lists the restarts, and the clients that
+ * wrote agents' pods and the DaemonSet meanwhile.
  */
 async function oneAfterTheOther(cluster: Cluster, begun: number): Promise<void> {
   const all = await restarts(cluster, begun);
@@ -78,7 +79,7 @@ async function oneAfterTheOther(cluster: Cluster, begun: number): Promise<void> 
   );
 }
 
-/** Stops the API server at the stage, for so many seconds. */
+/** Stops the API server at the stage, for this number of seconds. */
 async function outage(cluster: Cluster, stage: OutageStage, seconds: number): Promise<void> {
   await until(`the rollout is at its ${stage}`, async () => (await stageOf(cluster)) === stage, {
     seen: () => stageOf(cluster),

@@ -39,7 +39,7 @@ const versions = async () =>
     }),
   );
 
-/** Users' objects that happen to have all of our names, with agents of their own. */
+/** Objects of users that have all of our names by chance. Their DaemonSet runs pods too. */
 function foreign(): object[] {
   const labels = { app: "theirs" };
   const of = (kind: string, apiVersion: string, more: object) => ({
@@ -121,7 +121,7 @@ async function undisturbed(): Promise<void> {
   assert.deepEqual(await Promise.all(cluster.nodes.map(fileMark)), filesBefore);
 }
 
-/** One of each kind of effect. test/controller tests every field, without a node. */
+/** One edit for each kind of effect. test/controller tests every field, without a node. */
 const edits: readonly (readonly [kind: string, name: string, patch: object])[] = [
   [
     "daemonset",
@@ -186,7 +186,9 @@ test("repairs edits of our objects within seconds, and keeps labels of another f
     );
 });
 
-/** The probe contains the template's revision, which grows when the Secret is repaired. */
+/**
+ * Compares all but the revision in the template's probe, because a repair of the Secret raises it.
+ */
 function sameButRevision(one: readonly string[], other: readonly string[]): boolean {
   const plain = (texts: readonly string[]) => texts.join("\n").replaceAll(/revision=\d+/g, "");
   return plain(one) === plain(other);

@@ -1,4 +1,4 @@
-/** The arrows of the requested picture, each with the time at which it happened, on a real node. */
+/** Checks the order of the arrows in the requirements' picture, by their times on a real node. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
@@ -98,7 +98,7 @@ test("HD, H5, H10, H11, H12: acts in the order of the picture: Secret, controlle
     made("the RoleBinding", "rolebindings", names.agentName),
     daemonSet,
     first(
-      "its pod is created",
+      "the agent's pod is created",
       "system:serviceaccount:kube-system:daemon-set-controller",
       "create",
       "pods",

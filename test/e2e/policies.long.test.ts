@@ -32,7 +32,7 @@ test("runs a private image with restart Never after the kubelet has read its fil
     every: 1000,
     seen: () => stateOf(cluster, "app"),
   });
-  // No agent reports the revision before the kubelet must have read its file again.
+  // An agent reports the revision only after the time in which the kubelet reads its file again.
   await until(
     "the node has the revision",
     async () => (await agentOn(cluster, node)).status.containerStatuses?.[0]?.ready === true,

@@ -1,6 +1,6 @@
 /**
- * The administrator's choices, on a node that differs from kubeadm's: another unit, another
- * directory.
+ * Sets the administrator's options on a node whose kubelet has another unit and another directory
+ * than with kubeadm.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -80,7 +80,7 @@ async function fileOf(): Promise<unknown> {
 const kubelet = async () => (await kubelets(cluster, unit))[0];
 const platform = { "platform.example": { auth: "cGxhdGZvcm06b25l" } };
 
-test("names all wrong flags at once, with the right values, and starts nothing", () => {
+test("names all wrong flags at once, with valid values, and starts nothing", () => {
   const argv = [
     "--hidden-files=Sometimes",
     "--restart=Never",
@@ -137,7 +137,7 @@ test("replaces the agents in mode Reread, then writes a change to the file and w
     "another agent is there",
     async () => (await agentOn(cluster, node)).metadata.uid !== uid,
   );
-  // The same content, published for agents of this mode.
+  // Revision 2 has the same content, published for agents of this mode.
   await product.untilServed(cluster, 2);
   await writeSecret(names.additionalSecretName, { "third.example": { auth: "dGhpcmQ6b25l" } });
   await skipRereadWait(node, directory);

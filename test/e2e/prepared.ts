@@ -7,13 +7,15 @@ import type { Node } from "../cluster/node.ts";
 import { installProvider, kubeadmFile, kubeadmFlags } from "../faults/provider.ts";
 import { pageOf } from "../page.ts";
 
-/** Before a node's first boot: the provider, its configuration and the kubelet's two flags. */
+/**
+ * Writes the provider, its configuration and the kubelet's two flags before a node's first boot.
+ */
 export function prepare(node: Node): void {
   installProvider(join(node.rootfs, "var/lib/kubelet"));
   node.writeFile(kubeadmFile, kubeadmFlags());
 }
 
-/** The same, with the snippet of docs/use/delivery-node.md for nodes that kubeadm set up. */
+/** `prepare` with the snippet of docs/use/delivery-node.md for nodes that kubeadm set up. */
 export function prepareByPage(node: Node): void {
   const page = pageOf("use/delivery-node.md");
   const [files] = page.blocksBelow("### A machine image");
@@ -23,7 +25,7 @@ export function prepareByPage(node: Node): void {
   for (const block of [files, flags]) execFileSync("sh", ["-c", block?.body ?? "false"], { env });
 }
 
-/** Only the configuration. A kubelet reads it when it starts. */
+/** Writes only the configuration, which a kubelet reads when it starts. */
 export function configure(node: Node, scope: ProviderScope): void {
   node.writeFile(providerFiles.config, providerConfig([], scope));
 }

@@ -20,7 +20,7 @@ type Options = Readonly<{
   settings?: Settings;
   /** A folder with manifests/, Containerfile and dist/. Default: this checkout. */
   release?: string;
-  /** Instead of the image that is built, from the registry without a password. */
+  /** Used instead of an image built from dist/. */
   image?: string;
   /** Secrets of kube-system with which the controller's image is pulled. */
   imagePullSecrets?: readonly string[];
@@ -39,9 +39,9 @@ export async function steerProduct(cluster: Cluster, settings: Settings): Promis
 
 /**
  * Builds the image from dist/, pushes it to the registry without a password, applies manifests/
- * with it and waits until the controller is available. `args` are added to the controller's;
- * `components` are folders of manifests/components; `wish` is GlobalPullSecret's spec, or only the
- * budget.
+ * with it and waits until the controller is available. `args` are added to the controller's
+ * arguments; `components` are folders of manifests/components; `wish` is GlobalPullSecret's spec,
+ * or only the budget.
  */
 export async function installProduct(
   cluster: Cluster,
@@ -76,7 +76,7 @@ export async function installProduct(
   );
 }
 
-/** A document with one entry, for this place below the private registry. */
+/** A document with one entry, for this path below the private registry. */
 export function documentOf({ registry }: Cluster, place: string): string {
   return JSON.stringify({ auths: { [`${registry.host}/${place}`]: registry.auth("additional") } });
 }

@@ -1,4 +1,6 @@
-/** The main task, on a real cluster of two nodes, as one day of an administrator. */
+/**
+ * The product's main task on a real cluster of two nodes, as an administrator does it in one day.
+ */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +15,7 @@ import * as product from "./product.ts";
 
 let cluster: Cluster;
 let image: string;
-/** Before the rotation. */
+/** The users of the private registry before the rotation. */
 let firstUsers: Readonly<Record<string, string>>;
 
 /** Another program's file on node1, in its own formatting. node2 has no file. */
@@ -37,8 +39,8 @@ function nodes() {
 const programs = { agent: "agent", controller: "controller" } as const;
 
 /**
- * For each process of that role on any node: its status in the kernel. The image has no shell for
- * this.
+ * The kernel's status of each process of that role on any node, read from the node because the
+ * image has no shell.
  */
 async function processes(
   role: keyof typeof programs,
@@ -70,7 +72,7 @@ function entryOn(index: number): string | undefined {
   );
 }
 
-/** The narrowest RBAC rule: creation cannot be limited to a name. */
+/** Grants the narrowest RBAC rules. Creation cannot be limited to a name. */
 async function mayDeclare(user: string): Promise<void> {
   const [apiVersion, name] = ["rbac.authorization.k8s.io/v1", "additional-pull-secret-writer"];
   const metadata = { name, namespace: names.namespace };
@@ -132,7 +134,7 @@ test("H1, H2, H4: runs a private image on every node for a user who may only wri
   for (const node of nodes()) await untilState(cluster, `app-${node.name}`, "Running");
 });
 
-test("H13, H14: answers the three kubectl checks, and condition Ready agrees that every node has the revision", async () => {
+test("H13, H14: shows in the three kubectl checks and in condition Ready that every node has the revision", async () => {
   assert.match(await product.rolledOut(cluster), /revision 1 is on every node/);
   for (const index of nodes().keys())
     assert.equal(entryOn(index), cluster.registry.auth("additional").auth);
@@ -159,7 +161,7 @@ test("H13, H14: answers the three kubectl checks, and condition Ready agrees tha
   await product.untilEvent(cluster, "RolledOut", /2 nodes/);
 });
 
-test("H19: changes no revision, no file and no kubelet for other bytes with the same meaning", async () => {
+test("H19: changes no revision, no file and no kubelet when the Secret has other bytes with the same meaning", async () => {
   const before = {
     revision: await product.revision(cluster),
     kubelets: await kubelets(cluster),
@@ -186,7 +188,7 @@ test("H19: changes no revision, no file and no kubelet for other bytes with the 
   );
 });
 
-test("H16: delivers a change of content to every node, and keeps others' entries", async () => {
+test("H16: delivers changed content to every node, and keeps the entries of others", async () => {
   const users = { ...cluster.registry.users, additional: "rotated-password-of-the-additional" };
   await cluster.registry.setUsers(users);
   const served = (await product.revision(cluster)) ?? 0;
@@ -197,7 +199,7 @@ test("H16: delivers a change of content to every node, and keeps others' entries
   assert.match(nodes()[0]?.readFile("config.json")?.toString() ?? "", /elsewhere\.example/);
 });
 
-test("passes an unmount on the node to an agent that started during the mount, so that its copy does not keep a device busy", async () => {
+test("unmounts the agent's copy of an earlier mount when the node unmounts the mount, and so keeps no device busy", async () => {
   const [, node] = nodes();
   assert.ok(node);
   const place = "/var/lib/kubelet/of-another-pod";
@@ -211,7 +213,8 @@ test("passes an unmount on the node to an agent that started during the mount, s
   await until("the new agent has the mount", async () => /of-another-pod/.test(await mounts()));
   await node.exec(["umount", place]);
   assert.doesNotMatch(await mounts(), /of-another-pod/);
-  // Not earlier, because the kernel drops all copies together with the directory.
+  // The directory is removed last, because its removal drops all copies of the mount, also a copy
+  // that the agent failed to unmount.
   await node.exec(["rmdir", place]);
 });
 

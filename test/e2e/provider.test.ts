@@ -1,6 +1,6 @@
 /**
- * Mode CredentialProvider on prepared nodes, as an administrator uses it: real kubelets, none of
- * which is ever restarted for a credential.
+ * Mode CredentialProvider on prepared nodes, as an administrator uses it. No real kubelet is ever
+ * restarted for a credential.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -46,7 +46,8 @@ before(async () => {
 after(() => cluster?.down());
 
 /**
- * Changes the password, as the registry's owner does. The previous password is refused from now on.
+ * Changes the password, as the registry's owner does. The registry refuses the previous password
+ * from now on.
  */
 async function rotateAccount(): Promise<void> {
   const additional = randomBytes(18).toString("base64url");
@@ -58,8 +59,8 @@ async function declare(): Promise<void> {
 }
 
 /**
- * Creates one pod on each node, of an image that no node has unless `image` is given. Returns the
- * pods' names.
+ * Creates one pod on each node and returns the pods' names. Unless `named` is given, no node has
+ * the pods' image yet.
  */
 async function pods(account?: string, named?: string): Promise<string[]> {
   tags += 1;
@@ -126,7 +127,7 @@ test("lists nodes that were prepared for another scope as unfit, does not touch 
   await product.steerProduct(cluster, by("Annotated"));
   const status = async () =>
     (await cluster.get<GlobalPullSecret>("gps", globalPullSecretName))?.status ?? {};
-  // One node after another, each with a new pod.
+  // The controller tries one node after another, each with a new pod.
   const found = await until(
     "all nodes are listed",
     async () => {
@@ -160,7 +161,7 @@ test("uses a new provider configuration only after the kubelet starts again", as
   );
   assert.equal(new Set(before).size, 1);
   for (const node of cluster.nodes) configure(node, "Annotated");
-  // With scope Annotated in force, pods without the annotation could not run.
+  // If scope Annotated were in force already, these pods without the annotation could not run.
   await arePulled();
   assert.deepEqual(await configurations(), before);
   await nothingRestarted();
@@ -171,7 +172,7 @@ test("uses a new provider configuration only after the kubelet starts again", as
   });
 });
 
-test("serves the pod whose ServiceAccount carries the annotation, and not the other pod, with scope Annotated", async () => {
+test("serves only the pod whose ServiceAccount has the annotation, with scope Annotated", async () => {
   for (const node of cluster.nodes) await cluster.untilReady(node);
   first = await kubelets(cluster);
   const metadata = { namespace: "default" };
@@ -190,7 +191,7 @@ test("serves the pod whose ServiceAccount carries the annotation, and not the ot
   await nothingRestarted();
 });
 
-/** The pods that may use an image of this repository, from the kubelet's own records. */
+/** The kubelet's records of the pods that may use an image of this repository. */
 async function recorded(node: Cluster["nodes"][number], repository: string): Promise<unknown[]> {
   const all = await node.exec(["sh", "-c", "cat /var/lib/kubelet/image_manager/pulled/*"]);
   const records = all.replaceAll("}{", "}\n{").split("\n").filter(Boolean);
@@ -204,7 +205,7 @@ async function recorded(node: Cluster["nodes"][number], repository: string): Pro
   });
 }
 
-test("the kubelet records an image only for the ServiceAccount with scope Annotated, refuses it to other pods, and keeps an earlier record for all pods", async () => {
+test("makes the kubelet, with scope Annotated, record an image only for the pod's ServiceAccount, refuse the image to other pods, and keep an earlier record for all pods", async () => {
   const image = await cluster.pushApp("scoped/app:1");
   await arePulled("may", image);
   for (const node of cluster.nodes) {
@@ -217,7 +218,7 @@ test("the kubelet records an image only for the ServiceAccount with scope Annota
       ["default/may"],
     );
     assert.deepEqual([rest, others], [{}, []]);
-    // Pulled earlier with scope All, under the same name.
+    // The node pulled these images earlier, with scope All.
     assert.deepEqual(await recorded(node, "team/app"), [{ nodePodsAccessible: true }]);
   }
   await areRefused("may-not", image);

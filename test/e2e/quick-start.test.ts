@@ -1,7 +1,7 @@
 /**
- * The quick start, as its page shows it, with the output that it shows, on a node without a D-Bus
- * daemon, as kind's are. `npm`, `podman` and `kind` are fakes that do nothing: plugin, image and
- * cluster are there already.
+ * Runs the commands of the quick start's page and compares their output with the page. The node has
+ * no D-Bus daemon, like kind's nodes. `npm`, `podman` and `kind` are fakes that do nothing, because
+ * plugin, image and cluster exist already.
  */
 import assert from "node:assert/strict";
 import { chmodSync, symlinkSync, writeFileSync } from "node:fs";
@@ -40,7 +40,7 @@ function fake(folder: string): string {
   return file;
 }
 
-test("a pod with a private image runs after the steps of the quick start, on a node without D-Bus", async () => {
+test("runs a pod with a private image after the steps of the quick start, on a node without D-Bus", async () => {
   const { registry, directory } = cluster;
   const image = await cluster.pushApp("team/app:1");
   const ours = await buildImage(cluster, { tag: "0.2.0" });

@@ -1,5 +1,5 @@
 /**
- * Two real versions meet: the last release, built from its own sources, and this checkout. Each is
+ * Two real versions: the last release, built from its own sources, and this checkout. Each is
  * installed over the other with its own manifests, CRD and image.
  */
 import assert from "node:assert/strict";
@@ -51,7 +51,8 @@ async function isReady(): Promise<boolean> {
 /** Installs one version over the other and waits until every node has its agent. */
 async function replaceWith(release: string | undefined, revision: number): Promise<void> {
   const [before] = await images();
-  // kubectl apply leaves these objects, and the agents of 0.2 are different (docs/use/install.md).
+  // `kubectl apply` would leave this checkout's policies in place, which do not allow the agents of
+  // the last release (docs/use/install.md).
   if (release !== undefined)
     await cluster.kubectl("delete", "validatingadmissionpolicies", "--all");
   await product.installProduct(cluster, { ...(release && { release }), settings });
@@ -110,7 +111,7 @@ for (const [at, [sentence, release]] of steps.slice(everyPoint ? 0 : 1).entries(
     );
   });
 
-test("H21: leaves nothing after a withdrawal that one version began and the other finishes", async () => {
+test("H21: leaves nothing behind when one version begins a withdrawal and the other finishes it", async () => {
   await product.deleteAdditional(cluster);
   await until(
     "a node removes the entries",

@@ -1,5 +1,5 @@
 /**
- * Removal when many things go wrong: a controller that is killed twenty times, a kubelet that fails
+ * A removal in spite of faults: a controller that is killed twenty times, a kubelet that fails
  * without the credential, a file that no agent may replace.
  */
 import assert from "node:assert/strict";
@@ -42,9 +42,10 @@ test("H20: does not restore the entries when a kubelet fails without them, and r
   );
   await product.deleteAdditional(cluster);
   const overduePattern = new RegExp(
-    `waiting for ${stuck.name};.*: to finish without them: kubectl (.*)$`,
+    `waiting for ${stuck.name};.*; to finish without them: kubectl (.*)$`,
   );
-  // The shortest allowed deadline is as long as the default timeout of a wait.
+  // The shortest deadline that the CRD allows is as long as the default timeout of a wait, so this
+  // wait gets a longer timeout.
   const overdue = { timeout: 180_000 };
   const event = await product.untilEvent(cluster, "RemovalOverdue", overduePattern, overdue);
   // The node's kubelet is down, so it cannot report anything about its agent.
@@ -67,7 +68,8 @@ const finish = /: kubectl (annotate .*)$/;
 test("H20: waits only for the node that cannot remove the entries, and reports the command that finishes by hand", async () => {
   const [stuck, other] = cluster.nodes;
   assert.ok(stuck && other);
-  // The CRD does not allow deadlines of seconds, and waiting a minute would show nothing more.
+  // The CRD does not allow deadlines of seconds. This test allows them, because a wait of a minute
+  // would prove nothing more.
   const admin = loadKubeConfig(cluster.kubeconfig);
   await allowSeconds({ api: connect(admin, () => {}), cluster });
   await product.steerProduct(cluster, {

@@ -1,4 +1,4 @@
-/** A removal can be reversed, and needs no controller that saw it begin. */
+/** A removal can be reversed, and does not depend on the controller that began it. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
@@ -30,7 +30,7 @@ async function deploy(): Promise<number> {
   return revision;
 }
 
-test("reverses the withdrawal when the Secret is created again in the middle", async () => {
+test("reverses the withdrawal when the Secret is created again in the middle of it", async () => {
   const revision = await deploy();
   const uid = async () =>
     (

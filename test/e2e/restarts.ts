@@ -1,4 +1,4 @@
-/** When a node's kubelet went down and came up, from systemd's messages in the node's journal. */
+/** Times at which kubelets stopped and started, from systemd's messages in the nodes' journals. */
 import { join } from "node:path";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";
@@ -52,7 +52,7 @@ async function restartsOf(node: Node, since: number): Promise<Restart[]> {
 }
 
 /**
- * The largest number of kubelets that were, at one time, down or up for less than `probation`
+ * The largest number of kubelets that were at one time either down, or up for less than `probation`
  * milliseconds.
  */
 export function mostAtOnce(all: readonly Restart[], probation: number): number {

@@ -1,6 +1,7 @@
 /**
- * What the agents' pods can write on a real node, from inside each of their containers: with its
- * mounts and its security context, but without the permission model of Node.
+ * Checks from inside each container of the agents' pods which parts of a real node the container
+ * can write. The probe has the container's mounts and security context, but not the permission
+ * model of Node.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -24,7 +25,7 @@ before(async () => {
 });
 after(() => cluster?.down());
 
-/** Mounts of the host that can be written through, and what could be written below them. */
+/** Lists the host's writable mounts, and the places below them that could really be written. */
 const probe = `
 const fs = require("fs");
 const mounts = fs.readFileSync("/proc/self/mountinfo", "utf8").trim().split("\\n")
@@ -39,7 +40,7 @@ const tries = {
 for (const [path, flags] of Object.entries(tries)) try { fs.closeSync(fs.openSync(path, flags)); wrote.push(path); } catch {}
 console.log(JSON.stringify({ seen: ofHost.length, writable, wrote }));`;
 
-/** Runs the probe in the container's place, in a pod like the agent's. */
+/** Runs the probe instead of the container, in a pod like the agent's. */
 async function probed(pod: V1Pod, container: V1Container): Promise<unknown> {
   const name = `probe-${container.name}`;
   const { hostNetwork, securityContext, volumes = [], nodeName } = pod.spec ?? {};
@@ -73,7 +74,7 @@ async function probed(pod: V1Pod, container: V1Container): Promise<unknown> {
   return JSON.parse(await cluster.kubectl("logs", name, "-n", names.namespace));
 }
 
-test("no container writes below the host's /proc, /run and /sys, and only nodes that can do so mount their root directory", async (t) => {
+test("cannot write below the host's /proc, /run and /sys, and mounts the root directory only if the node can do so recursively read-only", async (t) => {
   const { status } = (await cluster.get<V1Node>("node", node.name)) ?? assert.fail("no node");
   const handler = status?.runtimeHandlers?.find(({ name = "" }) => name === "");
   const isAble = handler?.features?.recursiveReadOnlyMounts === true;

@@ -1,6 +1,6 @@
 /**
- * Kubelets are restarted in stages: first one node, then as many as the budget allows. Read from
- * systemd's journal on the nodes.
+ * Kubelets are restarted in stages: first one node, then as many as the budget allows. The times
+ * come from systemd's journal on the nodes.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -59,7 +59,8 @@ test("H17: gives a revision to one node first, and after its proof to as many no
     second.down >= first.up + probation,
     `${second.node} did not wait for ${first.node}: ${JSON.stringify(all)}`,
   );
-  // Half of three nodes is two. Both get their grant at once, however soon each has proved it.
+  // Half of three nodes, rounded up, is two. The other two nodes get their grants together: neither
+  // has to wait for the proof of the other.
   const requests = auditOf(cluster, { since: begun }).filter(({ resource }) => resource === "pods");
   assert.deepEqual(
     requests.filter(({ verb }) => verb === "delete"),
@@ -74,7 +75,7 @@ test("H17: gives a revision to one node first, and after its proof to as many no
   assert.ok(other - one < probation, `${other - one} ms apart`);
 });
 
-test("H17: never widens a wave for two changes in quick succession", async () => {
+test("H17: restarts at most two kubelets at once also when two changes follow quickly", async () => {
   const since = Date.now();
   const revision = (await product.revision(cluster)) ?? 0;
   await product.writeAdditional(cluster, product.documentOf(cluster, "three"));
@@ -113,11 +114,11 @@ test("H17: never widens a wave for two changes in quick succession", async () =>
 });
 
 longTest(
-  "H18: counts a kubelet that dies before its agent was Ready as failed, rolls it back, and touches no other node",
+  "H18: counts a kubelet as failed if it dies before its agent was Ready, rolls back its file, and touches no other node",
   async () => {
-    // The agent becomes Ready no earlier than the fourth second. The kubelet dies before that, but
-    // long after its first request to the API server, and comes back when the probation would be
-    // over.
+    // The agent turns Ready in the fourth second at the earliest. The kubelet dies before that, but
+    // long after its first request to the API server. The kubelet comes back when the probation
+    // would be over.
     await product.installProduct(cluster, {
       settings: { rollout: { maxUnavailable: "50%", probation: "8s" } },
     });
@@ -141,7 +142,7 @@ longTest(
 );
 
 longTest(
-  "heals all nodes at once after a corrected Secret with a budget of every node",
+  "heals all nodes at once when the Secret is corrected and the budget is every node",
   async () => {
     await product.installProduct(cluster, {
       settings: { rollout: { maxUnavailable: "100%", probation: "8s" } },

@@ -1,2 +1,2 @@
-/** The charts of the roles, in addition to what the sample shows of the same programs. */
+/** All cases of two-clusters.test.ts, also those of the charts of the roles. */
 await import("./two-clusters.test.ts");

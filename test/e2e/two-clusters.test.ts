@@ -1,7 +1,7 @@
 /**
- * Two clusters with a real node each, which reach one another. Programs that serve one cluster from
- * the other run there as pods and are installed as their page describes. The tests are in the
- * fixtures, by subject. They share the clusters, so their order matters.
+ * Two clusters with one real node each. The clusters can reach each other. The programs that serve
+ * one cluster from the other run as pods. The tests install each program as its page describes. The
+ * tests are in the fixtures, by subject. They share the clusters, so their order matters.
  */
 import assert from "node:assert/strict";
 import { after, before } from "node:test";

@@ -1,6 +1,5 @@
 /**
- * Nodes that are unreachable, gone, cordoned or without a network do not delay anything. The living
- * ones are served.
+ * Nodes that are unreachable, gone, cordoned or without a network do not delay the living nodes.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -43,7 +42,7 @@ async function untilCondition(node: Node, status: "Unknown" | "False"): Promise<
   });
 }
 
-test("H4: serves all other nodes one by one beside an unreachable node, even cordoned, tainted and without a network", async (context) => {
+test("H4: serves all other nodes one by one when a node is unreachable, even nodes that are cordoned, tainted or without a network", async (context) => {
   const [host, tainted, without, dead, forgotten] = [at(0), at(1), at(2), at(3), at(4)];
   for (const node of [dead, forgotten]) node.stop();
   await cluster.kubectl("delete", "node", forgotten.name);
@@ -55,11 +54,11 @@ test("H4: serves all other nodes one by one beside an unreachable node, even cor
 
   const since = Date.now();
   await product.writeAdditional(cluster, product.documentOf(cluster, "second"));
-  // Three nodes one after another take 40 s here on an idle machine. The bound is for a busy one.
+  // Three nodes one after another take 40 s on an idle machine. The timeout is for a busy machine.
   const event = await product.untilEvent(cluster, "RolledOut", /revision 2 /, {
     timeout: 180_000,
   });
-  // The forgotten node is not counted.
+  // `forgotten` is not among these 4 nodes, because its Node object was deleted.
   assert.match(event.message, new RegExp(`is on 3 of 4 nodes .*not served yet: ${dead.name}$`));
   for (const node of [host, tainted, without]) assert.ok(has(node, "second"), node.name);
   for (const node of [dead, forgotten]) assert.ok(has(node, "first"), node.name);

@@ -1,6 +1,6 @@
 /**
- * Another agent for the same revision, newer or older. It finds the node as the agent before it
- * left it, and disturbs nothing.
+ * Replaces an agent by a newer or an older agent for the same revision. The new agent takes over
+ * the node as the previous agent left it, and disturbs nothing.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -52,7 +52,7 @@ async function untilReplaced(old: string): Promise<void> {
   await product.untilServed(cluster, (await product.revision(cluster)) ?? 0);
 }
 
-test("H19: restarts no kubelet and writes no file when the agents are upgraded to another template", async () => {
+test("H19: restarts no kubelet and writes no file when the agents get another template", async () => {
   const before = await state();
   const { uid } = (await agentOn(cluster, node)).metadata;
   const path = "/spec/template/spec/containers/0/args";
@@ -63,7 +63,7 @@ test("H19: restarts no kubelet and writes no file when the agents are upgraded t
   assert.deepEqual(await state(), before);
 });
 
-test("replaces the controller but no agent for the same image under another tag, because agents run its digest", async () => {
+test("replaces the controller but no agent when the same image has another tag, because agents run its digest", async () => {
   const { uid, name } = (await agentOn(cluster, node)).metadata;
   const image = await buildImage(cluster, { tag: "next" });
   await cluster.kubectl("set", "image", ...deployment, `controller=${image}`);
@@ -83,7 +83,7 @@ test("replaces the controller but no agent for the same image under another tag,
   assert.match((await imageOf(name)) ?? "", /@sha256:/);
 });
 
-/** Gives the node a journal as a newer agent might have left it, and a fresh agent. */
+/** Gives the node a journal as a newer agent might have left it, and then a new agent. */
 async function downgrade(change: object): Promise<string> {
   const found = JSON.parse(node.readFile(journal)?.toString() ?? "") as object;
   const { name, uid } = (await agentOn(cluster, node)).metadata;
@@ -97,14 +97,14 @@ async function downgrade(change: object): Promise<string> {
   return text;
 }
 
-test("continues on a downgrade from a newer journal if its writer allows it, without a kubelet restart", async () => {
+test("continues on a downgrade, without a kubelet restart, if the writer of the newer journal allows it", async () => {
   const before = await state();
   await downgrade({ version: 4, reads: 3, novelty: { kept: true } });
   await product.untilServed(cluster, 1);
   assert.deepEqual(await state(), before);
 });
 
-test("changes neither the file, the kubelet nor a newer journal that it may not read on a downgrade, and reports it", async () => {
+test("reports on a downgrade that a newer journal must not be read, and changes neither the journal, the file nor the kubelet", async () => {
   const before = await state();
   const good = node.readFile(journal)?.toString() ?? "";
   const text = await downgrade({ version: 9, reads: 9, owned: "in a form of the future" });
@@ -126,7 +126,7 @@ test("changes neither the file, the kubelet nor a newer journal that it may not 
   await stays("the node is left alone", () => node.readFile(journal)?.toString() === text, 4000);
   const now = await state();
   assert.deepEqual([now.kubelet, now.file], [before.kubelet, before.file]);
-  // As a version that knows the journal's form continues, in a pod of its own.
+  // A version that can read the journal continues, in a new pod.
   node.writeFile(journal, good);
   const { name } = (await agentOn(cluster, node)).metadata;
   await cluster.kubectl("delete", "pod", name, "-n", names.namespace);
@@ -134,7 +134,7 @@ test("changes neither the file, the kubelet nor a newer journal that it may not 
   assert.deepEqual(Object.keys(auths(node)), ["other.example"]);
 });
 
-test("H21: leaves nothing behind in a removal after these upgrades and downgrades", async () => {
+test("H21: leaves nothing behind in a removal after all these upgrades and downgrades", async () => {
   await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);
   assert.equal(node.readFile("config.json"), undefined);

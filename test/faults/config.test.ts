@@ -24,7 +24,7 @@ import { content, ours, AgentPlace } from "./place.ts";
 const theirs = { "b.io": { auth: encode("theirs") } };
 const oursBeside = (others: object) => ({ auths: { ...others, "a.io": { auth: encode("ours") } } });
 
-/** As most programs do, in one step. */
+/** Replaces config.json in one step, as most programs do. */
 function replaceConfig({ node }: AgentPlace, value: unknown): void {
   writeFileSync(join(node.root, "new"), JSON.stringify(value));
   renameSync(join(node.root, "new"), node.config);
@@ -36,7 +36,7 @@ function entries(prefix: string) {
   );
 }
 
-test("adds our entries to any plain file, removes other users' rights, and restores the same bytes and mode", async () => {
+test("adds our entries to any plain file, lets only root read it, and restores the same bytes and mode", async () => {
   type Row = readonly [what: string, bytes: string | undefined, mode?: number];
   const rows: readonly Row[] = [
     ["absent", undefined],
@@ -74,7 +74,7 @@ test("adds our entries to any plain file, removes other users' rights, and resto
   }
 });
 
-test("neither follows nor replaces a symbolic link, to a file or to nothing", async () => {
+test("neither follows nor replaces a symbolic link, whether its target exists or not", async () => {
   for (const there of [true, false]) {
     await using place = await AgentPlace.make();
     const { node, systemd } = place;
@@ -92,7 +92,7 @@ test("neither follows nor replaces a symbolic link, to a file or to nothing", as
   }
 });
 
-test("neither reads nor creates a file that is larger than the agent can hold, and reports the reason", async () => {
+test("neither reads nor creates a file that is too large for the agent, and reports the reason", async () => {
   const bytes = (count: number) =>
     JSON.stringify({ note: "x".repeat(count - '{"note":""}'.length) });
   const values = (count: number) => JSON.stringify({ notes: Array(count - 1).fill(0) });
@@ -126,7 +126,7 @@ test("keeps what another program writes between our reading and our rename", asy
     healthzPort: systemd.healthzPort,
     under: slowFsync,
   });
-  // Our bytes were computed from the file as read, and are staged now.
+  // The agent has read the file, and has staged its new bytes.
   assert.ok(await inTime(() => phaseOf(node) === "applying"));
   const newer = { ...theirs, "c.io": { auth: encode("meanwhile") } };
   replaceConfig(place, { auths: newer });
@@ -136,7 +136,7 @@ test("keeps what another program writes between our reading and our rename", asy
   assert.equal(systemd.restartCalls, 1);
 });
 
-test("recognizes our credential although the journal is gone without a trace, and removes it in the withdrawal", async () => {
+test("recognizes our credential although the journal was deleted, and removes it in the withdrawal", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   {
@@ -157,7 +157,7 @@ test("recognizes our credential although the journal is gone without a trace, an
   assert.equal(systemd.restartCalls, 2);
 });
 
-test("treats a new kubelet directory as current when it replaces the old one, and adds our entries to its file", async () => {
+test("uses a new kubelet directory that replaces the old one, and adds our entries to its file", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   await using agent = await place.agent();
@@ -167,11 +167,11 @@ test("treats a new kubelet directory as current when it replaces the old one, an
   writeFileSync(join(next, "config.json"), JSON.stringify({ auths: theirs }));
   renameSync(node.kubelet, `${node.kubelet}.away`);
   renameSync(next, node.kubelet);
-  // A hint, because an agent at rest observes the node only every 30 s.
+  // This mount makes the agent observe the node at once. At rest it does so only every 30 s.
   node.mount(1, content);
   const isThere = () => node.file === JSON.stringify({ auths: oursBeside(theirs).auths });
   assert.ok(await inTime(isThere, 40_000), agent.output);
-  // This counts as drift, because the kubelet reads the file again by itself.
+  // The agent treats this as drift: it waits until the kubelet reads the file again by itself.
   await agent.shows("5nn", "GPS254");
   assert.equal(systemd.restartCalls, 1);
   assert.equal(readFileSync(`${node.kubelet}.away/config.json`, "utf8"), ours);

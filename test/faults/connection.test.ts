@@ -1,7 +1,7 @@
 /**
- * The agent's connection to systemd, and to peers that behave as no systemd would. In bounded time,
- * and without leaking a descriptor, it has to distinguish "could not ask" from "asked, and this was
- * the result".
+ * The agent's connection to systemd, and to peers that behave as no systemd would. The connection
+ * has to distinguish "could not ask" from "asked, and this was the result", in bounded time and
+ * without leaking a descriptor.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -25,9 +25,9 @@ import {
   ScriptedSystemd,
 } from "../harness/agent/scripted-systemd.ts";
 
-/** Longer than any answer takes, however busy the machine. */
+/** These deadlines are longer than any answer takes, even on a busy machine. */
 const longDeadlines = { question: 60_000, job: 60_000 };
-/** For peers that never answer. */
+/** Deadlines for peers that never answer. */
 const shortDeadlines = { question: 400, job: 400 };
 const never = new AbortController().signal;
 const recorded = () => Promise.resolve();
@@ -50,7 +50,7 @@ function open(directory: string, { stop = never, deadlines = longDeadlines } = {
 
 const kubelet = "kubelet.service";
 
-/** Stops all deadlines, and lets all of them expire as soon as this method has been called. */
+/** Stops the clock of all deadlines, and lets all of them expire once `member` was called. */
 function expireDeadlinesAt(t: TestContext, systemd: ScriptedSystemd, member: string): void {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const over = () => t.mock.timers.tick(longDeadlines.job);
@@ -99,7 +99,7 @@ test("returns the unit's state as systemd reports it", async (t) => {
   });
 });
 
-test("returns the result of a restart's own job, whatever it is and in whatever order the messages come", async (t) => {
+test("returns the result of a restart's own job, for any result and any order of the messages", async (t) => {
   const root = place(t);
   await using systemd = await ScriptedSystemd.start(root);
   const scripts: readonly ScriptedRestart[] = [
@@ -120,7 +120,7 @@ test("returns the result of a restart's own job, whatever it is and in whatever 
   assert.ok(!systemd.calls.includes("CancelJob"));
 });
 
-test("records a restart before requesting it, and does not request it if it could not be recorded", async (t) => {
+test("records a restart before requesting it, and requests no restart that it cannot record", async (t) => {
   const root = place(t);
   await using systemd = await ScriptedSystemd.start(root);
   const asked = () => systemd.restartCalls;
@@ -138,7 +138,7 @@ test("records a restart before requesting it, and does not request it if it coul
   assert.equal(before, -1, "recorded, although systemd is not there");
 });
 
-test("shares one connection between successive questions, and replaces a connection that died meanwhile", async (t) => {
+test("uses one connection for successive questions, and replaces a connection that died in between", async (t) => {
   const root = place(t);
   await using _systemd = await ScriptedSystemd.start(join(root, "behind"));
   await using relay = await Relay.between(root, join(root, "behind"), "hangs up");
@@ -166,11 +166,11 @@ test("shares one connection between successive questions, and replaces a connect
 });
 
 for (const cut of ["hangs up", "falls silent"] as const)
-  test(`never mistakes a requested restart for an unrequested one if systemd ${cut} after any message`, async () => {
+  test(`never reports a requested restart as not requested if systemd ${cut} after any message`, async () => {
     await using place = await AgentPlace.make(cut);
     const { node, systemd, relay } = place;
     assert.ok(relay !== undefined);
-    // Each silence lasts this long, which is far more than a busy machine needs for a whole
+    // A silence lasts until the deadline, which is far longer than a busy machine needs for a whole
     // conversation.
     const deadline = cut === "falls silent" ? 3000 : 60_000;
     const agent = open(node.systemd, { deadlines: { question: deadline, job: deadline } });
@@ -193,7 +193,7 @@ for (const cut of ["hangs up", "falls silent"] as const)
       assert.ok(await inTime(() => systemd.restartCalls > calls));
       return answer.result;
     });
-    // AUTH with BEGIN, Hello; then RestartUnit.
+    // The client sends three messages: AUTH with BEGIN, Hello, and RestartUnit.
     assert.equal(restarts.answers.length, 3, String(restarts.answers));
     assert.equal(restarts.answers.pop(), "unknown");
     assert.ok(restarts.answers.every(isRefused), String(restarts.answers));
@@ -204,7 +204,7 @@ for (const cut of ["hangs up", "falls silent"] as const)
     assert.ok(!systemd.calls.includes("CancelJob"));
   });
 
-test("distinguishes a refused request from a job whose end was not observed", async (t) => {
+test("distinguishes a refused request from a job whose end it did not see", async (t) => {
   const root = place(t);
   await using systemd = await ScriptedSystemd.start(root);
   for (const name of ["AccessDenied", "InteractiveAuthorizationRequired"]) {
@@ -237,7 +237,7 @@ test("ends a call that is never answered at the deadline", async (t) => {
   await assert.rejects(open(root).unit(), NoAnswer);
 });
 
-test("reads a state again if it changes while it is read, until one reading is consistent", async (t) => {
+test("reads a state again when it changes during the reading, until one reading is consistent", async (t) => {
   const root = place(t);
   await using systemd = await ScriptedSystemd.start(root);
   const restarted = { active: "active", sub: "running", mainPid: systemd.mainPid + 1 };
@@ -294,7 +294,7 @@ test('answers "could not ask" when a peer hangs up, stays silent or sends nonsen
   }
 });
 
-test("neither ends the process nor keeps a descriptor open on random replies", async (t) => {
+test("neither ends the process nor keeps a descriptor open when replies are random", async (t) => {
   const root = place(t);
   let reply: Uint8Array = new Uint8Array();
   await using _peer = await fakeServer(root, (socket) => {
@@ -328,7 +328,7 @@ test("neither ends the process nor keeps a descriptor open on random replies", a
   assert.ok(readdirSync("/proc/self/fd").length <= before + 2);
 });
 
-test("ends a wait at once when stopped, while the job continues without us", async (t) => {
+test("ends a wait at once when stopped, and lets the job continue", async (t) => {
   const root = place(t);
   await using systemd = await ScriptedSystemd.start(root);
   systemd.script = [{ after: "unchanged" }];

@@ -2,21 +2,24 @@
 import assert from "node:assert/strict";
 import type { Inside } from "./inside.ts";
 
-/** kubeadm's unit has Type simple, RHCOS's has notify, and a careful author would use exec. */
+/**
+ * Types of the kubelet's unit. kubeadm uses simple, and RHCOS uses notify. A careful author uses
+ * exec.
+ */
 export const types = ["simple", "exec", "notify"] as const;
 
-/** `restarts`: whether systemd restarts it by itself. */
+/** How a kubelet dies. `restarts`: whether systemd restarts it by itself. */
 export type Death = Readonly<{
   type: (typeof types)[number];
-  /** Time after its start. */
+  /** Time from the kubelet's start to its death. */
   seconds: number;
   restarts: "always" | "no";
 }>;
 
 /**
- * With this kubelet the node gets its old file back. If systemd does not restart it, the agent
- * makes every attempt: three, and the start with the old file. If systemd does, its own attempts
- * count too.
+ * Asserts that the node gets its old file back when its kubelet dies like this. If systemd does not
+ * restart the kubelet, the agent makes all four starts: three attempts, and one start with the old
+ * file. If systemd restarts the kubelet, systemd's starts count as attempts too.
  */
 export async function assertFileRestored(
   inside: Inside,

@@ -1,2 +1,2 @@
-/** A disk that fails at every call, instead of at a sample of the calls. */
+/** All cases of disk.test.ts: the disk fails at every call, not only at a sample of the calls. */
 await import("./disk.test.ts");

@@ -28,7 +28,7 @@ import { sample } from "../sample.ts";
 import { comesBack, crashes, ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
 const theirs = `{"auths":{"b.io":{"auth":"${encode("theirs")}"}}}`;
-/** Three pages of a file system, so that it can be full in the middle of a write. */
+/** Longer than a page, so that the file system can fill up in the middle of a write. */
 const long = "x".repeat(6000);
 const after = JSON.stringify({
   auths: { "b.io": { auth: encode("theirs") }, "a.io": { auth: encode(long) } },
@@ -73,7 +73,7 @@ class Disk implements AsyncDisposable {
       under,
     });
   }
-  /** Must hold while nothing can be written. */
+  /** Asserts that nothing was changed or restarted, while nothing can be written. */
   untouched(where: string): void {
     assert.equal(this.node.file, theirs, where);
     assert.equal(this.systemd.restartCalls, 0, where);
@@ -90,8 +90,8 @@ class Disk implements AsyncDisposable {
 }
 
 /**
- * Injects the error `name` into every call of this kind, or into those that `when` selects
- * (strace's own syntax). The calls are in `log`.
+ * Injects the error `name` into every call of this kind, or into the calls that `when` selects
+ * (strace's own syntax). strace logs the calls in `log`.
  */
 function failing(call: string, name: string, when = "1+", log = "/dev/null"): string[] {
   const inject = `inject=${call}:error=${name}:when=${when}`;
@@ -99,12 +99,12 @@ function failing(call: string, name: string, when = "1+", log = "/dev/null"): st
 }
 
 /**
- * Every content that config.json has had. The kernel queues the file's events, so none is missed. A
- * file that is only ever replaced as a whole cannot have had a third content in between.
+ * Every content that config.json has had. The kernel queues the file's events, so none is missed.
+ * If the file is only replaced as a whole, it cannot have had another content in between.
  */
 class Documents implements Disposable {
   readonly texts = new Set<string | undefined>();
-  /** How often a file that already had this name was written to. */
+  /** How often the file was written to while it had its final name. */
   inPlace = 0;
   readonly #watcher: FSWatcher;
   constructor(node: NodeDirectory) {
@@ -120,13 +120,13 @@ class Documents implements Disposable {
 }
 
 /**
- * How many calls of each kind an apply makes, from the first observation until the kubelet is
+ * The number of calls of each kind in an apply, from the first observation until the kubelet is
  * restarted.
  */
 const made = { fsync: 13, rename: 13, pwrite64: 6 };
 const calls = Object.keys(made);
 
-test("makes exactly as many of these calls in an apply as the tests below make fail, so that none is left out", async () => {
+test("makes exactly as many calls in an apply as the tests below expect, so that these tests let every call fail", async () => {
   await using disk = await Disk.make();
   const log = join(disk.node.root, "strace.log");
   const trace = ["strace", "-D", "-f", "-qq", "-o", log, "-e", `trace=${calls.join()}`];
@@ -145,12 +145,12 @@ test("keeps the old file on EIO at every fsync, rename or write, restarts nothin
     disk.untouched(call);
     await disk.node.reports(/^GPS208 .*EIO/);
     assert.doesNotMatch(agent.output, new RegExp(encode(long)));
-    // The agent tries again every few seconds. The files that it stages meanwhile are removed too.
+    // The agent tries again every few seconds, and removes the files that it stages meanwhile.
     assert.ok(await inTime(() => disk.node.kept.length === 0), call);
   }
 });
 
-test("leaves one of the two documents on EIO at some fsync, rename or write, makes one restart, and recovers by itself", async (t) => {
+test("leaves the old or the new document on EIO at some fsync, rename or write, makes one restart, and recovers by itself", async (t) => {
   for (const [call, most] of Object.entries(made)) {
     const every = Array.from({ length: most }, (_, index) => index + 1);
     for (const first of sample(t, every, 1)) {
@@ -161,7 +161,7 @@ test("leaves one of the two documents on EIO at some fsync, rename or write, mak
       await disk.healed(agent, `${call} ${first}`);
       await until("the last event is read", () => seen.texts.has(after));
       for (const text of seen.texts) assert.ok(text === theirs || text === after, text);
-      assert.equal(seen.inPlace, 0, "a file that is in place is never written to");
+      assert.equal(seen.inPlace, 0, "a file in use was written to");
       assert.match(readFileSync(log, "utf8"), /\(INJECTED\)/, `${call} ${first} never happens`);
     }
   }
@@ -185,7 +185,7 @@ test("keeps the old file whole when the disk is full at any write, restarts noth
       where,
     );
     if (full) disk.untouched(where);
-    // The journal is written first. If it fits, config.json may still not fit.
+    // The agent writes the journal first. If the journal fits, config.json may still not fit.
     stages.add(
       full
         ? readdirSync(disk.node.folder).includes("journal.json")
@@ -199,7 +199,7 @@ test("keeps the old file whole when the disk is full at any write, restarts noth
   assert.deepEqual([...stages], ["journal", "config.json", "none"]);
 });
 
-test("restarts the kubelet when the disk fills up while it is down, and rolls back when there is room", async () => {
+test("restarts the kubelet when the disk fills up while the kubelet is down, and rolls back when there is room", async () => {
   await using disk = await Disk.make("mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs");
   const { node, systemd } = disk;
   const filler = join(node.kubelet, "filler");
@@ -220,7 +220,7 @@ test("restarts the kubelet when the disk fills up while it is down, and rolls ba
     await inTime(async () => node.file === theirs || (await agent.probe()).status === 200, 60_000),
     agent.output,
   );
-  // The file is back a moment before the kubelet is started with it.
+  // The old file is back a moment before the agent starts the kubelet with it.
   assert.ok(await inTime(() => systemd.active === "active", 60_000), agent.output);
 });
 

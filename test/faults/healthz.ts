@@ -1,4 +1,4 @@
-/** A kubelet's healthz that answers before there is a systemd that could fake the kubelet. */
+/** A kubelet's healthz for tests in which no fake systemd runs yet. */
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 

@@ -24,11 +24,12 @@ test("applies the last of 10,000 quick changes of the mounted Secret with few re
   await agent.shows(200, "GPS200");
   const change = async (count: number) => {
     for (let n = 0; n < count; n += 1) {
-      // An older revision, a newer one, other content under the same number, and the same content
-      // again.
+      // Mounts in turn an older revision, other content under the same number, a newer revision,
+      // and the first content again.
       if (n % 4 === 3) place.node.mount(1, content);
       else place.node.mount(n % 4, { additional: { "a.io": `other${n}` } });
-      // Ten in a millisecond. The agent should see many of them, not only the last.
+      // Pauses after every ten changes, so that the agent sees many of the changes and not only the
+      // last change.
       if (n % 10 === 0) await sleep(1);
     }
     place.node.mount(1, content);
@@ -40,15 +41,15 @@ test("applies the last of 10,000 quick changes of the mounted Secret with few re
   const after = resourcesOf(agent);
   t.diagnostic(`${before.memory} to ${after.memory} MiB, ${place.systemd.restartCalls} restarts`);
   assert.ok(await inTime(() => place.node.file?.trim() === ours, 90_000));
-  // Its heap may grow to 32 MiB. Keeping 9,000 changes would take far more.
+  // The agent's heap may grow to 32 MiB. Keeping 9,000 changes would take far more.
   assert.ok(after.memory - before.memory < 24, `${before.memory} to ${after.memory} MiB`);
   // An observation in progress holds the mount's folder and a file in it open.
   assert.ok(
     after.descriptors <= before.descriptors + 2,
     `${before.descriptors} to ${after.descriptors}`,
   );
-  // The agent can see only a few of the 2,500 changes under its own number, when an observation
-  // between two restarts meets them.
+  // 2,500 of the changes have the agent's own number. The agent sees only the few of them that are
+  // mounted while it observes the node between two restarts.
   assert.ok(place.systemd.restartCalls <= 12, `${place.systemd.restartCalls} restarts`);
   assert.ok(agent.output.split("\n").length < 400);
 });
@@ -59,8 +60,8 @@ test("H15: waits and touches nothing while a mount is too old, too new, incomple
   const intent = { salt: "2".repeat(32), intent: "apply" };
   const files = { ".dockerconfigjson": '{"auths":{}}', revision: "2", sources: "{}", ...intent };
   const { sources: _, ...half } = files;
-  // Each mount has a different message, so the answer to the previous mount cannot pass for this
-  // one's.
+  // Each mount has a different message, so that the answer to the previous mount is not taken for
+  // the answer to this mount.
   const mounts: readonly (readonly [words: string, mount: () => void])[] = [
     [
       "GPS203 the mounted Secret holds another revision than the grant (mounted 1, granted 2)",

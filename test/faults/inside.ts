@@ -14,7 +14,7 @@ import {
 } from "../harness/agent/agent.ts";
 import { agentBundle, environment, nodeFlags } from "../harness/agent/deployed.ts";
 
-/** Below the node's root. A file here is the same file inside and outside. */
+/** The agent's folder below the node's root. Its files are the same inside and outside. */
 const place = "root/agent";
 const ours = ["/var/lib/kubelet/global-pull-secret", "/var/lib/kubelet/pull-secret-provider"];
 
@@ -32,7 +32,7 @@ export class Inside {
     const root = join(machine.rootfs, place);
     mkdirSync(root, { recursive: true });
     cpSync(await agentBundle(), join(root, "agent.cjs"));
-    // 120 MB: linked if the disk is the same.
+    // node has 120 MB, so it is linked if both paths are on one disk, and copied otherwise.
     const node = resolve(process.execPath);
     try {
       if (!existsSync(join(root, "node"))) linkSync(node, join(root, "node"));
@@ -42,7 +42,7 @@ export class Inside {
     return new Inside(machine, new NodeDirectory(root, join(machine.rootfs, "var/lib/kubelet")));
   }
 
-  /** Resets the node to one that has never seen an agent, with a running kubelet. */
+  /** Resets the node to a state without traces of an agent, with a running kubelet. */
   async fresh(): Promise<void> {
     await this.kill("SIGKILL");
     this.machine.writeFile("config.json", undefined);

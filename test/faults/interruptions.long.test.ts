@@ -1,6 +1,6 @@
 /**
- * Every change of a node, interrupted in every way at every point. The next agent completes it as
- * if nothing had happened, with exactly the owed restarts.
+ * Interrupts every change of a node in every way at every point. The next agent completes the
+ * change as if nothing had happened, and makes exactly the owed restarts.
  */
 import test from "node:test";
 import { changes } from "./interruptions/changes.ts";
@@ -9,5 +9,5 @@ import { type Interruption, interruptions, runAll } from "./interruptions/interr
 for (const change of changes)
   for (const { when, casesOf, of } of Object.values<Interruption>(interruptions))
     if (of?.(change) ?? true)
-      test(`completes ${change.name} at whatever point ${when}`, async (t) =>
+      test(`completes ${change.name} if ${when}, at every point`, async (t) =>
         runAll(t, await casesOf(change)));

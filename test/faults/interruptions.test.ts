@@ -1,7 +1,7 @@
 /**
  * Some rows of the table of interruptions, each at a few points: the point between write and
- * restart, the last point, and points that SEED draws. All points are in
- * interruptions.long.test.ts.
+ * restart, the last point, and points drawn with SEED. interruptions.long.test.ts covers all
+ * points.
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -36,7 +36,7 @@ const chosen: Readonly<
   "a change back from a provider": { killed: [drawn], rebooted: [drawn, last] },
 };
 
-// Two at a time, as agents wait most of the time.
+// Runs two tests at a time, because agents wait most of the time.
 describe("an interrupted change", { concurrency: 2 }, () => {
   for (const [change, interrupted] of Object.entries(chosen))
     for (const [name, choices] of Object.entries(interrupted)) {

@@ -1,6 +1,6 @@
 /**
- * systemd's actions on the unit and its jobs. The job's result is only reported; the state of the
- * unit decides.
+ * systemd treats the unit and its jobs in different ways. The agent decides by the state of the
+ * unit. It reports the result of the job, but does not decide by this result.
  */
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -49,7 +49,7 @@ test("accepts a new kubelet that answers after one restart, whatever the job's r
   assert.deepEqual(await applyEach(place, scripts), Array(jobResults.length).fill(1));
 });
 
-test("waits for another client's job for the unit, queued or running, and sends no request beside it", async () => {
+test("waits while another client's job for the unit is queued or running, and requests none itself", async () => {
   await using place = await AgentPlace.make();
   place.systemd.job = 7;
   await using agent = await place.agent();
@@ -64,7 +64,7 @@ test("waits for another client's job for the unit, queued or running, and sends 
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("counts another client's restart as the due one if it was queued when the file was put in place", async () => {
+test("counts another client's restart as the owed restart if it was queued when the file was replaced", async () => {
   await using place = await AgentPlace.make();
   place.systemd.job = 7;
   await using agent = await place.agent();

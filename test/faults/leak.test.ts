@@ -1,6 +1,6 @@
 /**
  * Places on a node that may contain a credential: config.json, and beside it our journal with the
- * previous bytes. An agent that crashes leaves it nowhere else.
+ * previous bytes. An agent that crashes does not leave a credential in any other place.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -28,9 +28,10 @@ function leaks(directory: string): string[] {
 const vectorNotes = new Set([2, 0x202]);
 
 /**
- * Blanks the vector registers of every thread in a core, which no filter leaves out. They hold the
- * 32 or 64 bytes that were copied last, at times a password (one core in twelve on a machine with
- * AVX-512). All else in the core is searched.
+ * Blanks the vector registers of every thread in a core, because no core filter can leave them out.
+ * These registers hold the 32 or 64 bytes that were copied last. Sometimes these bytes are a
+ * password (in one core of twelve on a machine with AVX-512). The test searches the rest of the
+ * core.
  */
 function blankVectorRegisters(core: string): void {
   const bytes = readFileSync(core);
@@ -56,7 +57,7 @@ const pattern = readFileSync("/proc/sys/kernel/core_pattern", "utf8").trim();
 const skip = /[/|%]/.test(pattern) && `cores of this machine go to ${pattern}`;
 
 test(
-  "leaves a credential in no temporary file, output or termination message when it aborts with unlimited cores, and in the core only in vector registers",
+  "leaves no credential in a temporary file, output or termination message when it aborts with unlimited cores, and in the core file only in vector registers",
   { skip },
   async (t) => {
     await using place = await AgentPlace.make();
@@ -72,8 +73,9 @@ test(
     };
     const under = ["sh", "-c", 'ulimit -c unlimited && cd "$0" && exec "$@"', crash];
     await using agent = await AgentProcess.start(node, { ...options, under });
-    // Not earlier: while write-file-atomic writes a file, it catches this signal, and loses it if
-    // the file is done before the signal is handled (one abort in twenty on a busy machine).
+    // Sends the signal only when the files are written. While write-file-atomic writes a file, it
+    // catches SIGABRT. It loses the signal if the write ends before the signal is handled (one
+    // abort in twenty on a busy machine).
     await agent.shows(200, "GPS200");
     assert.equal(await agent.end("SIGABRT"), "SIGABRT");
     const [core = ""] = readdirSync(crash);
@@ -100,7 +102,7 @@ test(
   },
 );
 
-test("keeps a secret in a registry key of the node's file, or of the mount, out of log lines, readiness and termination message", async () => {
+test("prints no secret in log lines, readiness and termination message when a registry key of the node's file or the mount contains one", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   const printed: string[] = [];

@@ -1,7 +1,7 @@
 /**
- * The node that the tests of one file share, because a boot takes as long as most of them. Each
- * test begins with `fresh`, whatever the test before left or broke. Revision numbers continue,
- * because the agent's actions are read from the node's journal by revision.
+ * The node that the tests of one file share, because a boot takes as long as most tests. Each test
+ * begins with `fresh`, whatever the previous test left or broke. Revision numbers continue from
+ * test to test, because tests find the agent's actions in the node's journal by revision.
  */
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
@@ -34,7 +34,7 @@ export function sharedNode(): Shared {
   return shared;
 }
 
-/** The node as if it had never seen an agent, with the next revision mounted. */
+/** Resets the node to a state without traces of an agent, with the next revision mounted. */
 export async function fresh(): Promise<Readonly<{ inside: Inside; revision: number }>> {
   const node = sharedNode();
   await node.inside.fresh();
@@ -44,7 +44,7 @@ export async function fresh(): Promise<Readonly<{ inside: Inside; revision: numb
 }
 
 /**
- * The same, with the restart that the agent requested in progress. The restart takes three seconds.
+ * `fresh`, then an agent whose requested restart is in progress. The restart takes three seconds.
  */
 export async function duringRestart(): ReturnType<typeof fresh> {
   const agent = await fresh();

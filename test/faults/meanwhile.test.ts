@@ -1,6 +1,6 @@
 /**
- * Another actor changes the kubelet or the agent in the middle. An owed restart is made once, and
- * not more often.
+ * Another actor changes the kubelet or the agent in the middle of a change. The owed restart
+ * happens exactly once.
  */
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -8,7 +8,7 @@ import { inTime } from "../harness/agent/agent.ts";
 import { content, ours, AgentPlace } from "./place.ts";
 import { comesBack, crashes } from "../harness/agent/scripted-systemd.ts";
 
-test("does not start a kubelet that is down when the agent arrives, and gives it the new file once it is started", async () => {
+test("does not start a kubelet that was down before the agent came, and gives it the new file once it is started", async () => {
   await using place = await AgentPlace.make();
   [place.systemd.active, place.systemd.sub, place.systemd.mainPid] = ["inactive", "dead", 0];
   await using agent = await place.agent();
@@ -21,16 +21,16 @@ test("does not start a kubelet that is down when the agent arrives, and gives it
 
 test("does not start a kubelet that was stopped after the change was complete, reports it, and is Ready again when it is started", async () => {
   await using place = await AgentPlace.make();
-  // No pause between two restarts, after which one would come.
+  // With this short start limit the agent does not pause between two restarts, so a wrong second
+  // restart would come at once.
   place.systemd.startLimitMicros = 100_000n;
   await using agent = await place.agent();
   await agent.shows(200, "GPS200");
   [place.systemd.active, place.systemd.sub, place.systemd.mainPid] = ["inactive", "dead", 0];
-  // A hint, because an agent at rest observes the node only every 30 s.
+  // This mount makes the agent observe the node at once. At rest it does so only every 30 s.
   place.node.mount(1, content);
   await agent.shows("5nn", "GPS221", 40_000);
-  // One observation a second, so the restart is not missing only because the agent was not there
-  // yet.
+  // The agent observes the node every second, so it had time to request a restart.
   const { rounds } = place.systemd;
   assert.ok(await inTime(() => place.systemd.rounds > rounds + 5));
   await agent.shows("5nn", "GPS221");
@@ -40,7 +40,7 @@ test("does not start a kubelet that was stopped after the change was complete, r
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("counts another client's restart as the due one if it came after the file was put in place", async () => {
+test("counts another client's restart as the owed restart if it came after the file was replaced", async () => {
   await using place = await AgentPlace.make();
   // Our own request is lost with an error. An administrator restarts the kubelet instead.
   place.systemd.script = [
@@ -50,14 +50,14 @@ test("counts another client's restart as the due one if it came after the file w
   await agent.shows("5nn", "GPS210");
   assert.ok(await inTime(() => place.node.file === ours));
   // Every further request of ours is refused as well, so only the administrator's restart can make
-  // it Ready. One request may be on its way at this moment.
+  // the agent Ready. One request may be on its way at this moment.
   const asked = place.systemd.restartCalls;
   place.systemd.started();
   await agent.shows(200, "GPS200", 40_000);
   assert.ok(place.systemd.restartCalls <= asked + 1);
 });
 
-test("counts the third attempt after two failures, and rolls nothing back", async () => {
+test("accepts the revision when the third attempt works after two failures, and rolls nothing back", async () => {
   await using place = await AgentPlace.make();
   place.systemd.startLimitMicros = 100_000n;
   place.systemd.script = [crashes, crashes, comesBack];

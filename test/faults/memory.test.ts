@@ -1,4 +1,4 @@
-/** The agent as it is deployed, inside a memory cgroup with the limit that the DaemonSet sets. */
+/** The agent as it is deployed, in a memory cgroup with the DaemonSet's limit. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
@@ -41,12 +41,14 @@ function enable(root: string): boolean {
   return true;
 }
 
-/** Every machine that runs the other tests has one. Skipping this test would hide a gap. */
+/** Every machine that runs the other tests has a memory controller, so its absence is an error. */
 const controller =
   versions.find(({ hierarchy, isThere }) => isThere(hierarchy)) ??
   assert.fail("no memory controller of cgroups, neither version 1 nor 2");
 
-/** A cgroup of its own below the root of the memory controller, so that no other limit counts. */
+/**
+ * Creates a cgroup directly below the root of the memory controller, so that no other limit counts.
+ */
 function cgroup(t: TestContext): string {
   const group = join(controller.hierarchy, `gps-test-${process.pid}-${randomUUID()}`);
   mkdirSync(group);
@@ -98,8 +100,9 @@ test("stays below a limit of 96 MiB with a 1 MiB Secret beside 1 MiB of entries 
 });
 
 /**
- * Every entry is displaced by the largest Secret, beside so many with the shortest credentials, in
- * a file of at least `size` bytes.
+ * Applies the largest Secret, rolls it back and restores the file. The file has at least `size`
+ * bytes. It contains an entry for each entry of the Secret, so that the Secret displaces all these
+ * entries. It also contains `small` other entries with the shortest credentials.
  */
 async function applyRollBackAndRestore(
   t: TestContext,
@@ -121,8 +124,8 @@ async function applyRollBackAndRestore(
     (_, index) => [`k${index}`, { auth: encode("k") }] as const,
   );
   const auths = Object.fromEntries([...inOurPlace, ...beside]);
-  // A character that makes V8 use two bytes for each character of the text, and a number, whose
-  // text is kept.
+  // A character that makes V8 use two bytes for each character of the text, and a number, because
+  // the agent keeps the text of numbers.
   const least = Buffer.byteLength(JSON.stringify({ auths, note: "\u20ac", n: 1.5 }));
   const note = `\u20ac${"y".repeat(Math.max(0, size - least))}`;
   const before = JSON.stringify({ auths, note, n: 1.5 });
@@ -158,7 +161,7 @@ async function applyRollBackAndRestore(
   judge();
 }
 
-test("restores everything from a journal of version 1 with the largest files, read in the middle of a rollback", (t) =>
+test("restores everything when it reads a journal of version 1, with the largest files, in the middle of a rollback", (t) =>
   applyRollBackAndRestore(t, 2 * 1024 * 1024 - 2000, 0, true));
 
 test("applies, rolls back and restores the largest file beside the largest Secret with every entry displaced", (t) =>

@@ -1,4 +1,4 @@
-/** A real node as users have it, where D-Bus, systemd or the restart of a kubelet is missing. */
+/** A real node that has no D-Bus daemon, or no systemd, or a kubelet that cannot be restarted. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import test from "node:test";
@@ -6,7 +6,7 @@ import { until } from "../cluster/await.ts";
 import { fresh, sharedNode } from "./machine.ts";
 import { ours } from "./place.ts";
 
-/** As on k3d and Talos, whose nodes have no systemd. */
+/** For a node without systemd, as on k3d and Talos. */
 const nowhere = "--systemd-directory=/nowhere";
 
 /** Grants a withdrawal to the running agent. */
@@ -43,7 +43,7 @@ test("restarts, rolls back and withdraws without a D-Bus daemon, as on kind, and
   assert.equal(inside.node.file, undefined);
 });
 
-test("reports a node without systemd, and accepts nothing on it", async () => {
+test("reports that a node has no systemd, and applies nothing on this node", async () => {
   const { inside, revision } = await fresh();
   await inside.start(revision, nowhere);
   await inside.shows("5nn", "GPS262");
@@ -63,7 +63,7 @@ test("serves a kubelet that no unit runs and that has no healthz, in mode Reread
     assert.equal(inside.node.file, ours);
     withdraw();
     await until("the credential is gone", async () => inside.node.file === undefined);
-    // The kubelet that had the credential keeps running: the same process, and not a unit.
+    // The kubelet that had the credential keeps running, as the same process and without a unit.
     await inside.machine.exec(["sh", "-c", `kill -0 ${pid}`]);
     assert.equal((await inside.kubelet()).ActiveState, "inactive");
   } finally {

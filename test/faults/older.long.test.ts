@@ -1,6 +1,6 @@
 /**
- * The agent on a node that was prepared for a provider, with a kubelet from before 1.34, as after a
- * downgrade.
+ * Runs the agent on a node that was prepared for a provider. The kubelet is from before 1.34, as
+ * after a downgrade.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -36,7 +36,7 @@ before(async () => {
 
 after(() => cluster?.down());
 
-/** A kubelet without a provider, and a node that has never seen an agent. */
+/** Each test begins with a kubelet without a provider, and a node without traces of an agent. */
 beforeEach(async () => {
   await machine.exec(["umount", "--lazy", kubelet]).catch(() => {});
   await inside.kill("SIGKILL");
@@ -59,7 +59,7 @@ async function downgrade(): Promise<void> {
   await machine.exec(["mount", "--bind", "/root/kubelet", kubelet]);
 }
 
-/** The version that the running program reports. */
+/** Waits until the running kubelet reports the older version. */
 async function isOlder(): Promise<void> {
   await until(`the kubelet has version ${older}`, async () => {
     const { MainPID } = await inside.kubelet();
@@ -69,7 +69,7 @@ async function isOlder(): Promise<void> {
 }
 
 async function restart(): Promise<void> {
-  // Requested without waiting for the result, because the tests check whether it starts.
+  // Does not wait for the result, because the tests themselves check whether the kubelet starts.
   await machine.exec(["systemctl", "restart", "--no-block", "kubelet"]);
 }
 
@@ -79,7 +79,7 @@ async function keepsFailing(): Promise<void> {
   });
 }
 
-/** The next revision, by a new agent, with the only password that the registry accepts. */
+/** Lets a new agent apply the next revision, with the only password that the registry accepts. */
 async function rotate(): Promise<void> {
   const { registry } = cluster;
   const password = randomBytes(18).toString("base64url");
@@ -91,7 +91,7 @@ async function rotate(): Promise<void> {
   await inside.shows(200, "GPS200");
 }
 
-/** Resolves when a pod runs whose image was not on the node. */
+/** Runs a pod whose image is not on the node, and waits until it runs. */
 async function pull(name: string): Promise<void> {
   await cluster.apply(podOn(machine, name, await cluster.pushApp(`team/app:${name}`)));
   await untilState(cluster, name, "Running");
@@ -110,7 +110,7 @@ test("starts a kubelet from before 1.34 with the configuration's file in scope A
   assert.equal((await inside.kubelet()).InvocationID, InvocationID);
 });
 
-test("starts a kubelet from before 1.34 with the configuration of scope All, but not with that of scope Annotated", async () => {
+test("starts a kubelet from before 1.34 with the configuration of scope All, but not of scope Annotated", async () => {
   await downgrade();
   await prepare("Annotated", providerFiles.config);
   await keepsFailing();

@@ -1,6 +1,7 @@
 /**
- * Node's permission model as the DaemonSet sets it. The bundled agent does all its work under it,
- * and everything else is refused. The flags come from the same object that the controller applies.
+ * Runs the agent under Node's permission model, as the DaemonSet sets it. The model lets the
+ * bundled agent do all its work, and refuses everything else. The flags come from the object that
+ * the controller applies.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -23,7 +24,7 @@ test("applies, repairs and leaves no trace under the DaemonSet's flags", async (
     writeFileSync(node.config, "{}");
     await agent.shows("5nn", "GPS254");
     assert.match(node.file ?? "", new RegExp(encode("ours")));
-    assert.doesNotMatch(agent.output, /GPS242/, "it may not watch its directories");
+    assert.doesNotMatch(agent.output, /GPS242/, "the agent may not watch its directories");
   }
   node.mount(2, {});
   node.newPod();
@@ -92,6 +93,7 @@ test("fits a Secret and a node's file of nearly 1 MiB each into the heap that th
       ),
     );
   }
-  // Node's own code, 40 to 50 MiB, is shared and clean. A memory cgroup counts less than this.
+  // The peak includes 40 to 50 MiB of Node's own code, which is shared and clean. A memory cgroup
+  // counts less.
   assert.ok(peak < 128 * 1024, `${peak} kB`);
 });

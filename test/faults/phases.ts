@@ -1,12 +1,12 @@
-/** An agent that is found in a given phase of its journal. */
+/** For tests that meet an agent in a given phase of its journal. */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { previousPrefix } from "#agent/journal/journal.ts";
 import type { NodeDirectory } from "../harness/agent/agent.ts";
 
 /**
- * Goes before the agent's program: each fsync takes 300 ms more. Each phase has at least one fsync,
- * so the test can see it, even on a busy machine.
+ * A command to put before the agent's program. It delays each fsync by 300 ms. Each phase has at
+ * least one fsync, so a test can see every phase, even on a busy machine.
  */
 export const slowFsync =
   "strace -D -f -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_enter=300000".split(" ");

@@ -11,14 +11,14 @@ export const content = { additional: { "a.io": "ours" } };
 export class AgentPlace implements AsyncDisposable {
   readonly node: NodeDirectory;
   readonly systemd: ScriptedSystemd;
-  /** Between the agent and systemd; only with `cut`. */
+  /** The relay between the agent and systemd; only with `cut`. */
   readonly relay: Relay | undefined;
   private constructor(node: NodeDirectory, systemd: ScriptedSystemd, relay: Relay | undefined) {
     this.node = node;
     this.systemd = systemd;
     this.relay = relay;
   }
-  /** `cut`: how a relay before systemd interrupts a conversation. */
+  /** `cut`: how a relay between the agent and systemd interrupts a conversation. */
   static async make(cut?: Cut): Promise<AgentPlace> {
     const node = new NodeDirectory();
     node.mount(1, content);

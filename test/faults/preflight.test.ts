@@ -23,7 +23,7 @@ import { phaseOf } from "./phases.ts";
 import { content, ours, AgentPlace } from "./place.ts";
 import { comesBack, crashes } from "../harness/agent/scripted-systemd.ts";
 
-/** Nothing of ours is on the node, and nothing was restarted. */
+/** Asserts that nothing of ours is on the node, and nothing was restarted. */
 function untouched({ node, systemd }: AgentPlace, file?: string): void {
   assert.equal(node.file, file);
   assert.ok(!existsSync(join(node.folder, "journal.json")));
@@ -45,7 +45,7 @@ test("never restarts a kubelet whose healthz is off or on another port", async (
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("does not start a dead, left-over kubelet.service beside the real kubelet, with or without a flag that names it", async () => {
+test("does not start a dead kubelet.service that was left beside the real kubelet, with or without a flag that names it", async () => {
   await using place = await AgentPlace.make();
   place.systemd.unit = "k3s-agent.service";
   place.systemd.others.set("kubelet.service", "inactive");
@@ -59,13 +59,13 @@ test("does not start a dead, left-over kubelet.service beside the real kubelet, 
   assert.deepEqual(place.systemd.restarted, ["k3s-agent.service"]);
 });
 
-test("does not start a stopped kubelet when config.json drifts meanwhile", async () => {
+test("does not start a stopped kubelet when config.json drifts", async () => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent(["--unit=kubelet.service"]);
   await agent.shows(200, "GPS200");
   [place.systemd.active, place.systemd.sub, place.systemd.mainPid] = ["inactive", "dead", 0];
   writeFileSync(place.node.config, "{}");
-  // The file is repaired for the start that an administrator makes. No other start is owed.
+  // The agent repairs the file for the administrator's next start. It owes no start itself.
   assert.ok(await inTime(() => place.node.file === ours));
   await agent.shows("5nn", "GPS221");
   place.systemd.started();
@@ -73,7 +73,7 @@ test("does not start a stopped kubelet when config.json drifts meanwhile", async
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
 });
 
-test("names both units if two active ones may be the kubelet's, names all if none is active, and touches nothing", async () => {
+test("names both units if two active units may be the kubelet's, names all if none is active, and touches nothing", async () => {
   await using place = await AgentPlace.make();
   place.systemd.others.set("k3s.service", "active");
   await using agent = await place.agent();
@@ -85,7 +85,7 @@ test("names both units if two active ones may be the kubelet's, names all if non
   untouched(place);
 });
 
-test("keeps the detected unit as the one that owes the restart, even if none is active while it is down", async () => {
+test("keeps to the detected unit while a restart is owed, even if no unit is active", async () => {
   await using place = await AgentPlace.make();
   const { systemd } = place;
   systemd.unit = "rke2-agent.service";
@@ -98,14 +98,14 @@ test("keeps the detected unit as the one that owes the restart, even if none is 
   assert.deepEqual([place.node.file, systemd.active], [undefined, "active"]);
 });
 
-test("does not restart a kubelet that contains a control plane unless a flag allows it, and waits until it reads the file again", async () => {
+test("does not restart a unit that contains a control plane unless a flag allows it, and waits until the kubelet reads the file again", async () => {
   await using place = await AgentPlace.make();
   place.systemd.unit = "k3s.service";
   {
     await using agent = await place.agent();
     await agent.shows("5nn", "GPS254");
     assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 0]);
-    // Another actor restarts it. It has then read the file, and nothing is left to wait for.
+    // Another actor restarts the unit. The kubelet has then read the file, and the wait is over.
     place.systemd.started();
     await agent.shows(200, "GPS200");
     assert.equal(place.systemd.restartCalls, 0);
@@ -117,7 +117,7 @@ test("does not restart a kubelet that contains a control plane unless a flag all
   assert.deepEqual(place.systemd.restarted, ["k3s.service"]);
 });
 
-test("refuses a systemd that is too old to distinguish two restarts, by name, before anything is written", async () => {
+test("refuses a systemd that is too old to distinguish two restarts, names the reason, and writes nothing", async () => {
   await using place = await AgentPlace.make();
   for (const property of ["NRestarts", "InvocationID"]) {
     place.systemd.unknown.clear();
@@ -146,14 +146,14 @@ test("names a file that a new config.json would hide, and begins the change once
     await using agent = await place.agent();
     await agent.shows("5nn", "(/root/.docker/config.json)");
     untouched(place);
-    // Its entries are moved, as the message advises.
+    // An administrator moves the entries, as the message advises.
     writeFileSync(node.config, JSON.stringify({ auths: { "b.io": { auth: encode("theirs") } } }));
     await agent.shows(200, "GPS200", 40_000);
     assert.deepEqual(Object.keys(JSON.parse(node.file ?? "").auths), ["b.io", "a.io"]);
   }
 });
 
-test("ignores root's .docker for a kubelet without HOME, and finds the one beside config.json without the first container", async () => {
+test("ignores root's .docker for a kubelet without HOME, and finds .dockercfg beside config.json without the first container", async () => {
   await using place = await AgentPlace.make();
   place.node.sees({ "/root/.docker/config.json": "entries" });
   const legacy = join(place.node.kubelet, ".dockercfg");
@@ -180,7 +180,7 @@ test("makes the node unfit if the first container reported nothing and there is 
   await agent.shows(200, "GPS200");
 });
 
-test("looks for .dockercfg beside config.json also with --hidden-files Skip, and needs no first container", async () => {
+test("finds .dockercfg beside config.json even with --hidden-files Skip and without the first container's findings", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   rmSync(join(node.pod, podFiles.hidden));
@@ -194,7 +194,7 @@ test("looks for .dockercfg beside config.json also with --hidden-files Skip, and
   await agent.shows(200, "GPS200", 40_000);
 });
 
-test("creates config.json and our folder again if both are deleted together, because this hides no additional file", async () => {
+test("creates config.json and our folder again if both are deleted, because this hides no other file", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   writeFileSync(join(node.pod, podFiles.hidden), JSON.stringify({ kind: "ours" }));
@@ -207,7 +207,7 @@ test("creates config.json and our folder again if both are deleted together, bec
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("ends once with the code of a refusal on an unfit node, and waits for a new grant in the next process", async () => {
+test("ends once with the code of the refusal on an unfit node, and then waits for a new grant", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   node.sees({ "/.docker/config.json": "entries" });
@@ -224,15 +224,14 @@ test("ends once with the code of a refusal on an unfit node, and waits for a new
   await agent.shows(200, "GPS200", 40_000);
 });
 
-/** Node with these arguments, as in the first container: as root without capabilities. */
+/** Runs Node with these arguments as in the first container: as root without capabilities. */
 function asContainer(args: readonly string[]) {
   const [command = "", ...before] = withoutCapabilities;
   return spawnSync(command, [...before, process.execPath, ...args], { encoding: "utf8" });
 }
 
 /**
- * Runs the first container's program with the same flags that the controller gives it. Returns its
- * output.
+ * Runs the first container's program with the flags that the controller sets. Returns its output.
  */
 async function runFirstContainer(node: NodeDirectory, root: string): Promise<unknown> {
   const program = (await freshBundle()).find((path) => path.endsWith("/hidden.cjs")) ?? "";
@@ -251,7 +250,7 @@ async function runFirstContainer(node: NodeDirectory, root: string): Promise<unk
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : ended.stderr;
 }
 
-test("finds the files as the first container under the DaemonSet's flags, prints no content, and always exits with 0", async () => {
+test("finds the files in the first container under the DaemonSet's flags, prints no content, and always exits with 0", async () => {
   using node = new NodeDirectory();
   const root = join(node.root, "host");
   const put = (path: string, text: string) => {
@@ -281,7 +280,7 @@ test("finds the files as the first container under the DaemonSet's flags, prints
   assert.match(String(await runFirstContainer(node, root)), /ENOENT|ERR_ACCESS/);
 });
 
-test("can open no other file as the first container's program under the DaemonSet's flags", () => {
+test("can open no other file in the first container under the DaemonSet's flags", () => {
   using node = new NodeDirectory();
   const program = join(node.root, "try.cjs");
   const root = join(node.root, "host");
@@ -315,7 +314,7 @@ console.log(JSON.stringify(got));`,
   assert.deepEqual(JSON.parse(stdout || "null"), ["allowed"], stderr);
 });
 
-test("reports every mistake of a wrongly started first container, one per line, and lets the agent start", async () => {
+test("reports every wrong flag of the first container, one per line, and lets the agent start", async () => {
   const program = (await freshBundle()).find((path) => path.endsWith("/hidden.cjs")) ?? "";
   const wrong = ["--root", "host", "--kubelet-dir=/var/lib/kubelet"];
   const { status, stderr } = asContainer([program, ...wrong]);

@@ -39,13 +39,13 @@ test("restores only its own answer among an installer's files, and reports every
   assert.deepEqual(laid(place), first);
 });
 
-test("does not confirm a withdrawal while an answer that is in no journal cannot be emptied", async () => {
+test("does not confirm a withdrawal while it cannot empty an answer that no journal records", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   installProvider(node.kubelet);
   const path = join(node.kubelet, answer);
   writeFileSync(path, answerOf(new Map([["a.io", { auth: "dTpw" }]])), { mode: 0o600 });
-  // A mount in the file's place.
+  // Mounts over the file, so that the agent cannot replace it.
   assert.equal(spawnSync("mount", ["--bind", path, path]).status, 0);
   node.mount(1, {});
   await using agent = await place.agent(byProvider);

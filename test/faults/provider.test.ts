@@ -1,4 +1,4 @@
-/** The agent as the answer of a real kubelet's credential provider, which no fake can prove. */
+/** The agent writes the answer of a real kubelet's credential provider. No fake can prove this. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -34,7 +34,7 @@ before(async () => {
 
 after(() => cluster?.down());
 
-/** The next revision, with a new password that is the only one which the registry accepts. */
+/** Delivers the next revision with a new password, the only one that the registry accepts. */
 async function rotate(): Promise<string> {
   const { registry } = cluster;
   const password = randomBytes(18).toString("base64url");
@@ -50,13 +50,13 @@ async function serve(content: Parameters<Inside["node"]["mount"]>[1]): Promise<v
   await inside.start(revision, ...flags);
 }
 
-/** A pod with an image that is not on the node. */
+/** Runs a pod with an image that is not on the node. */
 async function pull(name: string): Promise<void> {
   const image = await cluster.pushApp(`team/app:${name}`);
   await cluster.apply(podOn(machine, name, image));
 }
 
-/** The same, with a pull secret in the pod. */
+/** Runs a pod that names a pull secret. */
 async function pullWith(name: string, image: string, auth: string): Promise<void> {
   const document = JSON.stringify({ auths: { [cluster.registry.host]: { auth } } });
   const secret = {
@@ -130,7 +130,7 @@ test("removes a node's own entry for the same registry once the kubelet has used
   await pull("displaced");
   await untilState(cluster, "displaced", "Running");
   await serve({});
-  // First the file, then the answer.
+  // The agent restores the file first, then empties the answer.
   const isEmpty = () => Object.keys(answeredPasswords(inside.node.kubelet) ?? {}).length === 0;
   await until("the answer is empty", () => Promise.resolve(isEmpty()));
   assert.equal(inside.node.file, theirs);
@@ -146,7 +146,7 @@ async function pulledBy(name: string): Promise<string[]> {
 }
 
 test("lets a kubelet try the pod's own secret, then config.json, then the provider, until one is accepted", async () => {
-  // An agent would remove from config.json the entries that the answer has.
+  // A running agent would remove from config.json the entries that are also in the answer.
   await inside.kill("SIGTERM");
   const { registry } = cluster;
   const password = randomBytes(18).toString("base64url");

@@ -42,10 +42,10 @@ export function hasAsked(kubeletDirectory: string): void {
   writeFileSync(join(kubeletDirectory, stamp), "");
 }
 
-/** Below the kubelet's directory, which also has the provider's tree. */
+/** kubeadm's file below the kubelet's directory, which also contains the provider's files. */
 export const kubeadmFile = "kubeadm-flags.env";
 
-/** The kubelet's flags. `from`: its configuration file or the directory of it. */
+/** The kubelet's flags. `from`: the configuration's file or its directory. */
 const flagsFor = (from: string) => [
   `--image-credential-provider-bin-dir=/var/lib/kubelet/${providerFiles.bin}`,
   `--image-credential-provider-config=/var/lib/kubelet/${from}`,

@@ -9,9 +9,9 @@ import test from "node:test";
 import { fresh, duringRestart, sharedNode } from "./machine.ts";
 import { ours } from "./place.ts";
 
-/** How often a start of the kubelet has failed before it began. */
+/** How often a start of the kubelet's unit has failed before the kubelet's process began. */
 const failedStarts = () => timesLogged("Control process exited");
-/** How often systemd logged this of the kubelet. */
+/** How often systemd logged these words about the kubelet. */
 async function timesLogged(words: string): Promise<number> {
   await sharedNode().machine.exec(["journalctl", "--sync"]);
   return (await sharedNode().machine.journal()).split(words).length - 1;
@@ -35,7 +35,7 @@ test("H16, H17: writes the file and restarts the real kubelet once, without capa
   assert.equal((await inside.kubelet()).InvocationID, now.InvocationID);
 });
 
-test("H18: restores the old file of a kubelet that cannot start, revives it when it can, and reports it", async () => {
+test("H18: restores the old file when the kubelet cannot start, revives the kubelet once it can, and reports the failure", async () => {
   const { inside, revision } = await fresh();
   await inside.machine.breakKubelet();
   await inside.start(revision);
@@ -62,7 +62,7 @@ test("H18: makes exactly three attempts if systemd starts nothing by itself, and
   assert.equal((await inside.kubelet()).ActiveState, "active");
 });
 
-test("gets a unit out of its start limit, and the kubelet ends up running with the old file", async () => {
+test("resets a start limit that the kubelet has reached, and leaves the kubelet running with the old file", async () => {
   const { inside, revision } = await fresh();
   // systemd restarts it every 100 ms, so it uses up its five starts in 5 s by itself.
   const limited =
@@ -78,18 +78,19 @@ test("gets a unit out of its start limit, and the kubelet ends up running with t
   assert.equal(inside.node.file, undefined);
   assert.equal((await inside.kubelet()).ActiveState, "active");
   const jobs = await inside.jobs(revision);
-  // Three, and the rollback's own restart. A start that systemd made by itself counts as an
-  // attempt, too.
+  // Three attempts, and the restart of the rollback. A start that systemd made by itself also
+  // counts as an attempt.
   assert.ok(jobs.length >= 2 && jobs.length <= 4, `${jobs.length} restarts were requested`);
 });
 
-test("makes up the restart that its journal owes", async () => {
+test("makes the restart that is owed according to its journal", async () => {
   const { inside, revision } = await fresh();
   const old = await inside.kubelet();
   await inside.start(revision, "--restart=Never");
   await inside.shows("5nn", "GPS254");
   await inside.kill("SIGKILL");
-  // As if the agent had been killed right after the rename, with the restart still owed.
+  // Changes the journal as if the agent had been killed right after the rename, so that a restart
+  // is owed.
   const journal = join(inside.node.folder, "journal.json");
   const record = JSON.parse(readFileSync(journal, "utf8"));
   await inside.machine.exec(
@@ -101,7 +102,7 @@ test("makes up the restart that its journal owes", async () => {
   assert.notEqual((await inside.kubelet()).InvocationID, old.InvocationID);
 });
 
-test("makes one restart and becomes ready when systemd is re-executed in the middle of a job", async () => {
+test("makes one restart and turns Ready when systemd is re-executed in the middle of a job", async () => {
   const { inside } = await duringRestart();
   const now = await inside.kubelet();
   await inside.machine.exec(["systemctl", "daemon-reexec"]);

@@ -1,6 +1,6 @@
 /**
  * Sits between the agent and systemd. Hangs up or falls silent after a number of the agent's
- * messages, or spoils the answers.
+ * messages, or changes the bytes of the answers.
  */
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
@@ -11,9 +11,9 @@ export type Cut = "hangs up" | "falls silent";
 
 export class Relay implements AsyncDisposable {
   /**
-   * The message, counted over all connections, after which the connection is cut. The message is
-   * passed on, its answer is not. Later connections are not cut. dbus-next writes each message by
-   * itself; the first one is that of the authentication.
+   * The number of the message, counted over all connections, after which the relay cuts the
+   * connection. It passes this message on, but not the answer. Later connections are not cut.
+   * dbus-next writes each message separately; the first message is the authentication.
    */
   cutAfter = Number.POSITIVE_INFINITY;
   passed = 0;
@@ -30,7 +30,7 @@ export class Relay implements AsyncDisposable {
     this.#cut = cut;
   }
 
-  /** Listens as the socket of `directory` for the one of `behind`. */
+  /** Listens on the socket in `directory`, and forwards to the socket in `behind`. */
   static async between(directory: string, behind: string, cut: Cut): Promise<Relay> {
     const relay = new Relay(join(behind, "private"), cut);
     mkdirSync(directory, { recursive: true });

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ours, AgentPlace } from "./place.ts";
 import { comesBack } from "../harness/agent/scripted-systemd.ts";
 
-test("waits for a job of three minutes, with one restart, and is ready when it is over", async () => {
+test("waits for a job of three minutes, makes one restart, and is Ready when the job is over", async () => {
   await using place = await AgentPlace.make();
   place.systemd.script = [{ ...comesBack, takes: 180_000 }];
   await using agent = await place.agent();
@@ -17,9 +17,9 @@ test("waits for a job of three minutes, with one restart, and is ready when it i
   assert.match(agent.output, /"msg":"job done"/);
 });
 
-test("waits for the unit and does not restart it again if a job takes longer than the wait for its end", async () => {
+test("waits for the unit and does not restart it again if a job takes longer than the deadline for jobs", async () => {
   await using place = await AgentPlace.make();
-  // 210 s are for the job. Afterwards the agent asks for the unit's state.
+  // The deadline for a job is 210 s. Afterwards the agent reads the unit's state.
   place.systemd.script = [{ ...comesBack, takes: 230_000 }];
   await using agent = await place.agent();
   await agent.shows(200, "GPS200", 260_000);
@@ -27,7 +27,7 @@ test("waits for the unit and does not restart it again if a job takes longer tha
   assert.match(agent.output, /"msg":"job unknown"/);
 });
 
-test("counts a kubelet as failed that dies 15 s after each start within a longer probation, and restores its old file", async () => {
+test("counts a kubelet as failed if it dies 15 s after each start, within a longer probation, and restores its old file", async () => {
   await using place = await AgentPlace.make();
   place.systemd.startLimitMicros = 100_000n;
   place.systemd.outcome = () => {
@@ -40,7 +40,7 @@ test("counts a kubelet as failed that dies 15 s after each start within a longer
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [undefined, 4]);
 });
 
-test("counts a kubelet that runs but never answers healthz as failed after 30 s each time, and restores its old file", async () => {
+test("counts a kubelet as failed if it runs but does not answer healthz for 30 s after each start, and restores its old file", async () => {
   await using place = await AgentPlace.make();
   place.systemd.outcome = () => ({ ...comesBack, healthy: place.node.file !== ours });
   await using agent = await place.agent();
@@ -51,7 +51,7 @@ test("counts a kubelet that runs but never answers healthz as failed after 30 s 
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [undefined, 4]);
 });
 
-test("requests healthz twice a minute and nothing from systemd at rest, however often the agent is probed", async () => {
+test("requests healthz twice a minute and nothing from systemd while at rest, however often it is probed", async () => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent();
   await agent.shows(200, "GPS200");
@@ -59,11 +59,11 @@ test("requests healthz twice a minute and nothing from systemd at rest, however 
   const probeFor = async (seconds: number) => {
     for (let second = 0; second < seconds; second++) {
       await agent.probe("?revision=1");
-      // The kubelet's period.
+      // Waits as long as the kubelet waits between two probes.
       await sleep(1000);
     }
   };
-  // The first observation that finds a state unchanged for 10 s is a complete one.
+  // The first observation after 10 s without a change is a complete one.
   await probeFor(40);
   const before = asked();
   await probeFor(65);

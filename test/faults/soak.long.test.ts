@@ -1,10 +1,10 @@
 /**
- * Random faults for 15 minutes or SOAK_MINUTES, and a check of every promise after each fault.
+ * Causes random faults for 15 minutes or SOAK_MINUTES, and checks every promise after each fault.
  *
- * Half of the time agents come and go: rotations, kills, kubelets that fail, withdrawals. In the
- * other half one agent stays and must not grow: neither its memory, once it is warm, nor its
- * descriptors. The agent is the bundled one with the DaemonSet's flags, on a real file system.
- * systemd is scripted, so that a kubelet fails on demand.
+ * In one half of the time agents are replaced, by rotations, kills, failing kubelets and
+ * withdrawals. In the other half one agent stays, and neither its memory (after the warm-up) nor
+ * the number of its descriptors may grow. The agent is the bundle with the DaemonSet's flags, on a
+ * real file system. systemd is scripted, so that a kubelet fails on demand.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -35,7 +35,7 @@ systemd.startLimitMicros = 100_000n;
 writeFileSync(node.config, theirs);
 
 let revision = 0;
-/** Password that is in force; `undefined`: withdrawn. */
+/** The password in force; `undefined` after a withdrawal. */
 let inForce: string | undefined;
 let agent: AgentProcess | undefined;
 
@@ -48,7 +48,7 @@ function start(): Promise<AgentProcess> {
   return AgentProcess.start(node, { ...options, revision });
 }
 
-/** The next revision, and a pod for it in the place of the last pod. */
+/** Mounts the next revision in a new pod that replaces the last one. */
 async function rotate(password: string | undefined): Promise<void> {
   await agent?.end(below(2) === 0 ? "SIGTERM" : "SIGKILL");
   revision += 1;
@@ -77,10 +77,13 @@ async function settled(): Promise<void> {
   assert.equal(systemd.active, "active");
 }
 
-/** A fault, and how many restarts are owed for it: at least and at most. */
+/**
+ * Causes a fault. Returns the smallest and the largest number of restarts that the agent may make
+ * for this fault.
+ */
 type Fault = () => Promise<readonly [least: number, most: number]>;
 
-/** Publishes a new password, or a withdrawal. Returns whether this is a change for the kubelet. */
+/** Mounts a new password or a withdrawal. Returns 1 if that changes what the kubelet reads. */
 async function change(): Promise<number> {
   const next = below(5) === 0 ? undefined : `password${revision}`;
   const seen = Number(next !== inForce);
@@ -142,11 +145,13 @@ const staying: Readonly<Record<string, Fault>> = {
     return [0, 0];
   },
   async "another program removes our entries"() {
-    // Repairs are spaced, up to a minute. If this fault came often, nothing else would happen.
+    // Repairs are up to a minute apart. Therefore this fault is rare. Otherwise the test would do
+    // nothing else.
     if (below(8) !== 0) return [0, 0];
     writeFileSync(node.config, theirs);
     assert.ok(await inTime(() => entries().length === 2, 120_000), "not repaired");
-    // Three an hour. After that the kubelet reads the file by itself.
+    // The agent makes three such restarts an hour. After three restarts, the agent waits until the
+    // kubelet reads the file by itself.
     return [0, 1];
   },
   async "read-only"() {
@@ -201,12 +206,13 @@ async function injectFaults(
 /** Minutes until every path has been run and compiled, and the heap has reached its size. */
 const warmUp = 2;
 /**
- * Only warm samples count. V8 collects the old space every few minutes, and frees some 5 MiB then.
+ * The test judges the growth only if it has samples of at least this many minutes after the
+ * warm-up. V8 collects the old space every few minutes, and then frees about 5 MiB.
  */
 const longEnough = 4;
 /**
- * KiB by which the minimum of the later half may exceed that of the earlier half: less than one
- * collection frees.
+ * How many KiB the minimum of the later half may exceed the minimum of the earlier half. One
+ * garbage collection frees more than this.
  */
 const clearGrowth = 4096;
 
@@ -219,7 +225,7 @@ function assertNoGrowth(): void {
   console.log(
     `the agent that stayed: ${first.kib} to ${last.kib} KiB, ${first.descriptors} to ${last.descriptors} descriptors, at most ${most}`,
   );
-  // One connection to systemd, one to healthz, one file, and a probe of ours.
+  // Four more may be open: a connection to systemd, one to healthz, a file, and our own probe.
   assert.ok(last.descriptors <= first.descriptors + 4, "descriptors were left open");
   if (last.minutes - first.minutes < longEnough)
     return console.log("too short to judge the slope of its memory");

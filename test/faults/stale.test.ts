@@ -18,7 +18,7 @@ function mount(...args: readonly string[]): void {
   assert.equal(status, 0, stderr);
 }
 
-/** A node whose systemd directory is a mount of `host`, as the pod's is of /run/systemd. */
+/** A node whose systemd directory is a mount of `host`, like the pod's mount of /run/systemd. */
 function mounted() {
   const node = new NodeDirectory();
   const host = join(node.root, "run-systemd");
@@ -32,7 +32,7 @@ function mounted() {
   return { node, host, [Symbol.dispose]: end };
 }
 
-test("finds a new socket with the next connection when it replaces the old one, as after daemon-reexec", async () => {
+test("connects to systemd's new socket when it replaces the old socket, as after daemon-reexec", async () => {
   using place = mounted();
   const { node, host } = place;
   await using early = await ScriptedSystemd.start(host);
@@ -88,8 +88,8 @@ test("changes nothing when the host's directory is mounted over, and recovers wi
 test("changes nothing when the host's directory is removed, and recovers with a new mount", () =>
   stale(
     (host) => rmSync(host, { recursive: true }),
-    // A removed directory cannot get new files. It takes a new mount, which a restarted container
-    // gets.
+    // A removed directory cannot get new files. The agent needs a new mount, which it gets when its
+    // container restarts.
     async (host, inPod) => {
       mkdirSync(host);
       assert.equal(spawnSync("umount", [inPod]).status, 0);
@@ -102,7 +102,7 @@ test("changes nothing when the host's directory is removed, and recovers with a 
 const fastClock =
   "--import=data:text/javascript,const u=process.uptime.bind(process);process.uptime=()=>60*u()";
 
-test("does not end without systemd, in either mode, long after the kubelet has read its files again", async () => {
+test("keeps running without systemd, in either mode, long after the kubelet has read its files again", async () => {
   for (const flags of [[], ["--restart=Never"]]) {
     using node = new NodeDirectory();
     node.mount(1, content);
@@ -113,7 +113,7 @@ test("does not end without systemd, in either mode, long after the kubelet has r
       flags,
     });
     await agent.shows(200);
-    // Its clock passes twelve minutes in these twelve seconds.
+    // Twelve minutes pass on the agent's clock in these twelve seconds.
     await stays("the agent runs", () => agent.child.exitCode === null, 12_000);
   }
 });

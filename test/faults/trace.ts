@@ -3,13 +3,13 @@ import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type AgentProcess, inTime } from "../harness/agent/agent.ts";
 
-/** A call as strace writes it, its thread, and when it began: in seconds since 1970. */
+/** A call as strace writes it, its thread, and when it began, in seconds since 1970. */
 export type Call = Readonly<{ at: number; thread: string; name: string; line: string }>;
 
 /**
- * Runs an agent until `over`, then stops it. Returns its calls, sorted by their beginning, because
- * the thread that syncs and the main thread take turns. A line includes the path of each descriptor
- * and all bytes that are written.
+ * Runs an agent until `over`, then stops it. Returns the calls of all threads, sorted by their
+ * beginning, because the thread that syncs and the main thread take turns. A line includes the path
+ * of each descriptor and all bytes that are written.
  */
 export async function traced(
   root: string,

@@ -1,6 +1,6 @@
 /**
- * The agent as a process, in trouble: its changes, its reports, and its recovery when the trouble
- * ends.
+ * Runs the agent as a process, causes trouble, and checks the agent's changes, its reports, and its
+ * recovery when the trouble ends.
  */
 import assert from "node:assert/strict";
 import {
@@ -41,7 +41,7 @@ test("changes nothing without systemd, reports the reason, and recovers when sys
   assert.equal(node.file, ours);
 });
 
-test("writes the file with policy Never, requests no restart, and is ready after the kubelet must have read it, even if agents are replaced", async () => {
+test("writes the file and requests no restart with policy Never, and is Ready after the time in which the kubelet reads the file, even if agents are replaced", async () => {
   await using place = await AgentPlace.make();
   const journal = join(place.node.folder, "journal.json");
   {
@@ -51,7 +51,8 @@ test("writes the file with policy Never, requests no restart, and is ready after
   }
   const { renamed, ...rest } = JSON.parse(readFileSync(journal, "utf8"));
   assert.equal(renamed.boot, readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim());
-  // Five minutes and five seconds later, minus 25 seconds.
+  // Moves the recorded time back, so that 25 seconds of the wait (five minutes and five seconds)
+  // remain.
   writeFileSync(
     journal,
     JSON.stringify({ ...rest, renamed: { ...renamed, monotonic: renamed.monotonic - 280_000 } }),
@@ -63,7 +64,7 @@ test("writes the file with policy Never, requests no restart, and is ready after
   assert.deepEqual(place.systemd.calls, []);
 });
 
-test("is ready on a node without a grant, and writes only a record there", async () => {
+test("is Ready on a node without a grant, and writes only a record on this node", async () => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent([], 0);
   await agent.shows(200, "GPS201");
@@ -80,7 +81,7 @@ function besides({ node }: AgentPlace): NodeDirectory {
   return other;
 }
 
-test("touches nothing as a second agent on the node until the first has ended, whatever its port", async () => {
+test("touches nothing while another agent runs on the node, whatever its port", async () => {
   for (const samePort of [true, false]) {
     await using place = await AgentPlace.make();
     await using first = await place.agent();
@@ -117,7 +118,7 @@ test("keeps the lock while frozen, and gives it up at once when killed", async (
   await second.shows(200, "GPS200");
 });
 
-test("does its work and reports the port while another program holds the probe port, and is Ready when that program ends", async () => {
+test("works and reports the port while another program holds the probe port, and is Ready when that program ends", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   const other = createServer().listen(0, "127.0.0.1");
@@ -137,7 +138,7 @@ test("does its work and reports the port while another program holds the probe p
   await node.reports(/^$/);
 });
 
-test("ends once to report that the node is clean, before it is Ready, and then keeps running", async () => {
+test("ends once, before it is Ready, to report that the node is clean, and keeps running after the next start", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   {
@@ -178,7 +179,7 @@ test("creates no folder and needs no lock on a node without any of our entries",
   assert.deepEqual([existsSync(node.folder), statSync(node.kubelet).mtimeMs], [false, stirred]);
 });
 
-test("repeats the termination message of a release if the container was killed before, and never if it cannot be marked", async () => {
+test("does not end for a release while it cannot mark its termination message, and ends in the next container", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   node.mount(2, {});
@@ -208,8 +209,8 @@ test("repairs drift in our entry within seconds without a restart, leaves drift 
   const { rounds } = place.systemd;
   writeFileSync(place.node.config, JSON.stringify({ ...both, other: 1 }, undefined, 2));
   assert.ok(await inTime(() => place.systemd.rounds > rounds));
-  // One more observation, which has surely begun after the change. At rest only a hint causes it at
-  // once.
+  // This mount makes the agent observe the node once more, after the change. At rest it does so
+  // only every 30 s.
   place.node.mount(1, content);
   assert.ok(await inTime(() => place.systemd.rounds > rounds + 1));
   assert.equal(agent.output.split("\n").length, lines);
@@ -217,7 +218,7 @@ test("repairs drift in our entry within seconds without a restart, leaves drift 
   assert.match(place.node.file ?? "", /"other": 1/);
 });
 
-test("makes few writes and no restart while another program rewrites the file all the time, and settles afterwards", async () => {
+test("makes few writes and no restart while another program keeps rewriting the file, and settles afterwards", async () => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent();
   await agent.shows(200, "GPS200");
@@ -237,7 +238,7 @@ test("makes few writes and no restart while another program rewrites the file al
   assert.deepEqual(Object.keys(JSON.parse(place.node.file ?? "").auths), ["b.io", "a.io"]);
 });
 
-test("replaces a file that the kubelet cannot read once it has stayed so, and restores it on removal", async () => {
+test("replaces a file that stays unreadable for the kubelet, and restores it on removal", async () => {
   await using place = await AgentPlace.make();
   writeFileSync(place.node.config, '{"auths":', { mode: 0o644 });
   {
@@ -257,8 +258,8 @@ test("refuses anything but a plain file, and leaves it as it is", async () => {
   await using place = await AgentPlace.make();
   const { config, root } = place.node;
   const kinds: readonly (readonly [name: string, make: () => void])[] = [
-    // Two kinds in a row never have the same message, so the answer to one cannot pass for the next
-    // one's.
+    // Successive kinds have different messages, so that the answer to the previous kind is not
+    // taken for the answer to this kind.
     ["not a regular file", () => mkdirSync(config)],
     ["symbolic link", () => symlinkSync("/nonexistent", config)],
     ["not a regular file", () => void spawnSync("mkfifo", [config])],
@@ -268,7 +269,8 @@ test("refuses anything but a plain file, and leaves it as it is", async () => {
   ];
   place.node.mount(2, content);
   await using agent = await place.agent(["--restart=Never"], 2);
-  // Under our mount, and under a mount that lags behind. The agent creates no file there.
+  // The agent does not change config.json, neither with its own revision mounted nor with an older
+  // revision.
   for (const mounted of [2, 1])
     for (const [why, make] of kinds) {
       place.node.mount(1, content);
@@ -285,7 +287,7 @@ test("refuses anything but a plain file, and leaves it as it is", async () => {
   assert.equal(place.node.file, ours);
 });
 
-test("replaces a file of root without capabilities, and leaves another user's file with the reason", async () => {
+test("replaces root's file without capabilities, and leaves another user's file and reports the reason", async () => {
   await using place = await AgentPlace.make();
   writeFileSync(place.node.config, "{}");
   chownSync(place.node.config, 1234, 0);
@@ -331,7 +333,7 @@ test("does not repeat a restart if systemd hangs up in the middle of the job and
 
 test("turns NotReady when a kubelet dies within the probation, and accepts systemd's own restart as proof", async () => {
   await using place = await AgentPlace.make();
-  // The agent would make a restart only long after the other one's.
+  // With this start limit the agent would request a restart only long after systemd's own.
   place.systemd.startLimitMicros = 60_000_000n;
   await using agent = await place.agent(["--probation=6s"]);
   await agent.shows("5nn", "GPS215");
@@ -346,7 +348,7 @@ test("turns NotReady when a kubelet dies within the probation, and accepts syste
 test("keeps reviving a kubelet that stays down after the rollback, and does not end", async () => {
   await using place = await AgentPlace.make();
   place.systemd.startLimitMicros = 100_000n;
-  // No other program starts it, because systemd has stopped trying.
+  // No other program starts the kubelet, because systemd has stopped trying.
   place.systemd.script = [{ ...crashes, after: "failed" }];
   await using agent = await place.agent();
   await agent.shows("5nn", "GPS220");
@@ -374,8 +376,8 @@ test("H18: requests exactly one more restart with the old file for a kubelet tha
   assert.deepEqual([systemd.restartCalls, systemd.active], [4, "active"]);
 });
 
-test("keeps a journal aside that it cannot read or that is too large, and makes a restart in case one was owed", async () => {
-  /** In the journal's place: files that would block a reader, or never end. */
+test("moves an unreadable or too large journal aside, and restarts the kubelet in case a restart was owed", async () => {
+  /** Replaces the journal by a file that would block a reader, or never end. */
   const replace = (make: (journal: string) => void) => (journal: string) => {
     rmSync(journal);
     make(journal);
@@ -421,7 +423,7 @@ test("removes everything but a directory that another program made in our folder
   assert.deepEqual([node.file, ...node.kept], [undefined, "backup"]);
 });
 
-test("does not report a withdrawal as complete after a lost journal until an administrator confirms it", async () => {
+test("does not report a withdrawal as complete when the journal was lost, until an administrator confirms it", async () => {
   await using place = await AgentPlace.make();
   {
     await using agent = await place.agent();
@@ -442,7 +444,7 @@ test("does not report a withdrawal as complete after a lost journal until an adm
   assert.match(place.node.message, /^GPS224 /);
 });
 
-test("leaves a newer agent's journal alone if its writer requires that", async () => {
+test("does not touch a newer agent's journal if the journal forbids it", async () => {
   await using place = await AgentPlace.make();
   mkdirSync(place.node.folder);
   const text = '{"version":9,"reads":9}';

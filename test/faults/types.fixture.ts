@@ -9,7 +9,7 @@ import { type Death, assertFileRestored, types } from "./deaths.ts";
 import { fresh } from "./machine.ts";
 import { ours } from "./place.ts";
 
-test("H17: restarts a unit of Type simple, exec or notify once, and proves it", async () => {
+test("H17: restarts a unit of Type simple, exec or notify once, and proves the revision", async () => {
   for (const type of types) {
     const { inside, revision } = await fresh();
     await inside.machine.breakKubelet(`[Service]\nType=${type}\n`);
@@ -23,14 +23,14 @@ test("H17: restarts a unit of Type simple, exec or notify once, and proves it", 
   }
 });
 
-/** The other cases, and every death after 15 s, are in types.long.test.ts. */
+/** types.long.test.ts has the other cases, and every death after 15 s. */
 const deaths: readonly Death[] = [
   { type: "simple", seconds: 0, restarts: "always" },
   { type: "exec", seconds: 3, restarts: "always" },
   { type: "notify", seconds: 0, restarts: "no" },
 ];
 
-test("H18: restores the old file of a kubelet that dies at once or after 3 s with the new one, whatever its unit's Type", async () => {
+test("H18: restores the old file when a kubelet dies with the new file at once or after 3 s, whatever the Type of its unit", async () => {
   for (const death of deaths) {
     const { inside, revision } = await fresh();
     await assertFileRestored(inside, revision, death);
@@ -54,7 +54,7 @@ test("starts the kubelet again when it is stopped in the middle of our restart, 
   assert.deepEqual([inside.node.file, (await inside.kubelet()).ActiveState], [ours, "active"]);
 });
 
-test("does not start a kubelet that is stopped when the agent comes, and gives it the new file once it is started", async () => {
+test("does not start a kubelet that was stopped before the agent came, and gives it the new file once it is started", async () => {
   const { inside, revision } = await fresh();
   await inside.machine.breakKubelet("[Service]\nExecStop=/bin/sleep 3\n");
   await inside.machine.exec(["systemctl", "stop", "--no-block", "kubelet"]);

@@ -1,6 +1,6 @@
 /**
- * Every Type of a kubelet's unit, every time at which it may die with the new file, and a start
- * limit that outlasts the attempts.
+ * Every Type of a kubelet's unit, every time at which the kubelet may die with the new file, and a
+ * start limit that lasts longer than the attempts.
  */
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
@@ -22,7 +22,7 @@ before(async () => {
 
 after(() => cluster?.down());
 
-/** Seconds until it dies, and whether systemd restarts it by itself; with every Type. */
+/** Seconds until the kubelet dies, and whether systemd restarts it; each with every Type. */
 const deaths = [
   [0, "always"],
   [3, "always"],
@@ -41,11 +41,11 @@ test("H18: restores the old file if a kubelet of any Type dies at once, after 3 
     }
 });
 
-test("resets a long start limit before each attempt, so that the kubelet ends up running with the old file", async () => {
+test("resets a long start limit before each attempt, and leaves the kubelet running with the old file", async () => {
   revision += 1;
   await inside.fresh();
   inside.node.mount(revision, content);
-  // Attempts are at most a minute apart. Without help the limit would block all of them for ten
+  // Attempts are at most a minute apart. Without a reset, the limit would block all of them for ten
   // minutes.
   const limited =
     "[Unit]\nStartLimitIntervalSec=10min\nStartLimitBurst=3\n[Service]\nRestartSec=100ms\n";

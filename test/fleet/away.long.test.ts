@@ -28,7 +28,7 @@ after(async () => {
 const documentOf = (word: string) => document({ "quay.io": `robot:${word}` });
 const source = (word: string) =>
   home.cluster.apply(pullSecret("source-pull-secret", documentOf(word)));
-/** Seconds until the cluster has it. */
+/** Waits until the cluster has this content. Returns how many seconds this took. */
 async function placed(word: string, guest: fleet.GuestCluster): Promise<number> {
   const started = performance.now();
   const data = Buffer.from(documentOf(word)).toString("base64");
@@ -36,7 +36,7 @@ async function placed(word: string, guest: fleet.GuestCluster): Promise<number> 
   return (performance.now() - started) / 1000;
 }
 
-/** The cluster's kubeconfig through the proxy, which counts connection attempts. */
+/** The cluster's kubeconfig, with the proxy's address. The proxy counts connection attempts. */
 function throughProxy(): string {
   const config = JSON.parse(far.kubeconfig) as { clusters: [{ cluster: object }] };
   const [{ cluster }] = config.clusters;
@@ -44,10 +44,13 @@ function throughProxy(): string {
   return JSON.stringify(config);
 }
 
-/** Seconds for which it is away, and the last of them, in which attempts are counted. */
+/**
+ * `away`: seconds for which the cluster is away. `last`: seconds at the end of this time, in which
+ * the test counts the attempts.
+ */
 const [away, last] = [240, 100];
 
-test("retries a cluster that is away for four minutes less and less often, delays no other, and delivers the last of two rotations within 35 s after its return", async () => {
+test("retries less and less often and delays no other cluster while one is away for four minutes, and delivers the last of two rotations within 35 s after its return", async () => {
   await fleet.declareGuest(home, "far", throughProxy(), labelled);
   await fleet.declareGuest(home, "near", near.kubeconfig, labelled);
   await home.cluster.apply(fleetSecret());
@@ -80,9 +83,9 @@ test("retries a cluster that is away for four minutes less and less often, delay
     Math.max(...rotations) < 5,
     `the other cluster had to wait ${rotations.join(" s, ")} s`,
   );
-  assert.ok(back < 35, `it was served ${back} s after its return`);
-  // Two loops try to connect, one that reads and one that watches. Their pauses grow from half a
-  // second to 30 s: at most nine attempts each in the first half minute, then two a minute.
+  assert.ok(back < 35, `the cluster was served ${back} s after its return`);
+  // Two loops try to connect: one reads, one watches. Their pauses grow from half a second to 30 s.
+  // So each makes at most nine attempts in the first half minute, then two a minute.
   assert.ok(early <= 2 * (9 + (away - last) / 30), `${early} attempts before`);
   assert.ok(late >= 3 && late <= 2 * (1 + last / 30), `${late} attempts in the last ${last} s`);
 });

@@ -1,6 +1,6 @@
 /**
- * A ClusterResourceSet applied by Cluster API's own controller: its manager in the pinned version,
- * real, beside two API servers.
+ * Cluster API's own controller applies a ClusterResourceSet. The tests run Cluster API's real
+ * manager, in the pinned version, with two API servers.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -64,7 +64,8 @@ test("K4, K5, K6, K9: delivers through Cluster API's own controller, follows a r
     ...its,
   );
   assert.equal(secret?.metadata.ownerReferences?.[0]?.kind, "ClusterResourceSet");
-  // An edit there stays until the Secret here changes, although that controller reconciles again.
+  // An edit in the workload cluster stays until the Secret in the management cluster changes,
+  // although Cluster API's controller reconciles again.
   const edit = JSON.stringify({ data: { ".dockerconfigjson": "e30=" } });
   const there = ["secret", "pull-secret", "-n", "kube-system"];
   await guest.kubectl("patch", ...there, "--type=merge", "-p", edit);
@@ -74,12 +75,12 @@ test("K4, K5, K6, K9: delivers through Cluster API's own controller, follows a r
   await delivered("3");
   await home.cluster.kubectl("delete", "fleetsecret", "pull-secret", "-n", "kube-system");
   assert.equal(await home.cluster.get(...its), undefined);
-  // Delivered content is not taken away.
+  // Delivered content is not removed.
   await stays("the Secret is left there", async () => (await found()) === documentOf("3"), 3000);
   assert.ok(!controller.output().includes("robot:"));
 });
 
-test("delivers a manifest that a template would write by hand, in the previous API version, through the same controller", async () => {
+test("delivers a hand-written manifest, in the previous API version, through the same controller", async () => {
   const [other, target] = ["by-hand", "by-hand-pull-secret"];
   await declareCluster({ home, guest, name: other, labels: {} });
   const secret = pullSecret(target, documentOf("1"));

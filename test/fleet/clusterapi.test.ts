@@ -1,6 +1,6 @@
 /**
- * Clusters and ClusterResourceSets with Cluster API's own CRDs. These tests play its controller by
- * hand. The controller itself runs in clusterapi.long.test.ts.
+ * Clusters and ClusterResourceSets with Cluster API's own CRDs. These tests write themselves what
+ * its controller would write. clusterapi.long.test.ts runs the controller itself.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -69,7 +69,7 @@ const untilManifest = (where: string, word: string) =>
     { seen: async () => [await fleet.objectIn(home), controller?.output()] },
   );
 
-/** As Cluster API's controller reports that everything is applied. */
+/** Reports, like Cluster API's controller, that everything is applied. */
 async function applied(where: string): Promise<void> {
   const lastTransitionTime = new Date().toISOString();
   const condition = {
@@ -79,7 +79,7 @@ async function applied(where: string): Promise<void> {
     message: "",
     lastTransitionTime,
   };
-  await until("there is a set", () => home.api.get(setPath(where)));
+  await until("the ClusterResourceSet exists", () => home.api.get(setPath(where)));
   const patch = JSON.stringify({ status: { conditions: [condition] } });
   const its = [`clusterresourcesets.${group}`, "crs-pull-secret", "-n", where];
   await home.cluster.kubectl("patch", ...its, "--subresource=status", "--type=merge", "-p", patch);
@@ -102,7 +102,7 @@ test("K3, K4, K5: writes a template's Secret and ClusterResourceSet into each la
       type: "kubernetes.io/dockerconfigjson",
     },
   );
-  // The canary does not have what Cluster API has not applied.
+  // The canary does not have the Secret before Cluster API has applied it.
   await untilState(home, "guest-a", "Progressing", "GPS451");
   await namespace("guest-b", labelled);
   await untilState(home, "guest-b", "Waiting");
@@ -125,7 +125,7 @@ test("K3, K4, K5: writes a template's Secret and ClusterResourceSet into each la
   await untilManifest("guest-b", "2");
 });
 
-test("does not treat Cluster API's owner on the Secret as drift, repairs an edit here, and deletes both objects when the label goes", async () => {
+test("does not treat Cluster API's owner on the Secret as drift, repairs an edit, and deletes both objects when the label is removed", async () => {
   await namespace("guest-a", labelled);
   await source("1");
   await home.cluster.apply(
@@ -168,7 +168,7 @@ test("does not treat Cluster API's owner on the Secret as drift, repairs an edit
   );
 });
 
-test("reports a handwritten ClusterResourceSet of that name and does not touch it", async () => {
+test("reports a hand-written ClusterResourceSet of that name and does not touch it", async () => {
   await namespace("guest-a", labelled);
   await home.cluster.apply(byHand("guest-a"));
   const before = (await home.api.get<Set>(setPath("guest-a")))?.metadata?.resourceVersion;
@@ -214,7 +214,7 @@ test("K12: uses the clusters of the namespace by their own names with clusterNam
   assert.equal((await fleet.objectIn(home))?.status?.counts?.selected, 1);
 });
 
-test("accepts an empty selector only when written in full, reports it in status, and never uses it for ClusterResourceSet", async () => {
+test("accepts an empty selector only if it is written in full, reports it in status, and never uses it for ClusterResourceSet", async () => {
   const every = { namespaceSelector: {} };
   await assert.rejects(
     home.cluster.apply(fleetSecret({ clusterAPI: every, via: "ClusterResourceSet" })),

@@ -16,7 +16,7 @@ const here = join(import.meta.dirname, "go");
 const modulePath = "sigs.k8s.io/cluster-api";
 
 /**
- * Its manager as a program, built once for each version of the pins. The first build takes seven
+ * Builds Cluster API's manager once for each version of the pins. The first build takes seven
  * minutes.
  */
 async function buildManager(): Promise<string> {
@@ -29,23 +29,22 @@ async function buildManager(): Promise<string> {
 }
 
 /**
- * Its sources. They are downloaded if no build has done so, because `go list` does not download
- * them.
+ * The folder with Cluster API's sources. Downloads them if no build has done so, because `go list`
+ * does not.
  */
 async function moduleFolder(): Promise<string> {
   const output = await run(["go", "mod", "download", "-json", modulePath], { cwd: here });
   return (JSON.parse(output) as { Dir: string }).Dir;
 }
 
-/** All of its CRDs, for its own manager. */
+/** Installs all CRDs of Cluster API, for its own manager. */
 export async function installAll(cluster: Cluster): Promise<void> {
   const files = globSync(join(await moduleFolder(), "config/crd/bases/*.yaml"));
   await installCrds(cluster, ...files.map((file) => basename(file, ".yaml")));
 }
 
 /**
- * Its manager beside the cluster, as the cluster's administrator, without the webhook
- * configuration.
+ * Starts Cluster API's manager as the cluster's administrator, without the webhook configuration.
  */
 export async function startManager(cluster: Cluster) {
   const program = await buildManager();
@@ -129,7 +128,7 @@ export async function installCrds(cluster: Cluster, ...names: readonly string[])
   }
 }
 
-/** The manifest that a template would write by hand, in the previous version. */
+/** A ClusterResourceSet as people write it by hand, in the previous API version. */
 export const byHand = (where: string) => ({
   apiVersion: "addons.cluster.x-k8s.io/v1beta1",
   kind: "ClusterResourceSet",

@@ -1,4 +1,4 @@
-/** Faults that may happen to a fleet: single parts that are away, failing, restored or renewed. */
+/** Faults of a fleet: single parts that are away, fail, are restored or are renewed. */
 import assert from "node:assert/strict";
 import { longTest } from "../sample.ts";
 import { after, afterEach, before, test } from "node:test";
@@ -52,7 +52,7 @@ function firstLongPause(requests: readonly number[] = []) {
 }
 
 for (const manner of ["fails", "hangs", "endless"] as const)
-  test(`reports a cluster that ${manner} as unreachable, delays no other, quotes it nowhere, and serves it when it recovers`, async () => {
+  test(`reports a cluster that ${manner} as unreachable, delays no other cluster, quotes none of its answers, and serves it when it recovers`, async () => {
     fake.become("ill", manner);
     await fleet.declareGuest(home, "ill", fake.kubeconfig("ill"), labelled);
     await begin();
@@ -73,7 +73,7 @@ for (const manner of ["fails", "hangs", "endless"] as const)
     await untilState(home, "ill", "Done");
   });
 
-test("reports a cluster whose GlobalPullSecret answers 500 by status and reason alone, delays no other, and is done when it recovers", async () => {
+test("reports only status and reason when a cluster answers 500 for its GlobalPullSecret, delays no other cluster, and is done when it recovers", async () => {
   fake.become("ill", "blind");
   await fleet.declareGuest(home, "ill", fake.kubeconfig("ill"), labelled);
   const name = "fleet-pull-secret";
@@ -98,7 +98,7 @@ test("reports a cluster whose GlobalPullSecret answers 500 by status and reason 
 });
 
 longTest(
-  "retries a cluster that stays away with growing pauses, at almost no cost for the management cluster",
+  "retries with growing pauses while a cluster stays away, at almost no cost for the management cluster",
   async () => {
     fake.forget();
     fake.become("ill", "fails");
@@ -122,12 +122,12 @@ longTest(
     }).filter(
       ({ user, resource, at }) =>
         user.endsWith(":global-pull-secret-fleet") &&
-        // Clusters that no object selects: their CRD is looked up at its own interval.
+        // The CRD of ClusterProfiles, which no object selects, is looked up at its own interval.
         !["leases", "clusterprofiles"].includes(resource) &&
         Date.parse(at) < pause.until,
     );
-    // The kubeconfig for the next attempt, and a watch's renewal. A run of the loop would send
-    // more.
+    // The controller may read the kubeconfig for the next attempt, and renew a watch. A run of the
+    // loop would send more than these two requests.
     assert.ok(asked.length <= 2, JSON.stringify(asked.slice(0, 5)));
   },
 );
@@ -136,10 +136,10 @@ test("marks a cluster with an expired credential as Failed until it is renewed, 
   await begin();
   await source("1");
   await placed("1");
-  // Its tokens become void with their account.
+  // The account's tokens become void with the account.
   const account = ["serviceaccount", "global-pull-secret-fleet", "-n", "kube-system"];
   await real.cluster.kubectl("delete", ...account);
-  // An API server accepts a token for 10 s more.
+  // An API server still accepts a token for 10 s.
   const config = new KubeConfig();
   config.loadFromString(real.kubeconfig);
   const api = connect(config, () => {});
@@ -158,7 +158,7 @@ test("marks a cluster with an expired credential as Failed until it is renewed, 
   await untilState(home, "real", "Done");
 });
 
-test("restores the desired content in a cluster that is restored from a backup, although its resource versions went back", async () => {
+test("restores the desired content when a cluster is restored from a backup, although its resource versions are lower then", async () => {
   await begin();
   await source("1");
   await placed("1");
@@ -173,14 +173,15 @@ test("restores the desired content in a cluster that is restored from a backup, 
   await untilState(home, "real", "Done");
 });
 
-test("writes nothing in any cluster without the management cluster, and continues when it is back", async () => {
+test("writes nothing in any cluster while the management cluster is away, and continues when it is back", async () => {
   await begin();
   await source("1");
   await placed("1");
   await untilState(home, "real", "Done");
   const since = new Date().toISOString();
   await home.cluster.stopApiServer();
-  // Another process may be writing, so this one ends and is restarted, as by its Deployment.
+  // The controller ends, because another process may lead by now. The test restarts it, as its
+  // Deployment would.
   await until("the controller's process ends", () => controller?.exited() !== undefined, {
     timeout: 60_000,
   });

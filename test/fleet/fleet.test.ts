@@ -1,4 +1,7 @@
-/** One Secret, two clusters: real API servers, and the controller with the rights of manifests/. */
+/**
+ * Delivers one Secret to two clusters. The API servers are real, and the controller has exactly the
+ * rights of manifests/.
+ */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import { auditOf } from "../cluster/audit.ts";
@@ -35,7 +38,7 @@ const source = (word: string) =>
 const label = (namespace: string, value: string) =>
   home.cluster.kubectl("label", "namespace", namespace, `capi-pull-secret${value}`, "--overwrite");
 
-/** Both clusters are declared and labelled, and the object exists. The controller runs. */
+/** Declares and labels both clusters, creates the object and starts the controller. */
 async function begin(spec: Parameters<typeof fleetSecret>[0] = {}): Promise<void> {
   await fleet.declareGuest(home, "guest-a", a.kubeconfig, labelled);
   await fleet.declareGuest(home, "guest-b", b.kubeconfig, labelled);
@@ -47,11 +50,11 @@ async function placedIn(word: string, ...guests: readonly fleet.GuestCluster[]):
   for (const guest of guests) await untilPlaced(guest, dataOf(word));
 }
 
-/** The targets placed in each cluster. */
+/** The resource version of the target in each cluster. */
 const versions = () =>
   Promise.all([a, b].map(async (one) => (await fleet.targetIn(one))?.metadata?.resourceVersion));
 
-test("K1, K2, K3, K6, K8, K9: brings the Secret to each labelled cluster by one object, follows it, and touches no other Secret", async () => {
+test("K1, K2, K3, K6, K8, K9: delivers the Secret to each labelled cluster with one object, follows its changes, and touches no other Secret", async () => {
   const since = new Date().toISOString();
   await fleet.declareGuest(home, "guest-a", a.kubeconfig, labelled);
   await fleet.declareGuest(home, "guest-b", b.kubeconfig, {});
@@ -73,14 +76,14 @@ test("K1, K2, K3, K6, K8, K9: brings the Secret to each labelled cluster by one 
   );
   await source("2");
   await placedIn("2", a);
-  // A cluster that is selected later.
+  // Selects another cluster later.
   await label("guest-b", "=true");
   await placedIn("2", a, b);
   await until("the object is Ready", async () => {
     const conditions = (await fleet.objectIn(home))?.status?.conditions;
     return conditions?.find(({ type }) => type === "Ready")?.status === "True";
   });
-  // Nothing is written anywhere at rest.
+  // At rest the controller writes nothing anywhere.
   const rest = new Date().toISOString();
   await stays(
     "nothing is written",
@@ -101,7 +104,7 @@ test("K1, K2, K3, K6, K8, K9: brings the Secret to each labelled cluster by one 
   assert.ok(!controller.output().includes(Buffer.from("robot:2").toString("base64")));
 });
 
-test("repairs a placed Secret: an edit, an added key, another type, a deletion", async () => {
+test("repairs a placed Secret after an edit, an added key, another type or a deletion", async () => {
   await begin();
   await source("1");
   await placedIn("1", a, b);
@@ -136,7 +139,7 @@ test("K7: copies a Secret of any type unchanged to each cluster, except a token 
   const give = async (type: string, keys: readonly string[], annotations = {}) => {
     const its = ["secret", "source-pull-secret", "-n", "kube-system", "--ignore-not-found"];
     await home.cluster.kubectl("delete", ...its);
-    // A type may require a certain format. Secrets may also contain bytes that are not text.
+    // Uses bytes that are not text, except for a type that requires a certain format.
     const bytes = type.endsWith("dockercfg") ? Buffer.from("{}") : Buffer.from([0, 255, 10]);
     const data = Object.fromEntries(keys.map((key) => [key, bytes.toString("base64")]));
     const metadata = { name: "source-pull-secret", namespace: "kube-system", annotations };
@@ -176,7 +179,7 @@ test("does not touch a Secret that another owner placed, and delays no other clu
   assert.equal(await fleet.targetIn(b), undefined);
 });
 
-test("removes nothing when a source is deleted or refused, and sends a refused source to no cluster", async () => {
+test("removes nothing when the source Secret is deleted or refused, and sends a refused source to no cluster", async () => {
   await begin({ removal: { grace: "0s", deadline: "1h" } });
   await source("1");
   await placedIn("1", a, b);
@@ -188,12 +191,12 @@ test("removes nothing when a source is deleted or refused, and sends a refused s
   await home.cluster.kubectl("delete", "secret", "source-pull-secret", "-n", "kube-system");
   await until("the source is missing", async () => (await stalled())?.reason === "SourceMissing");
   const same = async () => JSON.stringify(await versions()) === JSON.stringify(before);
-  await stays("nothing is taken away, although there is no grace", same, 3000);
+  await stays("nothing is removed, although the grace period is zero", same, 3000);
   await source("2");
   await placedIn("2", a, b);
 });
 
-test("reports a cluster that is away as unreachable, delays no other, and serves it when it is back", async () => {
+test("reports a cluster as unreachable while it is away, delays no other cluster, and serves it when it is back", async () => {
   await begin();
   await source("1");
   await placedIn("1", a, b);
@@ -206,7 +209,7 @@ test("reports a cluster that is away as unreachable, delays no other, and serves
   await untilState(home, "guest-a", "Done");
 });
 
-test("changes nothing when a label is lost and restored within the grace, and removes the Secret there after the grace", async () => {
+test("changes nothing when a label is removed and restored within the grace period, and removes the Secret after the grace period", async () => {
   await begin({ removal: { grace: "1h", deadline: "1h" } });
   await source("1");
   await placedIn("1", a, b);
@@ -222,7 +225,7 @@ test("changes nothing when a label is lost and restored within the grace, and re
   await placedIn("1", b);
 });
 
-test("removes the Secret after the grace when a cluster's namespace is deleted, or names the cluster until the deadline if it has no connection", async () => {
+test("removes the Secret after the grace period when a cluster's namespace is deleted, or lists the cluster in status until the deadline if the cluster is unreachable", async () => {
   await begin({ removal: { grace: "4s", deadline: "3s" } });
   const served = async () => {
     await placedIn("1", a, b);
@@ -236,7 +239,7 @@ test("removes the Secret after the grace when a cluster's namespace is deleted, 
   await source("1");
   await served();
   const start = new Date().toISOString();
-  // Its kubeconfig was deleted with it.
+  // The kubeconfig was deleted with the namespace.
   await home.cluster.kubectl("delete", "namespace", "guest-a", "--wait=false");
   const since = await until("the cluster is leaving", async () => {
     const one = await fleet.stateOf(home, "guest-a");
@@ -264,7 +267,7 @@ test("removes the Secret after the grace when a cluster's namespace is deleted, 
   await placedIn("1", a, b);
 });
 
-test("removes what a deleted object placed, and waits for an absent cluster no longer than its deadline", async () => {
+test("removes the placed Secrets when the object is deleted, and waits for an absent cluster no longer than the deadline", async () => {
   await begin();
   await source("1");
   await placedIn("1", a, b);
@@ -279,7 +282,10 @@ test("removes what a deleted object placed, and waits for an absent cluster no l
 });
 
 const certificate = "/var/lib/kubelet/pki/kubelet-client-current.pem";
-/** One of each refused kind, and for files each field that may name one. */
+/**
+ * Each kubeconfig has one refused setting. There is a kubeconfig for each field that may name a
+ * file.
+ */
 const hostile: readonly (readonly [code: string, user: object, cluster?: object])[] = [
   ["GPS405", {}, { server: "http://127.0.0.1:1" }],
   ["GPS406", {}, { "certificate-authority-data": undefined }],
@@ -301,7 +307,8 @@ const hostile: readonly (readonly [code: string, user: object, cluster?: object]
 ];
 
 test("reports a kubeconfig that contains more than a connection by its code, never uses it, and serves the cluster once it is renewed", async () => {
-  // Clusters that lead here from another test get no request either.
+  // Overwrites the declaration of another test, because that declaration would cause requests to
+  // this cluster.
   await fleet.declareGuest(home, "guest-a", "{}", {});
   const since = new Date().toISOString();
   const names = hostile.map(([code], at) => `${code.toLowerCase()}-${at}`);
@@ -331,7 +338,7 @@ test("reports a kubeconfig that contains more than a connection by its code, nev
   await home.cluster.kubectl("label", "namespace", first, "capi-pull-secret-");
 });
 
-test("lets the older of two objects with one target keep the clusters of both, and the other take over what it leaves, without a deletion", async () => {
+test("lets only the older of two objects with the same target serve a cluster that both select, and moves the cluster to the newer object without a deletion when the older object no longer selects it", async () => {
   await begin();
   await source("1");
   await placedIn("1", a, b);
@@ -340,10 +347,10 @@ test("lets the older of two objects with one target keep the clusters of both, a
   await home.cluster.kubectl("label", "namespace", "guest-b", "second=b", "capi-pull-secret-");
   await home.cluster.apply(fleetSecret({ clusterAPI: selection }, "second"));
   const second = async () => (await fleet.objectIn(home, "second"))?.status?.clusters?.[0];
-  await until("the second has guest-b, after the first", async () => {
+  await until("the second object serves guest-b", async () => {
     return (await second())?.state === "Done";
   });
-  await until("the first has left guest-b", async () => {
+  await until("the first object has left guest-b", async () => {
     return (await fleet.stateOf(home, "guest-b")) === undefined;
   });
   await home.cluster.kubectl("label", "namespace", "guest-b", "capi-pull-secret=true");
@@ -388,7 +395,7 @@ const refusedSpecs: readonly (readonly [what: string, spec: object, message: Reg
   ["no duration", { removal: { grace: "soon" } }, /duration such as/],
 ];
 
-test("lets its account read Secrets by name, list none, and write nothing here but its own objects", async () => {
+test("lets its account read Secrets by name, list none, and write only its own objects in the management cluster", async () => {
   const account = "system:serviceaccount:kube-system:global-pull-secret-fleet";
   const can = (namespace: string, verb: string, what: string) =>
     may(home.cluster, account, verb, what, namespace);
@@ -407,12 +414,12 @@ test("lets its account read Secrets by name, list none, and write nothing here b
   const wanted = [
     `create ${lease}`,
     `patch ${lease}`,
-    // For joined clusters: their conditions, and their renewed tokens.
+    // Conditions and renewed tokens of joined clusters.
     "patch multicluster.x-k8s.io/clusterprofiles/status global-pull-secret-clusters/*",
     "patch secrets global-pull-secret-clusters/*",
     `patch ${fleetSecrets} kube-system/*`,
     `patch ${fleetSecrets}/status kube-system/*`,
-    // Which clusters were given up.
+    // Events that report clusters that were given up.
     "create events kube-system/*",
   ];
   assert.deepEqual(writes.toSorted(), wanted.toSorted());
@@ -441,7 +448,7 @@ test("fills in the documented defaults of a spec", async () => {
   });
 });
 
-test("refuses contradictory specs with a sentence, by its CRD", async () => {
+test("refuses contradictory specs with a sentence from its CRD", async () => {
   for (const [what, spec, message] of refusedSpecs)
     await assert.rejects(home.cluster.apply(fleetSecret(spec, "second")), message, what);
   await home.cluster.apply(fleetSecret());

@@ -42,12 +42,12 @@ export async function startHome(): Promise<Home> {
   return { cluster, api: apiOf(cluster), kubeconfig };
 }
 
-/** A cluster in which the program is a pod, with the rights of its own account. */
+/** A management cluster in which the program is a pod, with the rights of its own account. */
 export const homeOf = (cluster: Cluster): Home => {
   return { cluster, api: apiOf(cluster), kubeconfig: cluster.kubeconfig };
 };
 
-/** With an account that has exactly the rights that `fleet rbac` prints for this target. */
+/** A cluster with an account that has exactly the rights of `fleet rbac` for this target. */
 export async function startGuest(target = "kube-system/pull-secret"): Promise<GuestCluster> {
   return await guestOf(await startCluster({ nodes: 0 }), target);
 }
@@ -79,7 +79,7 @@ export const placedIn = (fakes: FakeServer, name: string): V1Secret | undefined 
 
 export const labelled = { "capi-pull-secret": "true" };
 
-/** As Cluster API writes it. */
+/** Declares a workload cluster as Cluster API does. */
 export async function declareGuest(
   { cluster }: Home,
   name: string,
@@ -100,7 +100,7 @@ const objectsOf = (name: string, kubeconfig: string, labels: object) => [
   },
 ];
 
-/** Many at once, not selected yet. Their label is `fleet=bench`. */
+/** Declares many workload clusters at once, not selected yet. Their label is `fleet=bench`. */
 export async function declareGuests(
   { cluster }: Home,
   guests: readonly (readonly [name: string, kubeconfig: string])[],
@@ -110,7 +110,7 @@ export async function declareGuests(
   );
 }
 
-/** The object of the walk-through, with short pauses. */
+/** The FleetSecret of the walk-through, with short pauses. */
 export const fleetSecret = (spec: Partial<FleetSecretSpec> = {}, name = "pull-secret") => ({
   apiVersion: "globalpullsecret.io/v1alpha1",
   kind: "FleetSecret",
@@ -181,7 +181,7 @@ type Container = Readonly<{
   env: readonly Readonly<{ name: string; value?: string }>[];
 }>;
 
-/** Node's own flags and the environment, as its Deployment has them. */
+/** The flags of Node and the environment, from the Deployment. */
 function deployed() {
   const { spec } = manifest("deployment.yaml") as {
     spec: { template: { spec: { containers: [Container] } } };
@@ -192,9 +192,9 @@ function deployed() {
 }
 
 type Start = Readonly<{
-  /** With the limits of its Deployment. */
+  /** Whether the controller has the limits of its Deployment. */
   asDeployed?: boolean;
-  /** For a test of how it ends: it is not restarted when it has lost its Lease. */
+  /** For tests of how the controller ends: it is not restarted when it has lost its Lease. */
   once?: boolean;
 }>;
 

@@ -1,7 +1,7 @@
 /**
- * Slow, broken or hostile clusters beside a healthy one. They may flood their watches with events
- * and bytes, answer with what takes much memory, and answer or keep very little. The controller,
- * with its Deployment's limits, spends little on them and serves the healthy one.
+ * Slow, broken or hostile clusters beside a healthy cluster. They flood their watches with events
+ * and bytes, send answers that take much memory, answer very slowly, or store nothing. The
+ * controller, with its Deployment's limits, spends little on them and serves the healthy cluster.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -51,7 +51,7 @@ async function untilFollowed(word: string): Promise<void> {
   await untilPlaced(real, { ".dockerconfigjson": data });
 }
 
-/** Adds a fake cluster with this manner. */
+/** Adds a fake cluster that behaves in this manner. */
 async function addFake(name: string, manner: Manner): Promise<void> {
   hostile.push(name);
   fake.become(name, manner);
@@ -71,7 +71,7 @@ function usageOf(pid: number) {
 }
 
 for (const manner of ["floods", "bloats"] as const)
-  test(`spends little processor time and memory on a cluster whose watch ${manner}, reports why, and serves the other meanwhile`, async (t) => {
+  test(`spends little processor time and memory on a cluster whose watch ${manner}, reports the reason, and serves the other cluster meanwhile`, async (t) => {
     const name = `ill-${manner}`;
     await addFake(name, manner);
     await fleet.declareGuest(home, "real", real.kubeconfig, labelled);
@@ -99,7 +99,8 @@ for (const manner of ["floods", "bloats"] as const)
     assert.equal(controller.exited(), undefined);
     assert.ok(found.processor < 0.1, JSON.stringify(found));
     assert.ok(found.mebibytes < 200, JSON.stringify(found));
-    // At most twenty events, a list and a watch between two pauses, which grow.
+    // Between two of the growing pauses, the controller reads at most twenty events, one list and
+    // one watch.
     assert.ok(found.there < 40, JSON.stringify(found));
     assert.ok(found.here < 10 * took, JSON.stringify(found));
     const entry = (await fleet.objectIn(home))?.status?.clusters?.find((one) => one.name === name);
@@ -114,11 +115,11 @@ const quiet = {
   forgets: ["Unreachable", "GPS461"],
 } as const;
 
-test("sends few requests to clusters with very slow answers or watches, watches that end at once, or lost writes, and serves the other", async (t) => {
+test("sends few requests to clusters that answer or watch very slowly, end watches at once or store nothing, and serves the other cluster", async (t) => {
   const manners = Object.keys(quiet) as (keyof typeof quiet)[];
   for (const manner of manners) await addFake(`ill-${manner}`, manner);
   await fleet.declareGuest(home, "real", real.kubeconfig, labelled);
-  // By their names the hostile ones come first, so that each may be the canary.
+  // The names of the hostile clusters come first, so that each of them may be the canary.
   await home.cluster.apply(fleetSecret({ rollout: { canary: 1, maxConcurrency: 1 } }));
   controller = fleet.startFleet(home, { asDeployed: true });
   const over = Date.now() + seconds * 1000;
@@ -130,14 +131,14 @@ test("sends few requests to clusters with very slow answers or watches, watches 
   for (const [manner, requests] of asked) {
     const [state, reason] = quiet[manner];
     await untilState(home, `ill-${manner}`, state, reason);
-    // A list and a watch for each of the six pauses, and five writes.
+    // The controller may send one list and one watch for each of the six pauses, and five writes.
     assert.ok(requests < 30, `${manner}: ${requests}`);
     await until(`it ${manner}, and gets another request`, () => requestsOf(manner) > 1);
   }
   await untilFollowed("2");
 });
 
-test("spends little memory on a joined cluster whose policies swell, reports why, and serves the other meanwhile", async (t) => {
+test("spends little memory on a joined cluster whose policies are huge, reports the reason, and serves the other cluster meanwhile", async (t) => {
   const name = "ill-swells";
   fake.become(name, "swells");
   const its = { name, namespace: clustersNamespace };
@@ -168,7 +169,7 @@ test("spends little memory on a joined cluster whose policies swell, reports why
     /the answer has more than 10000 values$/,
   );
   const before = fake.requests(name).length;
-  // Any change of a profile triggers another observation.
+  // After any change of a profile, the controller observes the cluster again.
   await home.cluster.kubectl("label", ...profile, "look=again");
   await until("it is observed again", () => fake.requests(name).length > before);
   await untilFollowed("2");

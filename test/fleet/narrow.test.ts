@@ -1,6 +1,6 @@
 /**
- * The fleet's account narrowed by the component manifests/fleet/narrow, as kustomize renders it. A
- * real API server reports the account's rights, and the fleet keeps serving.
+ * The component manifests/fleet/narrow, as kustomize renders it, narrows the rights of the fleet's
+ * account. A real API server reports these rights, and the fleet keeps serving.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -28,7 +28,7 @@ const mayRead = (namespace: string, secret: string) =>
   may(home.cluster, account, "get", `secrets/${secret}`, namespace);
 
 /**
- * The grant for one cluster's namespace, as docs/extend/fleet.md lets an administrator write it.
+ * The grant for one cluster's namespace, as an administrator writes it after docs/extend/fleet.md.
  */
 const granted = (namespace: string) =>
   kustomized({
@@ -42,10 +42,10 @@ const granted = (namespace: string) =>
     ],
   });
 
-test("reads only the granted kubeconfigs and no other Secret with the component, and serves these clusters", async () => {
+test("reads, with the component, only the granted kubeconfigs and no other Secret, and serves the clusters of these kubeconfigs", async () => {
   for (const name of ["guest-a", "guest-b"])
     await fleet.declareGuest(home, name, guest.kubeconfig, labelled);
-  assert.equal(await mayRead("default", "any"), true, "the account never had the right");
+  assert.equal(await mayRead("default", "any"), true, "the account cannot read any Secret");
   const rights = await kustomized({ resources: ["fleet"], components: ["fleet/narrow"] });
   await home.cluster.apply(...rights.filter(({ kind }) => kind.startsWith("ClusterRole")));
   await home.cluster.apply(...(await granted("guest-a")));
@@ -69,7 +69,8 @@ test("reads only the granted kubeconfigs and no other Secret with the component,
   await home.cluster.apply(pullSecret("source-pull-secret", content));
   await untilPlaced(guest, { ".dockerconfigjson": Buffer.from(content).toString("base64") });
   await untilState(home, "guest-a", "Done");
-  // A missing grant is reported and delays no other cluster. With the grant the cluster is served.
+  // Status reports a missing grant, which delays no other cluster. The grant lets the fleet serve
+  // this cluster too.
   await untilState(home, "guest-b", "Failed", "403 Forbidden");
   await home.cluster.apply(...(await granted("guest-b")));
   await untilState(home, "guest-b", "Done");

@@ -1,7 +1,7 @@
 /**
- * One Secret of the management cluster, all the way to a real kubelet of a workload cluster. The
- * cluster's own installation takes over what the fleet brings, and the fleet is done when that node
- * has proved it.
+ * A Secret of the management cluster, delivered to a real kubelet of a workload cluster. The
+ * cluster's own installation reads the Secret that the fleet places there. The fleet is done when
+ * the node has proved the content.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -25,8 +25,8 @@ let controller: ReturnType<typeof fleet.startFleet> | undefined;
 
 before(async () => {
   [home, cluster] = await Promise.all([fleet.startHome(), startCluster({ nodes: 1 })]);
-  // The grant that docs/use/sources.md describes for another source. It comes before the
-  // installation, whose status would otherwise report Forbidden until the controller's next
+  // The grant that docs/use/sources.md describes for another source. It is created before the
+  // installation, because status would otherwise report Forbidden until the controller's next
   // request.
   const role = `global-pull-secret-source-${name}`;
   const asks = ["--verb=get,list,watch", "--resource=secrets", `--resource-name=${name}`];
@@ -63,7 +63,7 @@ test("lets a workload cluster's node pull with a Secret of the management cluste
   await untilPod(cluster, "app", ...pullRefused);
   const before = await kubelets(cluster);
 
-  // The Secret is in the cluster, but no installation there takes it over yet, so no node has it.
+  // The Secret is in the cluster, but no installation there reads it yet, so no node has it.
   await cluster.kubectl("scale", ...deployment, "--replicas=0");
   const guest = await fleet.guestOf(cluster, `${names.namespace}/${name}`);
   await fleet.declareGuest(home, "guest-a", guest.kubeconfig, labelled);

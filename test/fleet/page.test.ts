@@ -1,6 +1,6 @@
 /**
- * docs/extend/fleet.md's walk-through, word for word, on a management cluster and two workload
- * clusters.
+ * The exact commands of the walk-through in docs/extend/fleet.md, on a management cluster and two
+ * workload clusters.
  */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -19,7 +19,7 @@ let guests: readonly fleet.GuestCluster[];
 before(async () => {
   const guest = async () => await fleet.guestOf(await startCluster({ apiOnly: true }));
   [home, ...guests] = await Promise.all([fleet.startHome(), guest(), guest()]);
-  // As Cluster API declares them. Nothing is selected yet.
+  // Declares the clusters as Cluster API does. No object selects them yet.
   for (const [at, name] of names.entries())
     await fleet.declareGuest(home, name, guests[at]?.kubeconfig ?? assert.fail(name), {});
 });

@@ -1,7 +1,7 @@
 /**
- * Success is proof: one cluster whose own controller, with the rights of manifests/, takes the
- * target over, and one beside it without a controller. Both API servers are real, the nodes are
- * fake.
+ * A fleet is done when nodes have proved the content. In one cluster a controller with the rights
+ * of manifests/ reads the target; the other cluster has no controller. Both API servers are real,
+ * the nodes are fake.
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
@@ -87,7 +87,7 @@ const source = (word: string) =>
 const placedIn = (guest: fleet.GuestCluster, word: string) =>
   untilPlaced(guest, dataOf(word), undefined, name);
 
-/** The proving cluster's own installation lists the target. The fleet controller runs. */
+/** Adds the target to the proving cluster's sources, and starts the fleet controller. */
 async function begin(
   settings: Exclude<Settings, number | string>,
   spec: Parameters<typeof fleetSecret>[0] = {},
@@ -100,8 +100,8 @@ async function begin(
   await home.cluster.apply(fleetSecret({ target: { name }, ...spec }));
   const since = new Date().toISOString();
   running.push(fleet.startFleet(home));
-  // The canary is the first cluster that answers. Both are therefore known before there is any
-  // content, and so is the GlobalPullSecret of the proving one.
+  // The canary is the first cluster that answers. Therefore the test waits until the controller has
+  // read both clusters, and the GlobalPullSecret of the proving cluster, before there is content.
   for (const { cluster } of [proving, plain])
     await until("the cluster got a request", () => {
       const ours = auditOf(cluster, { since }).filter(
@@ -112,7 +112,7 @@ async function begin(
     });
 }
 
-test("is done when the nodes have it, gives it to no other cluster before that, and sends no request there without a grant", async () => {
+test("is done when the nodes have the content, does not deliver it to other clusters before that, and sends no request that an API server forbids", async () => {
   const since = new Date().toISOString();
   kubelets.behaviour = (_, revision) => (revision > 0 ? "hangs" : "ready");
   await begin({});
@@ -148,7 +148,7 @@ test("is done when the nodes have it, gives it to no other cluster before that, 
   assert.deepEqual(refused, []);
 });
 
-test("halts a fleet that allows no failure when nodes fail, stays halted in a new process, and continues with corrected content", async () => {
+test("halts when nodes fail in a fleet that allows no failure, stays halted in a new process, and continues with corrected content", async () => {
   kubelets.behaviour = (_, revision) =>
     revision > 0 ? "GPS203 restarting the kubelet failed" : "ready";
   await begin({}, { rollout: { maxFailures: 0 } });
@@ -173,7 +173,7 @@ test("halts a fleet that allows no failure when nodes fail, stays halted in a ne
   await placedIn(plain, "2");
 });
 
-test("reports and skips a canary that exceeds rollout.progressDeadline, and is done when its nodes have the content", async () => {
+test("reports and skips a canary that exceeds rollout.progressDeadline, and is done when the canary's nodes have the content", async () => {
   kubelets.behaviour = (_, revision) => (revision > 0 ? "hangs" : "ready");
   await begin({}, { rollout: { progressDeadline: "3s" } });
   await source("1");
@@ -183,7 +183,7 @@ test("reports and skips a canary that exceeds rollout.progressDeadline, and is d
   await untilState(home, "guest-a", "Done");
 });
 
-test("delays no other cluster because an administrator paused one, and is done when that one resumes", async () => {
+test("does not delay other clusters when an administrator has paused a cluster, and is done when this cluster resumes", async () => {
   await begin({ managementState: "Paused" });
   await source("1");
   await placedIn(plain, "1");
@@ -192,7 +192,7 @@ test("delays no other cluster because an administrator paused one, and is done w
   await untilState(home, "guest-a", "Done");
 });
 
-test("waits if it may not read a cluster's GlobalPullSecret, shows the command that grants the right, and delays no other", async () => {
+test("waits for a cluster whose GlobalPullSecret it may not read, shows the command that grants the right, and delays no other cluster", async () => {
   const binding = ["clusterrolebinding", "global-pull-secret-fleet"];
   const saved = await on.cluster.get<object>(...binding);
   await on.cluster.kubectl("delete", ...binding);

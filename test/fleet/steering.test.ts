@@ -30,7 +30,7 @@ afterEach(async () => {
   await controller?.[Symbol.asyncDispose]();
   controller = undefined;
   await fleet.clear(home, [a, b]);
-  // A previous test may have left them unlabelled.
+  // A previous test may have left the clusters unlabelled.
   await fleet.declareGuest(home, "guest-a", a.kubeconfig, labelled);
   await fleet.declareGuest(home, "guest-b", b.kubeconfig, labelled);
 });
@@ -62,7 +62,7 @@ const writesIn = ({ cluster }: fleet.GuestCluster, since: string) =>
     (one) => one.userAgent === "global-pull-secret-fleet" && isWrite(one),
   );
 
-test("holds every change while Paused: a rotation, a repair, a removal; and catches up when Managed", async () => {
+test("holds rotations, repairs and removals while Paused, and catches up when Managed", async () => {
   await declare();
   controller = fleet.startFleet(home);
   await source("1");
@@ -88,7 +88,7 @@ test("holds every change while Paused: a rotation, a repair, a removal; and catc
   await placed("2");
 });
 
-test("leaves placed Secrets with removalPolicy Orphan, and a new object recognizes and removes them", async () => {
+test("leaves placed Secrets with removalPolicy Orphan, and recognizes and removes them with a new object", async () => {
   await declare({ removalPolicy: "Orphan" });
   controller = fleet.startFleet(home);
   await source("1");
@@ -108,7 +108,7 @@ test("leaves placed Secrets with removalPolicy Orphan, and a new object recogniz
   for (const guest of [a, b]) assert.equal(await fleet.targetIn(guest), undefined);
 });
 
-test("limits a removal by maxConcurrency: with one at a time, the second begins after the first is complete", async () => {
+test("begins the second removal only after the first removal is complete when maxConcurrency is one", async () => {
   const deletions = async (maxConcurrency: number | string): Promise<number> => {
     await declare({ rollout: { canary: 0, maxConcurrency } });
     controller = fleet.startFleet(home);
@@ -131,7 +131,7 @@ test("limits a removal by maxConcurrency: with one at a time, the second begins 
 });
 
 for (const [whose, isNew] of [
-  ["in the process that held them", false],
+  ["in the process that held the removals", false],
   ["in a new process, which has to connect first", true],
 ] as const)
   test(`catches up on an overdue removal in every cluster that answers, one after another, ${whose}`, async () => {
@@ -169,7 +169,7 @@ for (const [whose, isNew] of [
     assert.ok(Math.abs(first - second) >= 200, `${first} and ${second}`);
   });
 
-/** The same kubeconfig, with its authority written in another way. */
+/** An equivalent kubeconfig whose certificate authority is written in another way. */
 function rewritten(kubeconfig: string): string {
   const [, authority = ""] = /certificate-authority-data"?: ?"?([\w+/=]+)/.exec(kubeconfig) ?? [];
   assert.notEqual(authority, "");
@@ -178,8 +178,8 @@ function rewritten(kubeconfig: string): string {
 }
 
 for (const [whose, isNew] of [
-  ["in the process that knows both", false],
-  ["in a new process that knows the one that goes first", true],
+  ["in a process that has read both names", false],
+  ["in a new process that has first read the removed name", true],
 ] as const)
   test(`keeps the Secret of a cluster that is selected under two names when one name is removed, ${whose}`, async (t) => {
     const another = "guest-a-renamed";
@@ -196,7 +196,7 @@ for (const [whose, isNew] of [
     await placed("1");
     for (const name of ["guest-a", another]) await untilState(home, name, "Done");
     if (isNew) await controller[Symbol.asyncDispose]();
-    // The new process connects to this name three seconds after the other.
+    // The new process connects to this name three seconds later than to the other name.
     proxy.late = 3000;
     const since = new Date().toISOString();
     await home.cluster.kubectl("label", "namespace", "guest-a", "capi-pull-secret-");
@@ -207,7 +207,7 @@ for (const [whose, isNew] of [
     await untilState(home, another, "Done");
     assert.deepEqual(writesIn(a, since), []);
     await home.cluster.kubectl("label", "namespace", another, "capi-pull-secret-");
-    await until("the Secret is taken away", async () => (await fleet.targetIn(a)) === undefined);
+    await until("the Secret is removed", async () => (await fleet.targetIn(a)) === undefined);
   });
 
 const selectB = (selected: boolean) =>
@@ -244,7 +244,7 @@ function pausesSince(since: string): readonly number[] {
   return times.slice(1).map((at, index) => at - (times[index] ?? 0));
 }
 
-test("delays no other cluster while one refuses the write, retries with pauses, also in a new process, and serves it once allowed", async (t) => {
+test("delays no other cluster while one refuses the write, retries with pauses, also in a new process, and serves the cluster once it may write", async (t) => {
   t.after(() => allowWrites(true));
   await allowWrites(false);
   await declare();
@@ -274,7 +274,7 @@ test("delays no other cluster while one refuses the write, retries with pauses, 
   for (const name of ["guest-a", "guest-b"]) await untilState(home, name, "Done");
 });
 
-test("retries a refused deletion with pauses, reports why in status, and removes the Secret once allowed", async (t) => {
+test("retries a refused deletion with pauses, reports the reason in status, and removes the Secret once it may", async (t) => {
   t.after(() => allowWrites(true));
   await declare();
   controller = fleet.startFleet(home);
@@ -298,7 +298,10 @@ test("retries a refused deletion with pauses, reports why in status, and removes
 
 const mutating = "mutatingadmissionpolicybinding,mutatingadmissionpolicy";
 
-/** An admission policy in the first cluster that empties each `pull-secret` there. */
+/**
+ * Creates an admission policy in the first cluster. The policy empties each `pull-secret` of this
+ * cluster.
+ */
 async function mutate(): Promise<void> {
   const apiVersion = "admissionregistration.k8s.io/v1";
   const metadata = { name: "empties" };
@@ -328,7 +331,7 @@ async function mutate(): Promise<void> {
   });
 }
 
-test("fails for a cluster whose admission changes the content, and serves the others", async (t) => {
+test("reports a cluster as Failed when its admission changes the content, and serves the other clusters", async (t) => {
   await selectB(false);
   t.after(() => a.cluster.kubectl("delete", mutating, "empties", "--ignore-not-found"));
   await mutate();
@@ -348,7 +351,7 @@ test("fails for a cluster whose admission changes the content, and serves the ot
   await untilState(home, "guest-a", "Done");
 });
 
-test("gives a change to the next cluster after the previous one has had it for minSuccessTime", async () => {
+test("delivers a change to the next cluster only after the previous cluster has had it for minSuccessTime", async () => {
   await declare({ rollout: { canary: 1, minSuccessTime: "5s" } });
   await source("1");
   const since = new Date().toISOString();
@@ -364,7 +367,7 @@ test("gives a change to the next cluster after the previous one has had it for m
   assert.ok(Math.abs((first ?? 0) - (second ?? 0)) >= 4000, `${first} and ${second}`);
 });
 
-test("counts clusters by state in its metrics, and names none", async () => {
+test("counts clusters by state in its metrics, and names no cluster", async () => {
   await declare();
   controller = fleet.startFleet(home);
   await source("1");
@@ -392,7 +395,7 @@ test("counts clusters by state in its metrics, and names none", async () => {
   assert.ok(!found.join("").includes("guest"));
 });
 
-test("reports many changes in a row in status at most once in two seconds", async () => {
+test("writes status at most once in two seconds during many changes in a row", async () => {
   await declare();
   controller = fleet.startFleet(home);
   const since = new Date().toISOString();
@@ -411,11 +414,11 @@ test("reports many changes in a row in status at most once in two seconds", asyn
   const all = statusWrites();
   assert.ok(all.length >= 4, "there was too little to report");
   const pauses = all.slice(1).map((at, index) => at - (all[index] ?? 0));
-  // From an answer to the next request, in whole milliseconds of one clock.
+  // The times from each answer to the next request, in whole milliseconds of one clock.
   assert.ok(Math.min(...pauses) >= 1999, pauses.join(", "));
 });
 
-test("leaves a FleetSecret alone in a namespace that is not served, and delivers nothing", async () => {
+test("ignores a FleetSecret in a namespace that is not served, and delivers nothing", async () => {
   await source("1");
   const { metadata, ...object } = fleetSecret();
   await home.cluster.apply({ ...object, metadata: { ...metadata, namespace: "default" } });

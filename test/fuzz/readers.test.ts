@@ -8,7 +8,7 @@ test("H24: never throws, accepts no document that the kubelet drops and quotes n
   fuzzDocuments(10_000, from);
 });
 
-test("never throws, while reading or deciding, and quotes no content, for 10,000 damaged journals", (t) => {
+test("never throws and quotes no content while reading 10,000 damaged journals or deciding on them", (t) => {
   t.diagnostic(`SEED=${from}`);
   fuzzJournals(10_000, from);
 });

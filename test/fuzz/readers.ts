@@ -107,7 +107,7 @@ const open = (name: string) =>
   journals
     .map((journal) => writeJournal(journal).previous.get(name))
     .find((bytes) => bytes !== undefined);
-/** Journals in the stored form, and one that contains the bytes, as version 1 had it. */
+/** Journals as the agent stores them. One has version 1, which contains the previous bytes. */
 const stored: readonly unknown[] = [
   ...journals.map((journal) => JSON.parse(writeJournal(journal).bytes.toString()) as unknown),
   {
@@ -134,7 +134,7 @@ const odd: readonly unknown[] = [
   { absent: true },
 ];
 
-/** The value with a part removed or changed, more often than not to a value of the same type. */
+/** Removes a part of the value, or replaces the part, mostly by a value of the same type. */
 function mutate(random: Random, value: unknown): unknown {
   const other = (): unknown =>
     random.pick(random.once(3) ? odd : odd.filter((one) => typeof one === typeof value));

@@ -1,6 +1,6 @@
 /**
- * Properties of the connection to systemd that must hold for any answer: real answers, damaged on
- * the way.
+ * Properties of the connection to systemd that must hold for any answer. The answers are real, but
+ * damaged on the way.
  */
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
@@ -48,9 +48,9 @@ function damage(random: Random, data: Buffer): Buffer {
 }
 
 /**
- * Each case is a question and a restart, with a third of the answers damaged. The process
- * continues, only our own errors are thrown, both end in bounded time, and no descriptor stays
- * open.
+ * In each case we ask systemd a question and request a restart, and a third of the answers are
+ * damaged. Asserts that the process continues, that it throws only our own errors, that the
+ * question and the restart end in bounded time, and that no descriptor stays open.
  */
 export async function fuzzReplies(cases: number, from: number): Promise<void> {
   using node = new NodeDirectory();
@@ -66,7 +66,7 @@ export async function fuzzReplies(cases: number, from: number): Promise<void> {
   const before = descriptors();
   const seen = { read: 0, thrown: 0 };
   const few = () => Math.min(seen.read, seen.thrown) <= cases / 20;
-  // On a busy machine most answers are late and count as errors, so this continues until enough
+  // On a busy machine most answers are late and count as errors, so the loop continues until enough
   // answers were read.
   for (let seed = from; seed < from + cases || (few() && seed < from + 10 * cases); seed += 1) {
     const random = new Random(seed);

@@ -1,4 +1,7 @@
-/** The story (story.ts) on a fake API server: no root, no cluster, the real controller process. */
+/**
+ * Plays the story (story.ts) on a fake API server with the real controller process. It needs no
+ * root and no cluster.
+ */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +16,7 @@ import { play, type Chapter } from "./story.ts";
 const definition = join(import.meta.dirname, "../../manifests/crds/globalpullsecrets.yaml");
 const reading: ReadonlySet<string> = new Set(["get", "list", "watch"]);
 
-/** Plays the story there, with the controller as it is shipped; leaves nothing behind. */
+/** Plays the story on a fake API server, with the shipped controller; leaves nothing behind. */
 export async function playOnFakeApi(): Promise<Chapter[]> {
   await freshBundle();
   await using server = await FakeServer.start(readFileSync(definition, "utf8"));

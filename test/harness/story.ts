@@ -1,7 +1,7 @@
 /**
  * The README's story, played by one controller against any API server: create, rotate, refuse,
  * halt, withdraw. Returns a transcript of the controller's actions, without times, uids and counts
- * that vary, so that a fake API server's effects can be compared with a real one's.
+ * that vary, so that you can compare a fake API server with a real API server.
  */
 import assert from "node:assert/strict";
 import type { V1DaemonSet, V1Lease, V1Pod, V1Secret } from "@kubernetes/client-node";
@@ -16,10 +16,10 @@ import type { NodesDriver } from "./nodes/drive.ts";
 /** A request of the controller other than get, list and watch. */
 type Write = Readonly<{
   verb: string;
-  /** With its API group and subresource: `apps/daemonsets/status`. */
+  /** The resource with its API group and subresource: `apps/daemonsets/status`. */
   resource: string;
   name: string;
-  /** Its field manager, and whether it was a dry run. */
+  /** The query, with the field manager and whether it was a dry run. */
   query: Readonly<Record<string, string>>;
   status: number;
 }>;
@@ -39,14 +39,14 @@ export type Stage = Readonly<{
 export type Chapter = Readonly<{
   title: string;
   /**
-   * Changes of objects, with the server's answers; no Events, status or Leases. First created and
-   * deleted objects, in order; then changed ones, each once, because the number of changes depends
-   * on timing.
+   * The requests that changed objects, with the server's answers. Events, status and Leases are
+   * left out. Created and deleted objects come first, in order. Changed objects follow, each once,
+   * because the number of changes depends on timing.
    */
   writes: readonly string[];
   /**
-   * New Events on additional-pull-secret, sorted. A Warning is repeated while it lasts, so it is
-   * new once.
+   * New Events on additional-pull-secret, sorted. A Warning that is repeated while its cause lasts
+   * is listed once.
    */
   events: readonly string[];
   conditions: readonly string[];
@@ -70,7 +70,7 @@ const [first = "", rotated = "", failing = ""] = credentials.map((pair) =>
 );
 const mistake = "not-base64!";
 
-/** The documents in the order in which they are declared, and the value that is refused. */
+/** The documents in the order in which they are declared. The controller refuses `mistake`. */
 export const documents = { first, rotated, failing, mistake } as const;
 
 /** Plays the story to its end; fails if a promise of the README is broken on the way. */
@@ -190,7 +190,7 @@ class Teller {
     await this.untilReady("InForce");
   }
 
-  /** The message of the first new Event of this reason. */
+  /** Waits for the first new Event of this reason, and returns its message. */
   async untilEvent(reason: string): Promise<string> {
     const found = await until(
       `there is an Event ${reason}`,
@@ -200,7 +200,7 @@ class Teller {
     return found.message;
   }
 
-  /** Runs the three commands of the README: there are this many agents. */
+  /** Runs the three commands of the README, and checks that they show this many agents. */
   async shown(count: number): Promise<void> {
     const { admin } = this.#stage;
     // An agent that has written its termination message starts again.
@@ -285,7 +285,7 @@ class Teller {
 
 type Tree = { [field: string]: Tree };
 
-/** Paths of the leaves of fieldsV1, without the marks of what contains them. */
+/** Paths of the leaves of fieldsV1. Leaves out the marks `.` of their parents. */
 function leavesOf(tree: Tree, path = ""): string[] {
   const below = Object.entries(tree).filter(([key]) => key !== ".");
   if (below.length === 0) return [path];
@@ -293,8 +293,8 @@ function leavesOf(tree: Tree, path = ""): string[] {
 }
 
 /**
- * True for a write that changed an object. Writes that only report, or only keep time, depend on
- * the clock.
+ * True for a write that changed an object other than an Event, a status or a Lease. The number of
+ * writes to those depends on the clock.
  */
 function isOfChapter({ resource, query, status }: Write): boolean {
   if (query["dryRun"] !== undefined || status >= 300) return false;
@@ -314,7 +314,10 @@ function described({ verb, resource, name, query, status }: Write): string {
   return `${verb} ${resource}/${name}${suffix === "" ? "" : ` as ${suffix.slice(1)}`}: ${status}`;
 }
 
-/** A message without the parts that differ between runs: times, and the name of the first node. */
+/**
+ * Removes the parts of a message that differ between runs, which are times and the name of the
+ * first node.
+ */
 const steady = (message: string): string =>
   message
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "TIME")

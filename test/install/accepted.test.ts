@@ -48,9 +48,9 @@ const object = ({ name, namespace, ...secret }: Named, more: object = {}) => ({
 });
 
 /**
- * The error of `kubectl apply` for this Secret as a dry run; empty if it would be accepted.
- * Server-side, because the annotation that kubectl otherwise adds has no room for the largest
- * Secret.
+ * Returns the error of a server-side dry run of `kubectl apply` for this Secret; empty if the API
+ * server accepts the Secret. A client-side apply would add an annotation, in which the largest
+ * Secret has no room.
  */
 async function refusal(secret: Named, more: object = {}): Promise<string> {
   const file = join(cluster.directory, "secret.json");
@@ -99,8 +99,8 @@ for (const name of [additional, team])
 
 const accepted: readonly (readonly [what: string, secret: Named])[] = [
   ["a pull secret", named(holding(right), additional)],
-  ["one of an additional source", named(holding(right), team)],
-  ["the largest", named(holding(right + " ".repeat(largest - right.length)), additional)],
+  ["the Secret of an additional source", named(holding(right), team)],
+  ["the largest Secret", named(holding(right + " ".repeat(largest - right.length)), additional)],
   ["a Secret that is not a source", opaque("other")],
   ["a source's name in another namespace", named({ type: "Opaque" }, additional, "default")],
   ["the controller's published Secret", opaque(names.globalSecretName)],
@@ -141,7 +141,7 @@ async function createdBy(user: string, one: ReturnType<typeof account>): Promise
   );
 }
 
-test("allows setting the annotation by which pods may use the sources only with a binding, and only in its namespace", async () => {
+test("allows the annotation that lets pods use the sources only for users with a binding, and only in its namespace", async () => {
   const bind = async (kind: string, role: string, user: string, ...where: readonly string[]) =>
     await cluster.kubectl(
       "create",
@@ -170,7 +170,7 @@ test("allows setting the annotation by which pods may use the sources only with 
   assert.equal(await refusedTo("user", "granted"), false);
 });
 
-test("allows a user without that right to change everything else in such a ServiceAccount, and to delete it, but not to restore the annotation", async () => {
+test("allows a user without that right to change everything else in such a ServiceAccount and to remove the annotation, but not to set it again", async () => {
   await cluster.apply(account("kept", use));
   const annotate = async (annotation: string) =>
     await kubectlAs("editor", "annotate", "--overwrite", "sa/kept", "-n", "default", annotation);

@@ -1,4 +1,6 @@
-/** The chart installs the same as manifests/. Its values are documented, checked and used. */
+/**
+ * The chart installs the same objects as manifests/. Its values are documented, checked and used.
+ */
 import assert from "node:assert/strict";
 import {
   copyFileSync,
@@ -37,8 +39,8 @@ const isHook = ({ metadata }: KubeObject): boolean =>
   "helm.sh/hook" in (metadata.annotations ?? {});
 
 /**
- * What the release holds, by name: without the labels that every object of the chart has, and a CRD
- * without what keeps it at an uninstall.
+ * The objects of the release, by name. Leaves out the labels that every object of the chart has,
+ * and the annotation that keeps a CRD in an uninstall.
  */
 async function released(...args: readonly string[]): Promise<Record<string, KubeObject>> {
   const objects = (await charted(...args)).filter((one) => !isHook(one));
@@ -47,7 +49,7 @@ async function released(...args: readonly string[]): Promise<Record<string, Kube
 
 type Overlay = Parameters<typeof kustomized>[0];
 
-/** What kustomize gives, by name, without the labels that every object of the chart has. */
+/** The objects that kustomize renders, by name, without the labels that the chart adds. */
 const plain = async (overlay: Overlay) => byName((await kustomized(overlay)).map(withoutLabels));
 
 const name = "app.kubernetes.io/name";
@@ -84,12 +86,12 @@ test("passes helm lint", async () => {
   assert.match(output, /1 chart\(s\) linted, 0 chart\(s\) failed/);
 });
 
-test("renders, with an image alone, the same as kubectl kustomize manifests, object by object", async () => {
+test("renders the same objects as kubectl kustomize manifests if only an image is given", async () => {
   assert.deepEqual(await released(), await plain({ resources: ["."] }));
 });
 
 for (const page of ["README.md", "docs/use/quick-start.md"])
-  test(`renders these objects with the named image from helm's command line of ${page}`, async () => {
+  test(`renders these objects with the named image from the helm command on ${page}`, async () => {
     const line = linesOf(readFileSync(page, "utf8")).find((one) => one.startsWith("helm "));
     const template = line?.replace("helm install ", "helm template ") ?? "";
     const repository = /--set image\.repository=(\S+)$/.exec(template)?.[1];
@@ -217,7 +219,7 @@ const inRole = (role: Role): readonly string[] => [
 
 const monitoringOn = "--set=monitoring.enabled=true";
 
-/** What the Prometheus operator reads. */
+/** The objects of the Prometheus operator. */
 const monitors = (objects: readonly KubeObject[]): KubeObject[] =>
   objects.filter(({ apiVersion }) => apiVersion === "monitoring.coreos.com/v1");
 
@@ -230,7 +232,7 @@ const programs: Readonly<Record<Role, Program>> = {
 };
 
 for (const role of roles)
-  test(`role ${role}: scrapes the pods of its own namespace, and alerts on their metrics only`, async () => {
+  test(`role ${role}: scrapes the pods of its own namespace, and alerts only on their metrics`, async () => {
     const sets = [monitoringOn, "--set=monitoring.labels.release=prom"];
     const objects = await charted(...inRole(role), ...sets);
     const its = monitors(objects);
@@ -271,7 +273,7 @@ for (const role of roles)
     }
   });
 
-test("two releases of one namespace have no object for monitoring in common", async () => {
+test("two releases in one namespace share no monitoring object", async () => {
   const all = [];
   for (const role of roles)
     if (role !== "Hosted") all.push(...monitors(await charted(...inRole(role), monitoringOn)));
@@ -285,7 +287,8 @@ test("the overlay of docs/reference/metrics.md sets the labels and the links tha
   const below = (folders: readonly string[]) =>
     folders.map((one) => one.replace(/^\.\/manifests\/?/, "").replace(/^$/, "."));
   const overlay = { resources: below(resources), components: below(components), ...others };
-  // The overlay keeps the address in an annotation, for which the chart has a value.
+  // Removes the address of the docs, which the overlay has in an annotation. The chart has a value
+  // for it.
   const withoutDocs = (one: KubeObject): KubeObject => {
     const { annotations: { docs, ...annotations } = {}, ...metadata } = one.metadata;
     if (docs === undefined) return one;
@@ -345,7 +348,7 @@ test("adds the standard labels to every object, and uses only the name in select
 const policy = { managementState: "Paused", rollout: { maxUnavailable: "25%" } };
 const withPolicy = `--set-json=policy=${JSON.stringify(policy)}`;
 
-/** The words for the plugin of a hook's container. */
+/** The plugin's command line in the container of a hook. */
 async function hookCommand(job: string, ...args: readonly string[]) {
   const pod = (await podsOf(...args)).get(`Job/global-pull-secret-${job}`);
   if (pod === undefined) return undefined;
@@ -361,7 +364,9 @@ function writtenBy({ writes }: FakeCluster): object | undefined {
   return (writes.find(({ verb }) => verb === "apply")?.body as GlobalPullSecret | undefined)?.spec;
 }
 
-/** A cluster whose controller holds the Lease, or held it (empty), and whose object is as given. */
+/**
+ * A cluster with this object and with a Lease. An empty holder means that the controller has ended.
+ */
 function installed(holderIdentity: string | undefined, spec?: GlobalPullSecretSpec): FakeCluster {
   const cluster = new FakeCluster();
   if (holderIdentity !== undefined)
@@ -390,7 +395,7 @@ test("the controller declares the policy, without an additional hook, account or
   assert.deepEqual(hooks, (await charted()).filter(isHook).map(nameOf));
 });
 
-test("withdraws and waits in an uninstall if a controller runs, whatever the policy declares", async () => {
+test("withdraws and waits in an uninstall if a controller runs, even if the policy declares another state", async () => {
   const words = (await hookCommand("withdraw", withPolicy)) ?? [];
   assert.deepEqual(words, await hookCommand("withdraw"));
   assert.deepEqual(await hookCommand("settle", withPolicy), await hookCommand("settle"));
@@ -508,13 +513,13 @@ test("the Job of an uninstall may take a minute longer than the nodes", async ()
   }
 });
 
-/** Hook of Helm → what Argo CD makes of it; it leaves out the others. */
+/** Helm's hook → Argo CD's hook. Argo CD ignores the others. */
 const ofArgo: Readonly<Record<string, string>> = {
   "pre-delete": "PreDelete",
   "post-delete": "PostDelete",
 };
 
-test("Argo CD runs the hooks of uninstall, each object of them in one phase", async () => {
+test("Argo CD runs the uninstall hooks, each of their objects in one phase", async () => {
   const hooks = (await charted(withPolicy)).filter(isHook);
   const phases = hooks.map((one) => {
     const names = one.metadata.annotations?.["helm.sh/hook"]?.split(",") ?? [];
@@ -580,7 +585,7 @@ test("has values for the account's annotations, variables, volumes, zones and po
   assert.equal(pod?.topologySpreadConstraints, undefined);
 });
 
-test("replaces the ports of the component with networkPolicy.apiServerPorts", async () => {
+test("renders networkPolicy.apiServerPorts in place of the ports in components/network-policy", async () => {
   const path = "/spec/egress/0/ports";
   const value = [{ protocol: "TCP", port: 8443 }];
   const target = { kind: "NetworkPolicy" };
@@ -664,7 +669,7 @@ test("applies image digest, pull secrets and tolerations to every pod", async ()
   }
 });
 
-test("passes every flag of the controller from a value, as the controller reads it", async () => {
+test("passes each flag of the controller from its value, in a form that the controller reads", async () => {
   assert.deepEqual(Object.keys(samples).toSorted(), Object.keys(flagValues).toSorted());
   const args = await controllerArgs(
     "--set=original=kube-system/pull-secret",
@@ -744,7 +749,7 @@ const flagsOf = (sets: string): readonly string[] =>
   sets.split(" ").map((one) => one.replace(/^(json:)?/, (how) => (how ? "--set-json=" : "--set=")));
 
 for (const [sets, message] of contradictions)
-  test(`refuses with one line values that contradict each other: ${sets}`, async () => {
+  test(`refuses contradictory values with one line: ${sets}`, async () => {
     const failed = await charted(...flagsOf(sets)).then(
       () => "",
       (error: Error) => error.message,
@@ -760,7 +765,7 @@ for (const [sets, message] of contradictions)
     );
   });
 
-test("takes values that agree", async () => {
+test("accepts values that agree", async () => {
   for (const sets of [
     "policy.rollout.maxUnavailable=25% flags.maxUnavailableLimit=25%",
     "policy.rollout.maxUnavailable=100%",
@@ -773,11 +778,11 @@ for (const [what, set, message] of [
   ["outside kube-system", "--namespace=other", /is other, but role Cluster works in kube-system/],
   ["without an image", "--set=image.repository=", /image\.repository is not set, .*--set image/],
 ] as const)
-  test(`fails with a sentence ${what}`, async () => {
+  test(`fails with one sentence ${what}`, async () => {
     await assert.rejects(charted(set), message);
   });
 
-/** Value that not every role uses → another value than the default. */
+/** Value that only some roles use → a value other than the default. */
 const others: Readonly<Record<string, string>> = {
   "crds.install": "false",
   "policy.conflictPolicy": "PreferOriginal",
@@ -799,12 +804,12 @@ const others: Readonly<Record<string, string>> = {
   "uninstall.timeout": "5m",
 };
 
-/** Value → other values that must be set for it to have an effect. */
+/** Value → other values that you must set so that the value has an effect. */
 const prerequisites: Readonly<Record<string, string>> = {
   "networkPolicy.apiServerPorts": "--set=networkPolicy.enabled=true",
 };
 
-/** Paths of the leaf values, and with `maps` those of the maps too. */
+/** Paths of the leaf values; with `maps`, also the paths of maps. */
 function pathsOf(values: object, maps: boolean, above = ""): readonly string[] {
   return Object.entries(values).flatMap(([name, value]) => {
     const path = `${above}${name}`;
@@ -848,7 +853,7 @@ for (const role of roles)
     }
   });
 
-test("has a separate sentence for each value of another role", async () => {
+test("refuses values of another role with a separate sentence for each value", async () => {
   const sets = ["--set=admission.enabled=true", "--set=flags.logLevel=debug"];
   const message =
     /admission\.enabled is set, .*\n.*flags\.logLevel is set, .* Cluster and Hosted\./;
@@ -858,7 +863,7 @@ test("has a separate sentence for each value of another role", async () => {
 for (const role of roles)
   test(`role ${role}: treats a null value as absent or refuses it by the schema, and breaks no template`, async () => {
     for (const path of ["flags.logLevel", ...pathsOf(defaults, true)]) {
-      // helm's own parser refuses a name below a null map.
+      // helm itself refuses a value below a map that is null.
       const image = path === "image" ? [] : ["--set=image.repository=a.example/b"];
       const others = inRole(role).filter((flag) => !flag.startsWith(`--set=${path}.`));
       const given = [...others, ...image, `--set-json=${path}=null`];
@@ -894,7 +899,7 @@ test("fails for role Fleet outside kube-system, too", async () => {
   await assert.rejects(charted(...args), /role Fleet works in kube-system only/);
 });
 
-test("renders the same objects as a dependency of a chart that has templates of its own", async (t) => {
+test("renders the same objects as a dependency of a chart with its own templates", async (t) => {
   const parent = copyOf(chart, t, "charts/global-pull-secret");
   const { version } = load(textOf("chart/Chart.yaml")) as { version: string };
   const condition = "global-pull-secret.enabled";

@@ -7,14 +7,14 @@ import { helm as program } from "./go-tools.ts";
 
 export const chart = join(manifests, "chart");
 
-/** Returns its stdout; fails with its stderr. Its files are in `home`. */
+/** Runs helm with its files in `home`. Returns its stdout; if helm fails, throws its stderr. */
 export async function helm(home: string, ...args: readonly string[]): Promise<string> {
   const places = ["CACHE", "CONFIG", "DATA"].map((one) => [`HELM_${one}_HOME`, join(home, "helm")]);
   const env = directEnvironment(Object.fromEntries(places) as Record<string, string>);
   return await run([await program(), ...args], { env });
 }
 
-/** With the release in kube-system, unless another namespace is among `args`. */
+/** Runs helm on a cluster. The release is in kube-system, unless `args` names another namespace. */
 export async function helmOn(cluster: Cluster, ...args: readonly string[]): Promise<string> {
   const where = ["--kubeconfig", cluster.kubeconfig, "--namespace", "kube-system"];
   return await helm(cluster.directory, ...where, ...args);

@@ -1,4 +1,4 @@
-/** Installed, upgraded and removed with helm and with kubectl, on a real node. */
+/** Install, upgrade and removal with helm and with kubectl, on a real node. */
 import assert from "node:assert/strict";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import { chart, helmOn } from "./helm.ts";
 let cluster: Cluster;
 let image: readonly string[];
 
-/** Another program's file, byte for byte. */
+/** The exact file of another program. */
 const others = '{ "auths":{"elsewhere.example":{"auth":"c29tZWJvZHk6ZWxzZQ=="}} }\n';
 
 before(async () => {
@@ -40,7 +40,7 @@ async function ready(): Promise<void> {
   await cluster.kubectl("wait", "--for=condition=Ready", ...object, "--timeout=120s");
 }
 
-/** Everything in the cluster that has our name, as kind/name. */
+/** All objects in the cluster with our name, as kind/name. */
 async function ours(): Promise<string[]> {
   const kinds = [
     "deployments",
@@ -67,7 +67,7 @@ async function ours(): Promise<string[]> {
     .toSorted();
 }
 
-/** A chart whose CRD lacks a column, as if it were older. */
+/** Makes a chart that seems older, because its CRD lacks a column. */
 function olderChart(): string {
   const folder = join(cluster.directory, "older");
   cpSync(chart, folder, { recursive: true });
@@ -94,7 +94,7 @@ async function reasonOf(wanted: string): Promise<string | undefined> {
   return found?.reason;
 }
 
-test("serves a node after helm install, and brings the new CRD and flag in an upgrade without a kubelet restart", async () => {
+test("serves a node after helm install, and applies a new CRD and flag in an upgrade without a kubelet restart", async () => {
   const notes = await helmOn(cluster, "install", "gps", olderChart(), ...image, "--wait");
   assert.match(notes, /kubectl create secret generic additional-pull-secret -n kube-system/);
   await product.steerProduct(cluster, {});
@@ -123,7 +123,7 @@ const managersOf = async (): Promise<readonly string[]> => {
   return (metadata?.managedFields ?? []).map(({ manager = "" }) => manager);
 };
 
-test("declares the value policy, reverts edits of it, and releases it when it is removed or rolled back", async () => {
+test("declares the policy in the values, reverts edits of it, and releases it when the value is removed or rolled back", async () => {
   const mine = JSON.stringify({ spec: { rollout: { minInterval: "7s" } } });
   await cluster.kubectl("patch", ...object, "--type=merge", "-p", mine);
   await upgrade("--set=policy.managementState=Paused", "--set=policy.rollout.maxFailures=2");
@@ -135,7 +135,8 @@ test("declares the value policy, reverts edits of it, and releases it when it is
   await policyIs("it is rolled back", ({ managementState }) => managementState === "Managed");
   await upgrade("--set=policy.rollout.maxFailures=2");
   await policyIs("it is declared again", ({ rollout }) => rollout?.maxFailures === 2);
-  // Without --reset-then-reuse-values, because Helm merges an empty map with the former values.
+  // Does not use --reset-then-reuse-values, because Helm would merge an empty map with the former
+  // values.
   await helmOn(cluster, "upgrade", "gps", chart, ...image, "--wait");
   await policyIs("it is released", ({ rollout }) => rollout?.maxFailures === 0);
   assert.equal((await specOf())?.rollout?.minInterval, "7s");
@@ -150,7 +151,7 @@ test("keeps the running controller and its policy when an upgrade contains a pol
   await ready();
 });
 
-test("cleans the node before helm uninstall ends, and keeps only the CRD, its object and the Secret", async () => {
+test("restores the node before helm uninstall ends, and keeps only the CRD, its object and the Secret", async () => {
   await helmOn(cluster, "uninstall", "gps", "--wait", "--timeout=5m");
   assert.equal(file(), others);
   await until(

@@ -36,7 +36,7 @@ export async function kustomized(overlay: Overlay): Promise<KubeObject[]> {
 }
 
 /**
- * Everything that `helm template` renders, hooks included. The image has its name from manifests/.
+ * All objects that `helm template` renders, including hooks, with the image's name from manifests/.
  */
 export async function charted(...args: readonly string[]): Promise<KubeObject[]> {
   const required = ["-n", "kube-system", "--set=image.repository=global-pull-secret"];

@@ -1,4 +1,4 @@
-/** Every installed object is valid on Kubernetes 1.31 to 1.36, by strict schemas, offline. */
+/** Compares every installed object with strict schemas of Kubernetes 1.31 to 1.36, offline. */
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,8 +21,8 @@ const folder = mkdtempSync(join(tmpdir(), "schemas-"));
 after(() => rmSync(folder, { recursive: true }));
 
 /**
- * `…rbac.v1.Role` as kubeconform looks for it: `role-rbac-v1.json`. Kinds of the core have no
- * group.
+ * The file that kubeconform reads for a kind: `…rbac.v1.Role` → `role-rbac-v1.json`. Core kinds
+ * have no group.
  */
 function fileOf(kind: string): string {
   const [name = "", version = "", group = ""] = kind.split(".").toReversed();

@@ -1,4 +1,4 @@
-/** The agent of the model: four rules, and how a change ends. */
+/** The agent of the model. It has four rules, and this file also plays how a change ends. */
 import { exit, restartKubelet } from "./machine.ts";
 import { checkNotBack, checkUngranted } from "./laws.ts";
 import {
@@ -27,12 +27,12 @@ const isFulfilled = ({ journal }: Machine, grant: Grant | null, mode: Mode): boo
       journal.digest === grant.digest &&
       journal.mode === mode));
 
-/** An agent before grants is Ready whenever it has something. */
+/** An agent of the last version without grants is Ready as soon as it has a journal. */
 const isOld = (w: World, m: Machine): boolean => w.templates.get(m.template)?.old === true;
 
 /**
- * NotReady to each new `since`, until a probe of the running kubelet was answered and the clock
- * shows another second; NotReady while the grant is not fulfilled.
+ * An agent is NotReady while its grant is not fulfilled. It is also NotReady after each new
+ * `since`, until a probe of the running kubelet was answered and the clock shows another second.
  */
 export function agentIsReady(w: World, m: Machine): boolean {
   if (isOld(w, m)) return m.journal !== null;
@@ -42,11 +42,11 @@ export function agentIsReady(w: World, m: Machine): boolean {
   return m.seen === keyOf(grant) && m.answered && w.t + m.skew !== grant.since;
 }
 
-/** One second of an agent: the first rule that applies. */
+/** Plays one second of an agent. The agent follows the first rule that applies. */
 export function agent(w: World, m: Machine): void {
   const { t } = w;
   if (!m.running || !m.mount || t < m.wait) return;
-  // Rule 1: a change that has begun is finished, whatever the grant or the Secret shows meanwhile.
+  // Rule 1: finish a change that has begun, even if the grant or the Secret has changed meanwhile.
   if (m.journal?.begun) return endChange(w, m, m.journal, m.journal.begun);
   if (!m.kubelet && !m.kubeletBack) return restartKubelet(w, m, "revive");
   if (!m.kubelet || isOld(w, m)) return;
@@ -55,14 +55,15 @@ export function agent(w: World, m: Machine): void {
     m.seen = keyOf(grant);
     m.answered = false;
   }
-  // Rule 2: the slot that the grant names by revision and digest.
+  // Rule 2: take the content of the slot that the grant names by revision and digest.
   if (grant && grant.rev > 0 && !isFulfilled(m, grant, modeOf(w, m)))
     return fulfil(w, m, grant, m.mount.secret);
   if (grant && grant.rev > 0 && grant.word && m.journal && !hasSaid(m.journal, "proved", grant))
     return end(w, m, m.journal, "proved", grant);
-  // Rule 3: with a journal, even an empty one, the node keeps what it has.
+  // Rule 3: if the node has a journal, even an empty one, keep the node's content.
   if (m.journal) return;
-  // Rule 4: without a journal, the served content; if nothing is served, an empty journal.
+  // Rule 4: if the node has no journal, take the served content. If no content is served, write an
+  // empty journal.
   const { secret } = m.mount;
   const served = secret.mode === modeOf(w, m) ? secret.served : 0;
   if (served === 0) {
@@ -100,9 +101,9 @@ function fulfil(w: World, m: Machine, grant: Grant, secret: Mounted): void {
   const isNewest = secret.rev === grant.rev && secret.digest === grant.digest;
   const isServed = secret.served === grant.rev && secret.servedDigest === grant.digest;
   const isOurs = secret.mode === modeOf(w, m) || grant.digest === RELEASE;
-  // Not mounted yet, or void.
+  // The content is not mounted yet, or the grant is void.
   if (!isOurs || (!isNewest && !isServed)) return;
-  // A grant that was refused or has failed is dead; another `since` makes another grant.
+  // A grant that was refused or has failed is dead. With another `since` it is a new grant.
   const [dead, kind] = (m.journal?.quarantine ?? "").split(" ");
   if (m.journal && dead === key) {
     const word = kind === "unfit" ? "unfit" : "failed";
@@ -131,7 +132,8 @@ function begin(w: World, m: Machine, { rev, digest, since }: Grant, granted: boo
   m.journal ??= emptyJournal(w, m);
   checkNotBack(w, m, rev);
   log(w, `${m.name} begins revision ${rev} (${digest})${granted ? "" : " without a grant"}`);
-  // The same content, or nothing in either mode: no restart.
+  // Does not restart if the node already has this content in this mode. For an empty content the
+  // mode does not matter.
   const isSameMode = m.journal.mode === mode || digest === RELEASE;
   if (m.file === digest && m.loaded === digest && isSameMode) return prove(w, m, rev, digest);
   const [old, oldMode] = [m.file, m.fileMode];
@@ -150,9 +152,7 @@ function prove(w: World, m: Machine, rev: number, digest: Digest): void {
   log(w, `${m.name} proves revision ${rev} (${digest})`);
 }
 
-/**
- * A change continues: the kubelet is restarted up to three times, then the old file is restored.
- */
+/** Continues a change: restarts the kubelet up to three times, then restores the old file. */
 function endChange(w: World, m: Machine, journal: Journal, change: Begun): void {
   const { t } = w;
   const mode = modeOf(w, m);

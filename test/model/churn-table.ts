@@ -3,24 +3,26 @@ import assert from "node:assert/strict";
 import { pass, servedCluster, until } from "./cluster.ts";
 import { missing } from "./laws.ts";
 
-/** Seconds after which a change must have begun on a first node, and must be complete. */
+/** Seconds until a change must have begun on a first node, and until it must be complete. */
 const bounds = { begins: 10, ends: 300 };
 
 type Row = Readonly<{
   nodes: number;
-  /** How often a node is replaced in an hour. */
+  /** Replacements per node and hour. */
   churn: number;
 }>;
 
-/** With a budget of a tenth, and nodes that are Ready 45 s after they joined. */
+/** In each row the budget is a tenth of the nodes, and a node is Ready 45 s after it has joined. */
 export function churnTable(rows: readonly Row[]): void {
   const driver = { isLockstep: false, rewrite: {} };
   for (const { nodes, churn } of rows)
     for (const isWithdrawal of [false, true]) {
       const w = servedCluster({ seed: nodes, nodes, budget: Math.ceil(nodes / 10), churn });
-      // In addition: 1 to 4 s for the container, and about 8 s for the kubelet's restart.
+      // To this delay the model adds 1 to 4 s for the container, and about 8 s for the kubelet's
+      // restart.
       w.startDelay = 35;
-      // Nodes of machines that left are deleted within a minute. A Node that stays has old content.
+      // The Node of a machine that has left is deleted within a minute. A Node that stays longer
+      // keeps old content.
       w.linger = 1;
       pass(w, driver, 100);
       if (isWithdrawal) w.api.b = 0;

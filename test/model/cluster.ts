@@ -1,4 +1,4 @@
-/** Clusters of the model in which a revision is served everywhere, and how they go on. */
+/** Clusters of the model in which every node has the served revision. */
 import type { View } from "#controller/rollout/facts.ts";
 import { decided } from "./product.ts";
 import { keyOf, servedDigest, wantedDigest, type Grant, type World } from "./world.ts";
@@ -20,10 +20,10 @@ const planOfSize = ({ seed, nodes, budget, churn: rate = 0 }: Size): Plan => ({
   end: 0,
 });
 
-/** Nothing is installed yet. */
+/** A cluster in which nothing is installed yet. */
 export const emptyCluster = (size: Size): World => newWorld(planOfSize(size));
 
-/** Revision 3 is served, and every node proved it long ago. */
+/** A cluster in which revision 3 is served, and every node proved it long ago. */
 export function servedCluster(size: Size): World {
   const w = emptyCluster(size);
   const { api } = w;
@@ -53,7 +53,7 @@ export function servedCluster(size: Size): World {
   return w;
 }
 
-/** Lets the cluster run until the condition holds. Returns the seconds, or fails after `most`. */
+/** Runs the cluster until the condition holds. Returns the seconds, or Infinity after `most`. */
 export function until(w: World, driver: Driver, most: number, isOver: () => boolean): number {
   const from = w.t;
   for (; w.t <= from + most; w.t++) {
@@ -65,7 +65,7 @@ export function until(w: World, driver: Driver, most: number, isOver: () => bool
   return Number.POSITIVE_INFINITY;
 }
 
-/** Lets so many seconds pass. */
+/** Advances the world by this number of seconds. */
 export const pass = (w: World, driver: Driver, seconds: number): number =>
   until(w, driver, seconds - 1, () => false);
 
@@ -73,12 +73,15 @@ export const pass = (w: World, driver: Driver, seconds: number): number =>
 export const having = (w: World, digest: string): number =>
   [...w.machines.values()].filter((m) => m.file === digest && m.loaded === digest).length;
 
-/** The first machines cannot start their agent, or get no pod. */
+/**
+ * Takes this many machines, and makes them unable to start their agent, or leaves them without a
+ * pod.
+ */
 export function withUnstartable(w: World, count: number, why: "image" | "podless"): void {
   for (const m of [...w.machines.values()].slice(0, count)) m.unstartable = why;
 }
 
-/** The view of a decision at this moment. */
+/** The view that a decision would have at this moment. */
 export const lastView = (w: World): View => decided(w, w.api, {}).view;
 
 /** The content that new nodes get. */

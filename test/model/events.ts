@@ -87,7 +87,7 @@ function onMachine(w: World, m: Machine, kind: string, n: number): void {
       m.unstartable = n % 2 ? "image" : "podless";
       return;
     case "deleteJournal":
-      // A running agent writes it again.
+      // A running agent would write its journal again, so this event has no effect.
       if (m.running) return;
       m.journal = null;
       w.truth.hand += 1;
@@ -95,8 +95,9 @@ function onMachine(w: World, m: Machine, kind: string, n: number): void {
 }
 
 /**
- * The Node of a machine that its content broke is deleted before that is known. Only of a canary
- * does the controller count this as a failure (docs/inside/decisions/pods-stay.md).
+ * Counts a machine whose kubelet the content broke, if its Node is deleted before the controller
+ * sees the failure. The controller counts this as a failure only if the node is the canary
+ * (docs/inside/decisions/pods-stay.md).
  */
 function noteVanished({ api, truth }: World, m: Machine): void {
   const pod = api.pods.get(m.name);
@@ -134,7 +135,8 @@ function onCluster(w: World, kind: string, n: number, names: readonly string[]):
     case "bad":
     case "badSilent":
     case "badSome": {
-      // The kubelet does not start; the node falls silent; every second node does one of the two.
+      // With `bad` content the kubelet does not start. With `badSilent` content the node falls
+      // silent. `badSome` content breaks only half of the nodes, in one of these two ways.
       const silent = kind === "badSilent" || (kind === "badSome" && n % 2 === 0);
       w.bad.set(next(), { silent, percent: kind === "badSome" ? 50 : 100 });
       return set("a", w.values);
@@ -186,7 +188,7 @@ function onCluster(w: World, kind: string, n: number, names: readonly string[]):
     case "deleteSecret":
       if (!api.secret) return;
       api.secret = null;
-      // If the pods were replaced too, no object contains the number that a node has proved.
+      // If the pods were replaced too, no object records which revision a node has proved.
       w.truth.allowed += 2;
       w.truth.hand += 1;
   }
@@ -203,8 +205,8 @@ function upgrade(w: World, kind: "upgrade" | "badUpgrade" | "mode", n: number): 
 }
 
 /**
- * Etcd is restored. Nodes that joined later register again; Nodes of machines that left are
- * deleted.
+ * Restores etcd. Nodes that joined after the backup register again. The Nodes of machines that have
+ * left are deleted.
  */
 function restore(w: World): void {
   if (!w.saved) return;
@@ -213,8 +215,8 @@ function restore(w: World): void {
   w.api = Object.assign(structuredClone(w.saved), { want, retry });
   w.snapshot = null;
   kill(w, 0);
-  // From before the installation: no object shows that nodes hold anything, so no controller asks
-  // them.
+  // If the backup is from before the installation, no object shows that nodes hold content, so no
+  // controller withdraws it.
   const { ds, secret } = w.saved;
   if (!ds && (!secret || secret.digest === RELEASE))
     for (const { id, file } of w.machines.values()) if (file !== RELEASE) w.truth.forgotten.add(id);
@@ -231,7 +233,7 @@ function restore(w: World): void {
       nodes.delete(name);
       pods.delete(name);
     }
-  // The pods of that time are back.
+  // After the restore, the pods of the backup exist again.
   for (const name of w.truth.lostAgents)
     if (w.templates.get(pods.get(name)?.template ?? -1)?.starts) w.truth.lostAgents.delete(name);
   w.truth.withdrawn.clear();

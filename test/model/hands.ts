@@ -29,10 +29,12 @@ export type Hands = Readonly<{
 
 /** The controller was killed before a write. */
 export class Killed extends Error {}
-/** A write of an object that everything depends on was refused: the controller starts again. */
+/** A write of the Secret, the DaemonSet or the state was refused: the controller starts again. */
 export class Refused extends Error {}
 
-/** True if the API server does the write. The controller may be killed before it. */
+/**
+ * Returns true if the API server performs the write. The controller may be killed before the write.
+ */
 function goesThrough(w: World): boolean {
   if (w.killIn >= 0) {
     w.killIn -= 1;
@@ -45,7 +47,7 @@ function must(w: World): void {
   if (!goesThrough(w)) throw new Refused();
 }
 
-/** Tries a patch of a pod that was read in this version. */
+/** Tries to patch a pod, which the controller has read in this version. */
 function tryPatch(w: World, pod: Pod, grant: Grant): Answer {
   const real = w.api.pods.get(pod.node);
   if (real?.uid !== pod.uid) return "gone";
@@ -113,7 +115,7 @@ export function realHands(w: World, answered: (pod: Pod, answer: Answer) => void
       if (!w.api.ds) w.truth.forgotten.clear();
       w.api.ds = { template: w.api.want };
       w.truth.lostAgents.clear();
-      // A previous upgrade has recorded as many as the budget was then.
+      // The previous upgrade has recorded the pods that it replaced, as many as its budget allowed.
       w.truth.upgradeBudget = w.api.state.replaced.length;
       log(w, `controller: writes template ${w.api.want.n}`);
     },
@@ -144,7 +146,10 @@ export function realHands(w: World, answered: (pod: Pod, answer: Answer) => void
   };
 }
 
-/** Records each request as one line. The last saved state counts, and so does the last patch. */
+/**
+ * Records each request as one line. Of the saved states, and of the patches of a pod, keeps only
+ * the last.
+ */
 export function recorder(): Hands & { readonly requests: () => readonly string[] } {
   const notes = new Map<string, string>();
   const note = (key: string, value = ""): void => void notes.set(key, value);
@@ -166,7 +171,7 @@ export function recorder(): Hands & { readonly requests: () => readonly string[]
   };
 }
 
-/** A state, without the order in which nodes were found. */
+/** The state as text. The text does not depend on the order in which nodes were found. */
 function stateText(state: State): string {
   const { rev, word, base, awaited, canary, halted, retry } = state;
   const sets = [state.failed, state.lost, state.replaced].map((one) => one.toSorted().join());

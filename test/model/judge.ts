@@ -1,6 +1,6 @@
 /**
- * The oracle's own view of a pod: since when it is in its state, and the result of its grant. It is
- * written from the design's text, independently of controller/rollout/node-state.ts.
+ * The oracle's own view of a pod: since when the pod is in its state, and the result of its grant.
+ * This code follows the design's text, and shares nothing with controller/rollout/node-state.ts.
  */
 import type { Memory, PodRecord } from "#controller/rollout/facts.ts";
 import { keyOf, RELEASE, type Api, type Grant, type Mode, type Pod } from "./world.ts";
@@ -11,7 +11,7 @@ const UNBROKEN = 3;
 const SETTLED = 60;
 const TIME: Record<Mode, number> = { Restart: 455, CredentialProvider: 760, Reread: 760 };
 
-/** Seconds that a change usually takes, until its proof. */
+/** Seconds that a change usually takes until the node has proved it. */
 const USUAL: Record<Mode, number> = { Restart: 20, CredentialProvider: 20, Reread: 320 };
 
 export type Verdict = "none" | "proved" | "unproved" | "failed" | "excused" | "back";
@@ -56,15 +56,18 @@ export function observe(pod: Pod, memory: Memory, now: number): Record_ {
 }
 
 /**
- * The canary's termination message, or Ready without a break for 3 s with another time than
- * `since`.
+ * If the grant requests a termination message, only this message proves it. Otherwise the pod must
+ * be Ready for 3 s without a break, and the time of its condition must differ from `since`.
  */
 const isProved = (pod: Pod, grant: Grant, seen: Record_, now: number): boolean =>
   grant.word
     ? pod.message?.kind === "proved" && pod.message.key === keyOf(grant)
     : pod.ready && pod.since !== grant.since && now - seen.readyAt >= UNBROKEN;
 
-/** Whether the pod shows that its agent has the grant: another sync of its volume is of no use. */
+/**
+ * Whether the pod shows that its agent has seen the grant. If so, the pod's volume needs no further
+ * sync.
+ */
 export function isWorking(pod: Pod, seen: Record_, mode: Mode, now: number): boolean {
   if (pod.since === pod.grant?.since || now - seen.grantAt >= USUAL[mode]) return false;
   return !pod.ready || now - seen.readyAt < UNBROKEN;
@@ -80,7 +83,10 @@ export const isAway = ({ awayAt }: Record_, now: number): boolean =>
 export const isRefused = ({ refused }: Record_, now: number): boolean =>
   refused !== undefined && now - refused.at >= AWAY;
 
-/** Records that the pod proved, and returns the result of the grant. A release never fails. */
+/**
+ * Records whether the pod has proved its grant, and returns the result of the grant. A release
+ * never fails.
+ */
 export function judge(
   pod: Pod,
   seen: Record_,
@@ -91,8 +97,8 @@ export function judge(
   const time = TIME[mode];
   const out = isAway(seen, now);
   const idle = !pod.ready && now - seen.readyAt >= AWAY;
-  // Only a successor of a pod that was deleted under its grant has a termination message without a
-  // grant.
+  // A pod without a grant has a termination message only if it replaces a pod that was deleted
+  // under its grant.
   const { kind, key = "" } = pod.message ?? {};
   const inherited = kind === "failed" && key.startsWith(`${newest?.rev}/${newest?.digest}/`);
   if (!grant && inherited) return "failed";
@@ -116,7 +122,8 @@ export function judge(
   }
   if (proved && !fellOver) return "proved";
   if (seen.isSettled) return out || idle ? "excused" : "proved";
-  // A node that is served and was down before this controller began has proved it earlier.
+  // If a node has the served revision, and was down before this controller began, it has proved the
+  // revision earlier.
   if (newest && grant.rev === newest.served && idle && seen.isUnchanged) {
     seen.isSettled = true;
     return "excused";

@@ -56,7 +56,7 @@ export function controlPlane(w: World): void {
   }
 }
 
-/** Content that this machine's kubelet does not survive. Only a restart makes it read the file. */
+/** Whether the content breaks this machine's kubelet, once a restart makes it read the file. */
 function breaks(w: World, m: Machine, digest: Digest) {
   const bad = w.bad.get(Number(digest.split(".")[0]));
   const hits = bad && m.fileMode === "Restart" && (m.id * 37) % 100 < bad.percent;
@@ -80,7 +80,7 @@ function startKubelet(w: World, m: Machine): boolean {
   m.kubeletStart = t;
   m.loaded = m.file;
   m.answered = false;
-  // A starting kubelet reports a young container Ready without a probe.
+  // When a kubelet starts, it reports a young container Ready without a probe.
   if (m.running && t - m.startedAt < 10 && w.random.once(2)) m.blind = t + between(w, 1, 5);
   return true;
 }
@@ -91,7 +91,7 @@ function takePod(w: World, m: Machine, pod: Pod | undefined): void {
   const isReleased =
     m.journal !== null && m.journal.digest === RELEASE && m.journal.rev > 0 && !m.journal.begun;
   if (m.running && isReleased && !w.api.ds && w.random.fraction() < 0.8) m.journal = null;
-  // The mark of its termination message is in the pod's own directory.
+  // The mark of its termination message is in the pod's own directory, and disappears with the pod.
   if (m.journal) m.journal.said = "";
   m.running = false;
   m.mount = null;
@@ -105,7 +105,7 @@ function takePod(w: World, m: Machine, pod: Pod | undefined): void {
   m.startAt = t + m.startDelay + between(w, 1, 4);
 }
 
-/** One second of a machine's kubelet. */
+/** Plays one second of a machine's kubelet. */
 export function kubelet(w: World, m: Machine, pod: Pod | undefined): void {
   const { t } = w;
   if (!m.kubelet && !startKubelet(w, m)) return;
@@ -122,7 +122,8 @@ export function kubelet(w: World, m: Machine, pod: Pod | undefined): void {
     m.answered = false;
     m.wait = 0;
   }
-  // The volume: after a patch 0 to 2 s, rarely up to 60 s; otherwise every 60 to 90 s.
+  // After a patch the kubelet syncs the volume within 2 s, in rare cases within 60 s. Without a
+  // patch it syncs the volume every 60 to 90 s.
   const patch = JSON.stringify(pod.grant) + pod.sync;
   if (isOnline && m.patchSeen !== patch) {
     m.patchSeen = patch;
@@ -134,7 +135,10 @@ export function kubelet(w: World, m: Machine, pod: Pod | undefined): void {
   if (isOnline) report(m, pod);
 }
 
-/** Every second. It can be wrong in two ways: a slow probe, and Ready without a probe. */
+/**
+ * Plays the readiness probe, every second. The reported readiness can be wrong, because the probe
+ * is slow or because the kubelet reports Ready without a probe.
+ */
 function probe(w: World, m: Machine): void {
   const { t } = w;
   const isAsked = m.blind <= t && m.slow <= t;
@@ -143,7 +147,7 @@ function probe(w: World, m: Machine): void {
   if (answer === m.ready) return;
   m.ready = answer;
   m.since = t + m.skew;
-  // A pod whose readiness changes is synced (handleProbeSync in pkg/kubelet/kubelet.go).
+  // The kubelet syncs a pod whose readiness changes (handleProbeSync in pkg/kubelet/kubelet.go).
   m.mountAt = Math.min(m.mountAt, t + 1);
 }
 

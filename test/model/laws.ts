@@ -1,4 +1,7 @@
-/** The laws. They judge what really happened, whichever controller decided. */
+/**
+ * The laws. They check what really happened, after decisions of the product as well as of the
+ * oracle.
+ */
 import { judge, observe } from "./judge.ts";
 import {
   budgetOf,
@@ -25,9 +28,9 @@ const verdictOf = (w: World, found: Pod) => {
 };
 
 /**
- * At most `maxUnavailable` of the nodes whose agent restarts the kubelet hold an unproved grant. A
- * readiness proof may be wrong for some seconds, and a killed controller forgets the places of
- * deleted pods.
+ * Of the nodes whose agent restarts the kubelet, at most `maxUnavailable` hold an unproved grant. A
+ * readiness proof may be wrong for some seconds, and a killed controller forgets the nodes whose
+ * pods were deleted in the middle of a change.
  */
 export function checkWindow(w: World, node: string): void {
   const { api, t, truth } = w;
@@ -36,7 +39,8 @@ export function checkWindow(w: World, node: string): void {
   const most = budget >= 100 ? Infinity : budgetOf(api) + maxFailures;
   truth.limit.set(secret.digest, Math.max(truth.limit.get(secret.digest) ?? 0, most));
   if (t - truth.lastKill < 200) return;
-  // A grant to a node that restarts nothing takes no place, however many there were before.
+  // If a node need not restart its kubelet for a grant, the grant does not count. So the controller
+  // may write it even while `maxUnavailable` nodes are changing.
   const granted = w.machines.get(node);
   if (granted && modeOf(w, granted) !== "Restart") return;
   let count = 0;
@@ -46,12 +50,13 @@ export function checkWindow(w: World, node: string): void {
     if (pod.unreachable || (!isReachable(w, m) && !m.journal?.begun)) continue;
     if (truth.wrong.has(m.id) || m.blind > t - 10) continue;
     const begun = m.journal?.begun;
-    // A change that began longer ago: excused, its agent did not start. Newer content is published
-    // when the node has failed; a withdrawal even before that.
+    // A change of an older revision does not count, because newer content is published only after
+    // the node has failed, or was excused because its agent did not start. During a withdrawal the
+    // change counts, because a withdrawal is published before that.
     const isOlder = begun?.rev !== secret.rev && secret.digest !== RELEASE;
     const hasFailed = isOlder || api.state.failed.includes(String(m.id));
     const isChanging = begun?.granted === true && !m.dead && t - begun.placed < 90 && !hasFailed;
-    // A person wrote it, and no agent can begin it.
+    // A person wrote this grant, and no agent can begin it.
     if (pod.grant?.digest === PLANTED) continue;
     if (!isOpen(m, heeding(pod, w)) && !isChanging) continue;
     const verdict = verdictOf(w, pod);
@@ -96,8 +101,8 @@ export function noteWrong(w: World): void {
 }
 
 /**
- * A kubelet is restarted only for a listed reason, and no node twice for one content, except after
- * a failure.
+ * An agent restarts its kubelet only for a listed reason, and never twice for the same content,
+ * except after a failure.
  */
 export function checkRestart(w: World, m: Machine, why: string): void {
   const [kind, rev, attempt] = why.split(" ");
@@ -122,7 +127,8 @@ export function noteBroken(w: World, m: Machine, content: Digest): void {
   const broken = (truth.broken.get(content) ?? new Set<number>()).add(m.id);
   truth.broken.set(content, broken);
   const limit = truth.limit.get(content) ?? 0;
-  // A person who publishes it again or retries accepts as many again.
+  // Each time a person publishes the content again, or retries, the same number of nodes may fail
+  // again.
   const times = (truth.published.get(content) ?? 1) + truth.retries;
   // A killed controller forgets that a pod was deleted under a grant.
   const forgotten = truth.lastKill > 0 ? truth.forced : 0;
@@ -140,7 +146,7 @@ export function checkImage(w: World): void {
 }
 
 /**
- * Unproved content reaches no node without a grant; a withdrawn credential reaches no joining node.
+ * Unproved content reaches a node only by a grant. A withdrawn credential reaches no joining node.
  */
 export function checkUngranted(w: World, m: Machine, digest: Digest): void {
   if (!w.truth.proved.has(digest + modeOf(w, m)))
@@ -153,13 +159,13 @@ export function checkUngranted(w: World, m: Machine, digest: Digest): void {
   });
 }
 
-/** A node loses what it has proved only to newer content. */
+/** If a node has proved content, only newer content may replace it. */
 export function checkNotBack(_w: World, m: Machine, rev: number): void {
   if (m.journal && rev < m.journal.rev)
     fail("taken back", `${m.name} goes from ${m.journal.rev} to ${rev}`);
 }
 
-/** Status never reports content as served that its canary has not proved. */
+/** Status never reports content as served before a canary has proved it. */
 export function checkStatus(w: World): void {
   const { secret } = w.api;
   if (secret && !w.truth.proved.has(secret.digest + secret.mode))
@@ -170,8 +176,8 @@ export function checkStatus(w: World): void {
 const promptly = 5;
 
 /**
- * The withdrawal of a source waits only for unproved grants, and the withdrawal of all sources for
- * nothing. Neither waits for minInterval.
+ * The withdrawal of one source waits only for unproved grants. The withdrawal of all sources waits
+ * for nothing. Neither waits for minInterval.
  */
 export function checkPrompt(w: World): void {
   const { api, t, truth } = w;
@@ -183,12 +189,12 @@ export function checkPrompt(w: World): void {
   if (truth.owed > promptly) fail("prompt withdrawal", `${want} is not published`);
 }
 
-/** Whether a grant is unproved, or was deleted with its pod. */
+/** Whether any grant is unproved, or was deleted together with its pod. */
 const isChanging = (w: World): boolean =>
   w.memory.places.size > 0 ||
   [...w.api.pods.values()].some((pod) => ["unproved", "back"].includes(verdictOf(w, pod)));
 
-/** As many revisions as contents, plus one per restore or deleted Secret. */
+/** Allows one revision for each content, each restored backup and each deleted Secret. */
 export function notePublished(w: World, want: Digest): void {
   const { truth } = w;
   truth.revisions += 1;

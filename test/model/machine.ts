@@ -7,7 +7,7 @@ import { between, log, type Machine, type Message, type World } from "./world.ts
 export function restartKubelet(w: World, m: Machine, why: string): void {
   checkRestart(w, m, why);
   log(w, `${m.name} restarts its kubelet: ${why}`);
-  // A failure: the same content may be tried again.
+  // After a failure the same content may be tried again.
   if (why === "restore") m.restarts = [];
   m.restarts.push(why);
   m.kubelet = false;
@@ -17,7 +17,8 @@ export function restartKubelet(w: World, m: Machine, why: string): void {
 /** Ends the agent's container. The kubelet starts it again with a growing delay. */
 export function exit(w: World, m: Machine, message: Omit<Message, "journal">): void {
   log(w, `${m.name} ends its container: ${message.kind} ${message.key}`);
-  // A process that starts after anything except its own message writes that message again.
+  // After a crash the termination message is not the agent's, so the next process writes the
+  // agent's message again.
   if (message.kind === "crash" && m.journal) m.journal.said = "";
   m.message = { ...message, journal: m.journal?.rev ?? 0 };
   m.running = false;

@@ -1,4 +1,4 @@
-/** Plans that once broke a law, each reduced to the smallest one. */
+/** Plans that once broke a law, each reduced as far as possible. */
 import type { Event } from "./events.ts";
 import type { Plan } from "./schedules.ts";
 
@@ -18,14 +18,14 @@ const usual = {
 } as const;
 
 export const plansOnce: readonly Plan[] = [
-  // Etcd is restored to before the installation, and nothing shows that nodes hold anything.
+  // Etcd is restored to before the installation, and no object shows that nodes hold content.
   {
     ...usual,
     seed: 455103,
     events: events([230, "withdraw"], [268, "snapshot"], [302, "edit", 0, 126], [397, "restore"]),
     end: 750,
   },
-  // A pause holds an installation; still, a node joins after it was made.
+  // A pause stops an installation that was already published, and then a node joins.
   {
     ...usual,
     seed: 930248,
@@ -41,7 +41,8 @@ export const plansOnce: readonly Plan[] = [
     events: events([177, "bad"], [187, "podDelete", 804]),
     end: 210,
   },
-  // A withdrawal after two upgrades: a recorded node is Ready with the template between.
+  // A withdrawal follows two upgrades, and a recorded node is Ready with the template of the first
+  // upgrade.
   {
     ...usual,
     seed: 3001154,
@@ -51,7 +52,7 @@ export const plansOnce: readonly Plan[] = [
     events: events([53, "upgrade"], [54, "withdraw"], [60, "deleteSecret"]),
     end: 68,
   },
-  // The canary cannot be recorded, and its grant is not sent.
+  // The controller can neither record the canary nor send its grant.
   {
     ...usual,
     seed: 6100078,
@@ -60,7 +61,7 @@ export const plansOnce: readonly Plan[] = [
     events: events([17, "busy", 0, 580], [35, "mode"], [53, "withdrawOne", 0, 660]),
     end: 68,
   },
-  // A client writes a grant on a pod from before grants, which ignores it.
+  // A client writes a grant on a pod of the last version without grants. The agent ignores it.
   {
     ...usual,
     seed: 9300015,
@@ -70,7 +71,7 @@ export const plansOnce: readonly Plan[] = [
     events: events([9, "mode"], [33, "plant", 778, 8]),
     end: 68,
   },
-  // A release in one mode, and again in another mode, after the pod was deleted.
+  // A node is released in one mode, and again in another mode after its pod was deleted.
   {
     ...usual,
     seed: 9300192,
@@ -98,7 +99,8 @@ export const plansOnce: readonly Plan[] = [
     ),
     end: 203,
   },
-  // A planted grant on a pod that has a place, during a withdrawal that is revoked.
+  // A person plants a grant on a pod whose node is in the window, during a withdrawal that is
+  // revoked.
   {
     ...usual,
     seed: 9803378,

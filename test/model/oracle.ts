@@ -1,6 +1,6 @@
 /**
  * The oracle: the model's own controller. It decides from a snapshot and a memory, and changes the
- * world only through `Hands`, which may also just record its requests.
+ * world only through `Hands`, which may write or only record the oracle's requests.
  */
 import type { Memory } from "#controller/rollout/facts.ts";
 import {
@@ -62,7 +62,7 @@ export function oracle(
   return Object.assign({}, before, one.memory);
 }
 
-/** One look of the oracle at the world. */
+/** One decision of the oracle. */
 class Turn {
   readonly memory: OracleMemory;
   readonly #api: Api;
@@ -76,7 +76,7 @@ class Turn {
   readonly #uids: ReadonlySet<string>;
   readonly #places = new Set<string>();
   readonly #granted = new Set<Pod>();
-  /** Pods that it has already written, in their version of this turn. */
+  /** Pods that this decision has already written. */
   readonly #written = new Set<Pod>();
   #state: State;
 
@@ -113,7 +113,7 @@ class Turn {
       const { mode } = templates.get(pod.template) ?? s;
       this.#verdicts.set(pod, judge(received, seen, { mode, api, now: clock.steady }));
     }
-    // A pod that was deleted under a grant keeps its place.
+    // The node of a pod that was deleted under a grant keeps its place in the window.
     for (const [uid, { holds, node, created }] of before.pods)
       if (holds && !this.memory.pods.has(uid))
         this.memory.places.set(node, { created, at: clock.steady });
@@ -154,7 +154,10 @@ class Turn {
     if (this.#release && want === RELEASE) this.#end();
   }
 
-  /** A node that keeps claiming a higher number is believed ever more rarely. */
+  /**
+   * If a node keeps reporting a higher revision, the controller accepts its reports less and less
+   * often.
+   */
   #isBehind({ node, message }: Pod): boolean {
     const { rev } = this.#s;
     if (message?.kind !== "behind" || message.journal <= rev) return false;
@@ -163,7 +166,10 @@ class Turn {
     return !last || rev < last.revision || this.#clock.steady - last.at >= pauseOf(last.count);
   }
 
-  /** A pause holds new grants, also those of a retry, except in a withdrawal that has begun. */
+  /**
+   * During a pause the controller gives no new grants, also not for a retry. A withdrawal that has
+   * begun continues.
+   */
   #isPaused(): boolean {
     return this.#api.paused && !this.#release;
   }
@@ -233,7 +239,7 @@ class Turn {
     const failed = this.#failed().map((pod) => this.#uidOf(pod));
     const news = failed.filter((uid) => !state.failed.includes(uid));
     if (news.length > 0 && !this.#release) this.#save((x) => x.failed.push(...news));
-    // A canary that refused, or whose grant admission refused, may disappear.
+    // A canary may disappear if it refused its grant, or if admission refused the grant.
     const canary = this.#pods.find((pod) => this.#uidOf(pod) === state.canary);
     if (!canary || state.word) return;
     const holds = canary.grant?.rev === s.rev && canary.grant.digest === s.digest;
@@ -278,15 +284,15 @@ class Turn {
     };
     const halted = this.#state.halted ? [...this.#of("unproved"), ...this.#failed()] : [];
     for (const pod of halted) back(pod, "");
-    // Its content is gone, so no agent can fulfil it.
+    // The content of these grants is gone, so no agent can fulfil them.
     const { rev, digest, served } = this.#s;
     const isVoid = ({ grant }: Pod): boolean =>
       grant?.rev === rev ? grant.digest !== digest : grant?.rev !== served;
     const isReplacing = this.#release && wantedDigest(this.#api) === RELEASE;
     if (!isReplacing && (this.#release || !this.#state.halted))
       for (const pod of this.#of("unproved").filter(isVoid)) back(pod, "");
-    // A node that has proved it keeps it, unless newer content is to follow. A node whose agent has
-    // refused it is dead.
+    // If a node has proved its grant, it keeps the grant, unless newer content is to follow. A
+    // grant that the agent has refused is dead.
     const isDead = ({ grant, message }: Pod): boolean =>
       grant !== null && message?.key === keyOf(grant) && ["unfit", "behind"].includes(message.kind);
     const keeps = (pod: Pod): boolean =>
@@ -310,7 +316,10 @@ class Turn {
     else if (last !== seen.grant) seen.failures = { revision, grant: seen.grant, count: count + 1 };
   }
 
-  /** Admission refused: tried again after 5 s, and each minute once the node is excused. */
+  /**
+   * A patch that admission refused may be sent again after 5 s, or after 60 s if the node is
+   * excused.
+   */
   #mayPatch(pod: Pod): boolean {
     const seen = this.#seen(pod);
     const pause = isRefused(seen, this.#clock.steady) ? 60 : 5;
@@ -367,7 +376,8 @@ class Turn {
     const promoted = s.served === s.rev;
     const alone = !this.#release && !promoted && !this.#state.word && budget < 100;
     const cap = alone ? 1 : budget >= 100 ? Infinity : budget;
-    // A node that restarts nothing needs no place, unless it is the first.
+    // If a node need not restart its kubelet, it takes no place in the window, unless it must prove
+    // the content.
     const counts = (node: string): boolean => {
       const pod = this.#api.pods.get(node);
       const { mode, old } = this.#templates.get(pod?.template ?? 0) ?? { mode: "Restart" };
@@ -386,14 +396,16 @@ class Turn {
       if (seen.sent) return steady - seen.sent.at >= 2;
       if (barred) return false;
       if (!this.#release && (this.#places.has(pod.node) || template.mode !== s.mode)) return false;
-      // A withdrawal interrupts an agent that waits for content, but not an absent agent.
+      // During a withdrawal an agent that waits for content may get a new grant, but not an absent
+      // agent.
       const { kind = "", key } = pod.message ?? {};
       const isAnswer = grant && key === keyOf(grant) && ["unfit", "behind"].includes(kind);
       const isAbsent = this.#verdicts.get(pod) === "excused" && !isAnswer;
       const waits = this.#release && grant && grant.rev > 0 && !isAbsent;
       if (!pod.ready && !waits) return false;
       if (!this.#mayPatch(pod)) return false;
-      // No termination message is known, but a node has the content: the node is asked.
+      // If a node has the content but no termination message is known, requests a message from the
+      // node.
       const isSilent = this.#verdicts.get(pod) === "proved" && grant?.word === false;
       if (has(pod)) return !this.#release && !promoted && !this.#state.word && isSilent;
       const { revision, count = 1 } = seen.failures ?? {};
@@ -414,7 +426,7 @@ class Turn {
       // The result of a canary whose pod was deleted is unknown until its node tries again.
       alone && canary && canaryNode !== pod.node ? 1 : 0,
       alone && apiTime - pod.lastExit < AGAIN ? 1 : 0,
-      // However many nodes join, the others still get their turn.
+      // Joining nodes come last, so that other nodes get their turn however many nodes join.
       pod.created > s.at ? 1 : 0,
       pod.grant?.rev ?? 0,
     ];
@@ -477,7 +489,7 @@ class Turn {
       const pod = this.#api.pods.get(name);
       const confirmed =
         pod?.grant?.rev === rev && this.#verdicts.get(pod) === "proved" && !this.#granted.has(pod);
-      // The pod of a Node that was replaced under its name still exists.
+      // The Node was replaced by a new Node of the same name, but the old Node's pod still exists.
       return confirmed || (created > written && (pod?.created ?? Infinity) > written);
     });
     if (all || this.#clock.api - at > FORGET) this.#hands.complete(all);

@@ -1,4 +1,4 @@
-/** The product's decisions in charge of the model's world, and beside them the oracle. */
+/** Lets the product's decisions control the model's world, and compares them with the oracle's. */
 import { decide } from "#controller/rollout/decide.ts";
 import type {
   Action,
@@ -26,7 +26,7 @@ import {
   type World,
 } from "./world.ts";
 
-/** Nodes that were read; the product asks for more. */
+/** The Nodes that were read so far. The product may request more. */
 type Read = { names: Set<string>; all: boolean };
 
 const intentOf = (digest: string) => (digest === RELEASE ? "release" : "apply");
@@ -95,7 +95,8 @@ function snapshotOf(w: World, api: Api, read: Read): Snapshot {
     wanted: {
       intent: intentOf(want),
       digest: want,
-      // The model records nothing published, so that nothing is published under a pause.
+      // The model does not record which content was published before, so the product publishes
+      // nothing during a pause.
       isKnown: false,
       mode: api.want.mode,
       withdraws: {
@@ -153,13 +154,17 @@ export type Rewrite = Readonly<{
 }>;
 
 /**
- * How the product is driven: in step with the oracle, or with one of its rules switched off.
- * `isLazy`: it decides only after a change of an object, or at the time that its last decision
- * named, like the real controller. Otherwise it decides every second.
+ * How the product is driven. With `isLockstep` each decision is compared with the oracle's.
+ * `rewrite` may switch off one of the product's rules. With `isLazy` it decides like the real
+ * controller: only after a change of an object, or at the time that its last decision named.
+ * Otherwise it decides every second.
  */
 export type Drive = Readonly<{ isLockstep: boolean; rewrite: Rewrite; isLazy?: boolean }>;
 
-/** Decides, and reads the Nodes that the decision requests until it requests no more. */
+/**
+ * Decides, and reads the Nodes that the decision requests. Repeats this until the decision requests
+ * no more Nodes.
+ */
 export function decided(w: World, api: Api, { snapshot, decision }: Rewrite): Decision {
   const read: Read = { names: new Set(), all: false };
   const now = { steady: w.t + w.clock, api: w.t };
@@ -175,10 +180,10 @@ export function decided(w: World, api: Api, { snapshot, decision }: Rewrite): De
   return fail("reads", "the decision keeps requesting Nodes");
 }
 
-/** One turn of the product, if one is due. */
+/** Lets the product decide, if a decision is due. */
 export function productWhenDue(w: World, api: Api, drive: Drive): void {
   if (drive.isLazy !== true) return void product(w, api, drive);
-  // The controller watches all of these, and learns of Nodes only by their number.
+  // The controller watches all these objects, but only the number of Nodes.
   const { nodes, pods, ...watched } = api;
   const objects = JSON.stringify([watched, [...pods], nodes.size]);
   if (w.due.objects === objects && w.t < w.due.at) return;
@@ -188,7 +193,7 @@ export function productWhenDue(w: World, api: Api, drive: Drive): void {
   w.due = { objects, at: w.t + again };
 }
 
-/** One turn of the product. */
+/** Lets the product decide once, and performs its actions. */
 function product(w: World, api: Api, { isLockstep, rewrite }: Drive): Decision {
   const before = w.memory;
   if (rewrite.memory) w.memory = rewrite.memory(w.memory);
@@ -234,7 +239,7 @@ function checkWrites({ actions }: Decision): void {
 
 const proof = ({ secret }: Api): string => `${secret?.digest}${secret?.mode}`;
 
-/** Both must want the same from the same snapshot and the same memory. */
+/** Fails if product and oracle decide differently on the same snapshot and the same memory. */
 function compare(w: World, api: Api, before: Memory, decision: Decision): void {
   const ours = recorder();
   for (const action of decision.actions) perform(api, action, ours);

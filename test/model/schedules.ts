@@ -35,7 +35,7 @@ export type Plan = Readonly<{
   mode: Mode;
   /** Nodes replaced per node and hour. */
   churn: number;
-  /** Begins with agents of the version before grants. */
+  /** Begins with agents of the last version without grants. */
   isOld: boolean;
   events: readonly Event[];
   end: number;
@@ -49,7 +49,7 @@ export function planOf(seed: number): Plan {
   const nodes = random.pick([1, 1, 2, 3, 4, 5, 6, 8, 12, 20, 40]);
   const start = random.pick([3, 8, 150]);
   const end = start + random.pick([60, 200, 600]);
-  // A schedule without some kinds explores the others more deeply.
+  // A schedule without some kinds of events explores the other kinds more deeply.
   const kinds = KINDS.filter(() => random.fraction() < 0.6);
   const events = random
     .list(random.pick([6, 14, 30]), () => ({
@@ -145,7 +145,7 @@ export function newWorld(plan: Plan, tracing = false): World {
   return w;
 }
 
-/** The version before grants runs everywhere, and everything is served. */
+/** On every node an agent of the last version without grants runs, and all nodes are served. */
 function installOld(w: World, mode: Mode): void {
   const old: Template = { n: 0, mode, starts: true, old: true };
   w.templates.set(0, old);
@@ -174,7 +174,7 @@ function noteWithdrawn(w: World): void {
   truth.want = want;
 }
 
-/** One second. */
+/** Plays one second of the world. */
 export function tick(w: World, driver: Driver): void {
   controlPlane(w);
   for (const m of w.machines.values()) {
@@ -203,7 +203,7 @@ function cutPower(m: Machine): void {
 
 function control(w: World, driver: Driver): void {
   noteWrong(w);
-  // Sometimes its view is a second old.
+  // Sometimes the controller's view is a second old.
   const seen = w.snapshot ?? w.api;
   const before = w.random.once(40) ? structuredClone(w.api.pods) : null;
   try {
@@ -218,7 +218,7 @@ function control(w: World, driver: Driver): void {
     if (error instanceof Killed) {
       log(w, "controller: killed");
       kill(w, between(w, 1, 30));
-      // The next one reads everything again.
+      // The next controller reads everything again.
       w.snapshot = null;
       return;
     } else if (!(error instanceof Refused)) throw error;
@@ -227,13 +227,14 @@ function control(w: World, driver: Driver): void {
     w.snapshot = { ...structuredClone(w.api), pods: structuredClone(seen.pods) };
     return;
   }
-  // Either everything, or only the pods without the patches of this second.
+  // The old view contains either everything as it was, or only the pods without the patches of this
+  // second.
   w.snapshot = w.random.once(20) ? structuredClone(w.api) : null;
   if (before) w.snapshot = { ...structuredClone(w.api), pods: before };
 }
 
 /**
- * Writes of the objects that everything depends on are conditional on the version that was read.
+ * Writes of the Secret, the DaemonSet and the state are conditional on the version that was read.
  */
 function isFresh(seen: Api, { secret, ds, state }: Api): boolean {
   const text = (api: Pick<Api, "secret" | "ds" | "state">): string =>
@@ -274,8 +275,9 @@ function run(plan: Plan, driver: Driver, world = newWorld(plan)): World {
 }
 
 /**
- * The world stands still, or churns at a constant rate. A person follows the instructions in
- * status: corrects the content, repairs nodes, ends a pause, retries.
+ * Plays the end of a run. The world stands still, or nodes are replaced at a constant rate. A
+ * person follows the instructions in status, and corrects the content, repairs nodes, ends a pause
+ * or retries.
  */
 function settle(w: World, driver: Driver): void {
   const { api } = w;
@@ -291,7 +293,7 @@ function settle(w: World, driver: Driver): void {
     if (m.dead || (!m.kubelet && !m.kubeletBack && !m.running)) join(w, m.name);
   }
   if (w.bad.has(api.a)) {
-    // While newer content waits for the interval, the published content continues.
+    // While newer content waits for the interval, the rollout of the published content continues.
     api.minInterval = 0;
     w.values += 1;
     api.a = w.values;
@@ -306,10 +308,10 @@ function settle(w: World, driver: Driver): void {
   const from = w.t;
   let left = "nothing was checked";
   const isSlow = [...w.templates.values()].some(({ mode }) => mode === "Reread");
-  // A canary of mode Reread needs five minutes; few nodes live that long at 20 replacements an
-  // hour.
+  // A canary of mode Reread needs five minutes. At 20 replacements an hour few nodes exist for so
+  // long.
   if (isSlow) w.churn = Math.min(w.churn, 2);
-  // A withdrawal waits neither for outages nor for joining nodes, but may visit one after another.
+  // A withdrawal waits neither for outages nor for joining nodes, but may take nodes one by one.
   const withdrawal = Math.max(isSlow ? 1800 : 900, 30 * w.machines.size);
   const limit = wantedDigest(api) === RELEASE ? withdrawal : 6000;
   for (; w.t < from + limit; w.t++) {
@@ -334,8 +336,8 @@ export function churn(w: World): void {
     if (w.random.fraction() >= w.churn / 3600 || m.net > w.t) continue;
     if (w.random.once(2)) {
       m.net = 1e9;
-      // Some cloud providers delete the Node within a minute, others much later: then a node that
-      // was changing has failed.
+      // Some cloud providers delete the Node within a minute, others much later. If it is much
+      // later, a node that was changing counts as failed.
       m.goneAt = w.t + between(w, 1, 55) * (m.id % 4 === 0 ? w.linger : 1);
     } else leave(w, m.name);
     w.values += 1;
@@ -343,7 +345,10 @@ export function churn(w: World): void {
   }
 }
 
-/** Machines that are gone lose their Node, and a person deletes the Nodes of dead ones. */
+/**
+ * Deletes the Nodes of machines that are gone. Also deletes the Nodes of dead machines, as a person
+ * would.
+ */
 export function bury(w: World): void {
   for (const m of Array.from(w.machines.values()))
     if (m.goneAt && w.t >= m.goneAt) {
@@ -367,7 +372,7 @@ export function broken(plan: Plan, driver: Driver, world?: World): LawBroken | u
   }
 }
 
-/** The plan with the fewest events and nodes that breaks the same law. */
+/** Finds the smallest plan, by events and nodes, that still breaks the same law. */
 export function shrink(plan: Plan, law: string, driver: Driver): Plan {
   let smallest = plan;
   const tries = (one: Plan): readonly Plan[] => [

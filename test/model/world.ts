@@ -10,10 +10,13 @@ import { noMemory, type Memory } from "#controller/rollout/facts.ts";
 
 export type Mode = "Restart" | "Reread" | "CredentialProvider";
 
-/** "a.b": the value of source a and of source b. 0: the source does not exist. */
+/**
+ * In "a.b", a is the value of the first source, and b that of the second. 0 means that the source
+ * does not exist.
+ */
 export type Digest = string;
 export const RELEASE: Digest = "0.0";
-/** A grant that a person writes by hand: no content has it. */
+/** The digest of a grant that a person writes by hand. No content has this digest. */
 export const PLANTED: Digest = "planted";
 
 export type Secret = {
@@ -25,7 +28,10 @@ export type Secret = {
   at: number;
 };
 
-/** Revision 0 withdraws. Then `digest` names the revision that the node is excused from, or "". */
+/**
+ * Revision 0 takes a grant back. `digest` then names the revision from which the node is excused,
+ * or is "".
+ */
 export type Grant = { rev: number; digest: Digest; since: number; word: boolean };
 
 export type Message = {
@@ -52,10 +58,16 @@ export type Pod = {
 
 type Node = { name: string; uid: number; created: number };
 
-/** `old`: of a version before grants. `starts` is false if its image cannot start. */
+/**
+ * `old`: the template is from the last version that had no grants. `starts`: false if the image
+ * cannot start.
+ */
 export type Template = { n: number; mode: Mode; starts: boolean; old: boolean };
 
-/** The controller's remembered state. It belongs to one revision, except `replaced` and `retry`. */
+/**
+ * The controller's remembered state. All fields except `replaced` and `retry` belong to one
+ * revision.
+ */
 export type State = {
   rev: number;
   word: boolean;
@@ -73,7 +85,7 @@ export type State = {
 export type Api = {
   a: number;
   b: number;
-  /** A number of nodes; from 100 on: all. */
+  /** A number of nodes; 100 or more means all nodes. */
   budget: number;
   maxFailures: number;
   minInterval: number;
@@ -116,7 +128,7 @@ export type Machine = {
   power: number;
   dead: boolean;
   silent: number;
-  /** The difference between its clock and the API server's, in seconds. */
+  /** The difference between the machine's clock and the API server's clock, in seconds. */
   skew: number;
   kubelet: boolean;
   kubeletStart: number;
@@ -143,7 +155,7 @@ export type Machine = {
   blind: number;
   slow: number;
   unfit: number;
-  /** Its agent's container cannot start, or it gets no pod at all. */
+  /** The container of the machine's agent cannot start, or the machine gets no pod at all. */
   unstartable: "" | "image" | "podless";
   /** Seconds until a new pod's agent starts, in addition to the usual 1 to 4. */
   startDelay: number;
@@ -152,7 +164,7 @@ export type Machine = {
   goneAt: number;
 };
 
-/** The events as they really happened. Only the laws read them. */
+/** What really happened in the world. Only the laws read this. */
 type Truth = {
   proved: Set<string>;
   broken: Map<Digest, Set<number>>;
@@ -173,9 +185,9 @@ type Truth = {
   forced: number;
   /** Nodes that were deleted before their failure was known. */
   vanished: number;
-  /** When the budget last changed, and what it was before. */
+  /** When the budget last changed, and the budget before that. */
   lowered: { t: number; budget: number };
-  /** Seconds for which a withdrawal could have been published. */
+  /** For how many seconds the controller could have published a withdrawal, but has not. */
   owed: number;
 };
 
@@ -183,7 +195,10 @@ export type World = {
   t: number;
   random: Random;
   api: Api;
-  /** The Secret before the last write: the kubelet's two watches have no order. */
+  /**
+   * The Secret before the last write. A kubelet may still mount it, because its two watches have no
+   * order.
+   */
   old: Secret | null;
   machines: Map<string, Machine>;
   ids: number;
@@ -194,12 +209,12 @@ export type World = {
   killIn: number;
   busyUntil: number;
   admissionUntil: number;
-  /** Until then the controller's watch of pods shows nothing new. */
+  /** Until this time the controller's watch of pods shows nothing new. */
   lateUntil: number;
   /** How far the controller's own clock is ahead of `t`; another value after each kill. */
   clock: number;
   memory: Memory;
-  /** When the controller decides next: at this time, or when these objects change. */
+  /** The controller decides next at this time, or when these objects change. */
   due: { objects: string; at: number };
   snapshot: Api | null;
   saved: Api | null;
@@ -209,9 +224,9 @@ export type World = {
   churn: number;
   /** Seconds until the agent of a joining machine starts, in addition to the usual 1 to 4. */
   startDelay: number;
-  /** Seconds between the time that a publication names and the end of its write. */
+  /** Seconds from the time that is recorded in a publication to the end of its write. */
   writes: number;
-  /** How many times longer every fourth Node stays whose machine left without notice. */
+  /** Every fourth Node stays this many times longer than other Nodes after its machine is gone. */
   linger: number;
 };
 
@@ -269,7 +284,7 @@ export const budgetOf = ({ budget, nodes }: Api): number =>
 export const isReachable = (w: World, m: Machine): boolean =>
   m.net <= w.t && m.power <= w.t && m.kubelet && !m.dead;
 
-/** The pod as its agent sees it: an agent from before grants ignores them. */
+/** The pod as its agent sees it: an agent of the last version without grants ignores grants. */
 export const heeding = (
   pod: Pod,
   { templates }: Readonly<{ templates: ReadonlyMap<number, Template> }>,

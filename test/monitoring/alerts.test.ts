@@ -1,8 +1,8 @@
 /**
- * A rollout, a halt, an ended credential, a refused Secret and an outage, with the controller as it
- * is shipped, on a fake API server, and a real Prometheus that scrapes it. Their alerts fire and
- * end, and every panel of the dashboard shows data. An alert waits one second here, because
- * rules.test.ts covers how long it waits.
+ * Causes a rollout, a halt, an expired credential, a refused Secret and an outage. The shipped
+ * controller runs on a fake API server, and a real Prometheus scrapes the controller. The alerts
+ * fire and end, and every panel of the dashboard shows data. Alerts wait only one second here;
+ * rules.test.ts covers their real waits.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -100,7 +100,7 @@ test("fires and ends the alerts of a rollout, a halt, bad Secrets and an outage,
   await ends("GlobalPullSecretRolloutHalted");
   await ends("GlobalPullSecretNodesLeftOut");
 
-  // A JWT that ended in 2001.
+  // A JWT that expired in 2001.
   const payload = Buffer.from(JSON.stringify({ exp: 1_000_000_000 })).toString("base64url");
   await declare(`eyJhbGciOiJub25lIn0.${payload}.x`);
   await fires("GlobalPullSecretCredentialExpires");

@@ -40,7 +40,7 @@ export async function startPrometheus(target: string, rules: object) {
     writeFileSync(join(folder, name), JSON.stringify(content)); // JSON is YAML
     return join(folder, name);
   };
-  // Which a PodMonitor adds.
+  // The label that a PodMonitor adds.
   const labels = { namespace: "kube-system" };
   const config = {
     global: { scrape_interval: "1s", scrape_timeout: "1s", evaluation_interval: "1s" },

@@ -1,5 +1,6 @@
 /**
- * Every alert with promtool: silent before its time, firing after it, over when its cause is over.
+ * Checks with promtool that every alert is silent before its time, fires afterwards, and ends when
+ * its cause is over.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -10,13 +11,16 @@ import { alerts, programs, ruleGroupsOf, type Alert, type Program } from "#tools
 import { run } from "../cluster/run.ts";
 import { program as promtoolPath } from "./prometheus.ts";
 
-/** A series as Prometheus has it after a scrape: with the pod's namespace. */
+/** A series as Prometheus stores it after a scrape: with the pod's namespace. */
 function scraped(series: string, namespace = "kube-system"): string {
   const [, name = "", labels = ""] = /^(\w+)(?:\{(.*)\})?$/.exec(series) ?? [];
   return `global_pull_secret_${name}{${[`namespace="${namespace}"`, labels].filter(Boolean).join(",")}}`;
 }
 
-/** Minutes: healthy until the first, failing until the second, healthy again afterwards. */
+/**
+ * The series are healthy until minute `well`, failing until minute `wrong`, and healthy again
+ * afterwards.
+ */
 const [well, wrong] = [5, 200];
 
 /** Alert → a series, and its values while healthy, while failing, and afterwards. */
@@ -42,13 +46,15 @@ const special: Readonly<Record<string, readonly [series: string, values: string]
     `0x${well} 2x${wrong} 0x100`,
   ],
   GlobalPullSecretSyncErrors: [
-    // Its own label `namespace` is not the pod's.
+    // The metric's own label `namespace` is renamed, because it is not the pod's namespace.
     'sync_secret_reconcile_total{exported_namespace="tenant",result="error"}',
     `0x${well} 1+1x${wrong} ${wrong + 1}x100`,
   ],
 };
 
-/** A condition that is over has no series. */
+/**
+ * The alert's series and its values. By default the series disappears when the condition is over.
+ */
 function seriesOf({ alert }: Alert): readonly [string, string] {
   const reason = alert.replace("GlobalPullSecret", "");
   return special[alert] ?? [`trouble{reason="${reason}"}`, `_x${well + 1} 1x${wrong} stale`];
@@ -56,7 +62,7 @@ function seriesOf({ alert }: Alert): readonly [string, string] {
 
 const minutes = (time: string): number => Number.parseInt(time, 10) * (time.endsWith("h") ? 60 : 1);
 
-/** The alert of a series: with the labels that its expression keeps, also in its description. */
+/** The alert of a series. Alert and description have the labels that the expression keeps. */
 function firing({ expr, severity, summary, runbook, description }: Alert, series: string): object {
   const [, kept = ""] = / by \(([^)]*)\)/.exec(expr) ?? [];
   const of = Array.from(series.matchAll(/(\w+)="([^"]*)"/g), ([, label, value]) => [label, value]);

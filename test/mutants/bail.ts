@@ -6,7 +6,7 @@ let hasFailed = false;
 // The runner loads this file as well, and would treat hooks as tests of its own.
 if (process.env["NODE_TEST_CONTEXT"] !== undefined) {
   beforeEach(() => {
-    // Not skipped, so that the tests still count.
+    // Fails the test instead of skipping it, so that the number of tests stays the same.
     if (hasFailed) throw new Error("a test before this one has failed");
   });
   afterEach((test) => {

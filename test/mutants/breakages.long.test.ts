@@ -1,7 +1,7 @@
 /**
  * Makes each deliberate breakage in a copy of the checkout. The test that is listed for it must
- * fail. `node --test --test-name-pattern=L22 test/mutants/breakages.long.test.ts` tries those of
- * one promise.
+ * fail. `node --test --test-name-pattern=L22 test/mutants/breakages.long.test.ts` tries the
+ * breakages of one promise.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -11,8 +11,8 @@ import type { Mutant } from "./mutant.ts";
 import { Workshop } from "./workshop.ts";
 
 /**
- * Each test of these files begins and ends with an empty cluster. The tests with the promise's
- * number are enough, so a breakage takes one boot of a cluster instead of the whole file's minutes.
+ * Each test of these files begins and ends with an empty cluster. Therefore only the tests with the
+ * promise's number run, and a breakage takes one boot of a cluster instead of minutes.
  */
 const independent: ReadonlySet<string> = new Set([
   "test/fleet/fleet.test.ts",

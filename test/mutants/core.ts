@@ -67,7 +67,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H8",
-    effect: "the original is read in the cluster itself, despite --original-kubeconfig",
+    effect: "the original is read in the controller's own cluster, despite --original-kubeconfig",
     file: "controller/sources/original.ts",
     text: "file === undefined ? home : reopened(file, () => connect(loadKubeConfig(file), asked));",
     instead: "home;",
@@ -139,7 +139,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H15",
-    effect: "an agent applies whatever revision is mounted",
+    effect: "an agent applies the mounted revision, even if another revision is granted",
     file: "agent/facts/grant.ts",
     text: "return one.revision === grant.revision && one.digest === grant.digest;",
     instead: "return true;",
@@ -148,7 +148,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H15",
-    effect: "an old number with other content is mistaken for the agent's own",
+    effect: "an old revision number with other content is accepted as the granted revision",
     file: "agent/facts/grant.ts",
     text: "return one.revision === grant.revision && one.digest === grant.digest;",
     instead: "return one.revision === grant.revision;",
@@ -175,7 +175,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H16",
-    effect: "after a power cut the file from before a change is back",
+    effect: "after a power cut the kubelet's file has the content from before the change",
     file: "agent/files/atomic-write.ts",
     text: "    throw error;\n  }\n  await sync(dirname(target));",
     instead: "    throw error;\n  }",
@@ -238,7 +238,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H18",
-    effect: "after three failures the kubelet is revived with the file with which it failed",
+    effect: "after three failures the kubelet is started again with the file that made it fail",
     file: "agent/decide/restart.ts",
     text: 'const phase = journal.undo === undefined ? "reviving" : "restoring";',
     instead: 'const phase = "reviving";',
@@ -247,7 +247,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H19",
-    effect: "the order of keys makes another document",
+    effect: "another order of the keys counts as another document",
     file: "lib/pullsecret/merge/canonical.ts",
     text: "members.toSorted(([a], [b]) => (a < b ? -1 : 1));",
     instead: "members;",

@@ -31,7 +31,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "K4",
-    effect: "Cluster API ignores the Secret, whose type it does not know",
+    effect: "Cluster API ignores the Secret because of its type",
     file: "fleet/transport/resource-set.ts",
     text: 'const type = "addons.cluster.x-k8s.io/resource-set";',
     instead: 'const type = "Opaque";',
@@ -67,7 +67,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "K8",
-    effect: "an object without its Secret treats it as empty",
+    effect: "an object whose Secret is missing treats the Secret as empty",
     file: "fleet/rules/content.ts",
     text: "if (secret === undefined)",
     instead: "if (secret === null)",
@@ -86,7 +86,7 @@ export const fleet: readonly Mutant[] = [
   {
     breaks: "K12",
     effect:
-      "a cluster with another name than its namespace's is looked for under the namespace's name",
+      "a cluster whose name differs from its namespace's is looked up under the namespace's name",
     file: "fleet/inventory/cluster-api.ts",
     text: '[namespace = "", own = namespace] = cluster.split(":")',
     instead: '[namespace = ""] = cluster.split(":"), own = namespace',
@@ -113,7 +113,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "M3",
-    effect: "only the context used at the join leads to the cluster",
+    effect: "a cluster is reached only by the context that was used at the join",
     file: "plugin/clusters/contexts.ts",
     text: "const context = contexts.has(name) ? name : asJoined;",
     instead: "const context = asJoined;",

@@ -10,7 +10,7 @@ export type Mutant = Readonly<{
   /** The text in the file, which occurs exactly once, and its replacement. */
   text: string;
   instead: string;
-  /** The test file that detects it. If several do, one of the lowest tier. */
+  /** A test file that detects the breakage. If several do, the one of the lowest tier. */
   test: string;
   tier: Tier;
 }>;

@@ -159,7 +159,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L16",
-    effect: "a derived Secret keeps an edit",
+    effect: "an edit of a derived Secret's metadata is not reverted",
     file: "tenants/rules/step.ts",
     text: 'return sameMetadata(live.metadata, wanted) ? "nothing" : "update";',
     instead: 'return "nothing";',

@@ -12,7 +12,7 @@ const laws = join(root, "tools/build/laws.ts");
 const bail = join(import.meta.dirname, "bail.ts");
 const left: ReadonlySet<string> = new Set([".git", "dist", "node_modules", "results"]);
 
-/** The result of a file's tests: how many there were, how many failed, and the names of those. */
+/** The result of a file's tests: the number of tests, the number of failures, and their names. */
 export type MutantOutcome = Readonly<{
   tests: number;
   red: number;
@@ -21,8 +21,8 @@ export type MutantOutcome = Readonly<{
 }>;
 
 /**
- * Ten times the duration of the slowest on two busy cores, because a breakage may make a loop
- * endless.
+ * Milliseconds for one test file: ten times as long as the slowest file takes on two busy cores.
+ * The limit exists because a breakage may make a loop endless.
  */
 const timeouts = { real: 1_200_000, unit: 300_000 };
 
@@ -66,8 +66,8 @@ export class Workshop implements Disposable {
   }
 
   async #node(argv: readonly string[], timeout: number): Promise<string> {
-    // One file at a time: half of each bound is twice the needed time, and a test waits for the
-    // whole bound when a breakage suppresses an event.
+    // One file runs at a time, so half of each time limit of a wait is enough. A wait takes its
+    // whole limit when a breakage suppresses an event.
     const { NODE_TEST_CONTEXT: _context, ...outer } = process.env;
     const env = { ...outer, PATIENCE: "0.5" };
     const child = spawn(process.execPath, argv, {

@@ -1,4 +1,6 @@
-/** The bundle that users install, run from its one file, with the Node that they may have. */
+/**
+ * Runs the bundle that users install, which is one file, with the versions of Node that users have.
+ */
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync, readFileSync, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -13,13 +15,13 @@ const [bundle, likeNode20, likeNode22] = [
   "like-node-20.cjs",
   "like-node-22.cjs",
 ].map((path) => fileURLToPath(new URL(path, import.meta.url))) as [string, string, string];
-/** Alone in a folder: it needs nothing but its one file. */
+/** The bundle, alone in a folder. */
 const plugin = join(folder, "kubectl-pull_secret.cjs");
 copyFileSync(bundle, plugin);
 
 /**
- * The machine's own Node, as users have it; npm and our set-up put the pinned one before it. Where
- * it is no Node 20, the second stands for it.
+ * The machine's own Node, not the pinned Node, which npm and our set-up put first on the PATH. If
+ * it is not Node 20, like-node-20.cjs simulates that version.
  */
 const own =
   (process.env["PATH"] ?? "")
@@ -28,10 +30,10 @@ const own =
     .map((place) => join(place, "node"))
     .find((path) => existsSync(path)) ?? process.execPath;
 testCases([own, plugin], ", with the machine's own Node");
-testCases([process.execPath, "--require", likeNode20, plugin], ", with what Node 20 has");
+testCases([process.execPath, "--require", likeNode20, plugin], ", with the features of Node 20");
 testRefusals([process.execPath, plugin], ", of the bundle");
 
-test("npm run build makes programs of the plugin and of its launcher", async () => {
+test("npm run build makes the plugin and its launcher executable", async () => {
   const launcher = bundle.replace(/\.cjs$/, "");
   for (const path of [launcher, bundle]) assert.equal(statSync(path).mode & 0o777, 0o755, path);
   const { out } = await run([launcher, "version"]);
@@ -53,7 +55,7 @@ for (const node of [[own], [process.execPath, "--require", likeNode20]])
     const { code, err } = await run([...node, plugin, "status", "--kubeconfig", "nowhere.yaml"]);
     const { out } = await run([...node, "-p", "'createZstdDecompress' in require('node:zlib')"]);
     assert.equal(code, 2, err);
-    const tooOld = /^Node \S+ is too old .*; install Node 22\.19 or newer .*\n$/;
+    const tooOld = /^Node\.js \S+ is too old .*; install Node\.js 22\.19 or newer .*\n$/;
     assert.match(err, out === "true\n" ? /^nowhere\.yaml: / : tooOld);
   });
 

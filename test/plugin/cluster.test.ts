@@ -1,6 +1,6 @@
 /**
- * The plugin against a real API server, as users with different rights. No controller runs: the
- * test writes the status that one would.
+ * The plugin against a real API server, as users with different rights. No controller runs; the
+ * test writes the controller's status.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -52,7 +52,7 @@ test("add creates the Secret, wait waits for exactly its version, remove deletes
 
   const again = await plugin("add ghcr.io -u robot --password-stdin", password);
   assert.equal(again.code, 0, again.err);
-  // The object is still Ready, of the version before.
+  // The object is still Ready, but for the previous version of the Secret.
   const waited = await plugin("wait --timeout 10s");
   assert.equal(waited.code, 3, JSON.stringify(waited));
   assert.match(waited.err, /is not read by the controller yet/);
@@ -61,7 +61,7 @@ test("add creates the Secret, wait waits for exactly its version, remove deletes
   await tell({ observedGeneration, sources: [source(second)], conditions: inForce });
   assert.equal((await waiting).code, 0);
 
-  // The wait that the chart's notes show for users without the plugin.
+  // This runs the wait command that the chart's notes show to users without the plugin.
   const [, field = ""] = /--for=jsonpath='([^']+)'/.exec(textOf("chart/templates/NOTES.txt")) ?? [];
   const waitFor = (version: string) => {
     const object = ["globalpullsecret/cluster", "--timeout=2s"];
@@ -93,7 +93,7 @@ test("pause, withdraw, resume and retry write only their field, and keep Git's f
   }
   const annotations = (await live())?.metadata.annotations ?? {};
   assert.deepEqual(Object.keys(annotations), ["globalpullsecret.io/retry"]);
-  // What others declare is as it was.
+  // Fields that others declare are unchanged.
   assert.equal((await live())?.spec?.rollout?.probation, "3s");
 
   await steer(on, { managementState: "Paused" });
@@ -104,7 +104,7 @@ test("pause, withdraw, resume and retry write only their field, and keep Git's f
   await steer(on, {});
 });
 
-test("status and nodes need no right on Secrets, and wait reports that it lacks the right", async () => {
+test("status and nodes need no right on Secrets, and wait reports that it needs one", async () => {
   const observedGeneration = await generation();
   await tell({ observedGeneration, sources: [source("1")], conditions: inForce });
   const rules = [

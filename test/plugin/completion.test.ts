@@ -1,4 +1,4 @@
-/** What the real shells, and a real kubectl, make of the plugin's completion. */
+/** The plugin's completion in real shells, and with a real kubectl. */
 import assert from "node:assert/strict";
 import { chmodSync, copyFileSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
@@ -9,7 +9,7 @@ import { run } from "../cluster/run.ts";
 import { setUp } from "../cluster/setup.ts";
 
 const bin = join(folder, "bin");
-/** The bundle's first line finds Node there. */
+/** The first line of the bundle finds Node on this PATH. */
 const path = [bin, dirname(process.execPath), process.env["PATH"]].join(delimiter);
 const shell = (...argv: string[]) =>
   run(argv, { cwd: folder, env: { ...(process.env as Record<string, string>), PATH: path } });
@@ -25,7 +25,7 @@ before(async () => {
   writeFileSync(join(folder, "a-file.json"), "{}");
 });
 
-/** The words that are offered, sorted. */
+/** The offered words, sorted. */
 type Complete = (line: readonly string[]) => Promise<string[]>;
 
 const sorted = (text: string): string[] => text.split("\n").filter(Boolean).toSorted();
@@ -83,7 +83,7 @@ test("leaves other words to kubectl's own completion", async () => {
   assert.equal(await shell("bash", "--norc", "-c", script), "its own\n");
 });
 
-test("kubectl's own completion asks kubectl_complete-pull_secret", async () => {
+test("kubectl's own completion calls kubectl_complete-pull_secret", async () => {
   const executable = join(bin, "kubectl_complete-pull_secret");
   writeFileSync(executable, await shell("kubectl", "pull-secret", "completion", "kubectl"));
   chmodSync(executable, 0o755);

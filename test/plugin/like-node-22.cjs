@@ -1,4 +1,4 @@
-/** As like-node-20.cjs, for what Node 24 has and Node 22 lacks. Node 22 has zstd since 22.15. */
+/** Like like-node-20.cjs, for features that Node 22 lacks. Node has zstd since 22.15. */
 require("./without.cjs")({
   Atomics: ["pause"],
   "DataView.prototype": ["getFloat16", "setFloat16"],

@@ -1,4 +1,6 @@
-/** `check --login` against a real registry, and over TLS that an authority of the test's signed. */
+/**
+ * `check --login` against a real registry, and over TLS with a certificate that the test signed.
+ */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -13,7 +15,7 @@ import { declare, document, paths, wipe } from "../controller/plane.ts";
 import { password, type PluginRig } from "./rig.ts";
 
 export function loginTests({ on, plugin }: PluginRig): void {
-  test("check --login asks the registries of the cluster's Secret", async () => {
+  test("check --login sends the cluster's credentials to their registries", async () => {
     const { registry } = on().cluster;
     const pair = `additional:${registry.users["additional"]}`;
     await declare(on(), document({ [registry.address]: pair }));
@@ -35,15 +37,15 @@ export function loginTests({ on, plugin }: PluginRig): void {
     const held = await plugin("check --login --as nobody");
     assert.equal(held.code, 1);
     assert.match(held.err, /403 Forbidden.*; ask for that right, or use --as/);
-    // Without TLS it is not asked at all: nobody said that it may be.
+    // Without --plain-http, the plugin sends nothing to a registry without TLS.
     const plain = await plugin("check --login --request-timeout 5s");
     assert.equal(plain.code, 1);
-    assert.match(plain.out, /cannot be reached {2}speaks no TLS/);
+    assert.match(plain.out, /cannot be reached {2}does not speak TLS/);
     await wipe(on());
     assert.equal(await on().api.get(paths.additional), undefined);
   });
 
-  test("TLS: a foreign authority is told, and over TLS none without it gets the credential", async () => {
+  test("check --login reports an untrusted certificate, and sends no credential to a token service without TLS", async () => {
     const authority = authorityAt(dirname(on().cluster.ca));
     await authority.sign("registry", "/CN=registry", ["127.0.0.1"]);
     await using tokens = await serve((_, response) => respond(response, 200, {}, '{"token":"t"}'));
@@ -67,7 +69,7 @@ export function loginTests({ on, plugin }: PluginRig): void {
 
       process.env["NODE_EXTRA_CA_CERTS"] = on().cluster.ca;
       const open = await plugin(`check --login -f ${secret}`);
-      assert.match(open.out, /a token service without TLS, which is told no credential/);
+      assert.match(open.out, /a token service without TLS, which gets no credential/);
       assert.deepEqual(tokens.asked, []);
       realm = `https://${host}/token`;
       const good = await plugin(`check --login -f ${secret}`);

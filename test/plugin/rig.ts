@@ -7,12 +7,12 @@ export const program = fileURLToPath(
   new URL("../../dist/kubectl-pull_secret.cjs", import.meta.url),
 );
 
-/** A password that no output may have. */
+/** A password that must not be in any output. */
 export const password = "pl4nted-s3cret";
 
 type Ran = Awaited<ReturnType<typeof run>>;
 
-/** Runs a command as the cluster's administrator; a word each. */
+/** Runs a command as the cluster's administrator. Spaces in `line` separate the words. */
 export type Plugin = (line: string, input?: string) => Promise<Ran>;
 
 export const pluginOn =

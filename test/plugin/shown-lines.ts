@@ -3,7 +3,10 @@ import { globSync, readFileSync } from "node:fs";
 
 export type Shown = Readonly<{ page: string; line: string }>;
 
-/** Commands of the plugin and of our object; of README.md every command of kubectl. */
+/**
+ * Selects the commands that use the plugin or our object. In README.md selects every kubectl
+ * command.
+ */
 const isRun = ({ page, line }: Shown): boolean =>
   page === "README.md"
     ? line.startsWith("kubectl ")
@@ -11,7 +14,7 @@ const isRun = ({ page, line }: Shown): boolean =>
         line,
       );
 
-/** Lines of the blocks of shell, in their order, without what follows `#`; a last `\` goes on. */
+/** Lines of the shell blocks, in order, without comments. Joins lines that end with `\`. */
 export function linesOf(text: string): string[] {
   return Array.from(text.matchAll(/^```([^\n]*)\n(.*?)^```/gms))
     .flatMap(([, language, block = ""]) => (language === "sh" ? block : []))
@@ -24,7 +27,7 @@ function shownIn(page: string): Shown[] {
     linesOf(readFileSync(page, "utf8"))
       .map((line) => ({ page, line }))
       .filter(isRun)
-      // The pages that follow two clusters are run whole: test/e2e/two-clusters, test/sync.
+      // Other tests run the whole pages about two clusters: test/e2e/two-clusters, test/sync.
       .filter(({ line }) => !/--context (?:management|guest|tenant)\b/.test(line))
   );
 }
@@ -37,7 +40,7 @@ const pages = [
   ...globSync("docs/**/*.md", { exclude: ["docs/inside/decisions/**"] }),
 ].toSorted();
 
-/** Every such command, in the order of the pages. */
+/** All selected commands, in the order of the pages. */
 export const shownLines = (): readonly Shown[] => pages.flatMap(shownIn);
 
 /** The GlobalPullSecret that docs/use/install.md shows. */
@@ -47,15 +50,15 @@ export function example(): string {
   return text;
 }
 
-/** Commands that go on until they are interrupted. */
+/** Commands that run until they are interrupted. */
 export const endless: ReadonlySet<string> = new Set(["kubectl pull-secret status --watch"]);
 
-/** Line → why it is not run there as it stands. */
+/** Line → why shown.ts does not run it. */
 export const notRun: Readonly<Record<string, string>> = {
   "kubectl pull-secret check --login":
-    "its registries are out of reach; run against a real one in login.ts",
+    "cannot reach its registries; login.ts runs it against a real registry",
   "kubectl pull-secret check --login -f additional.json":
-    "its registries are out of reach; run against a real one in login.ts",
+    "cannot reach its registries; login.ts runs it against a real registry",
   "kubectl pull-secret add REGISTRY -u USER --password-stdin < token":
     "has placeholders; test/e2e/quick-start.test.ts follows the page",
   ...Object.fromEntries(
@@ -69,7 +72,7 @@ export const notRun: Readonly<Record<string, string>> = {
       "clusters remove east",
     ].map((line) => [
       `kubectl pull-secret ${line}`,
-      "needs several clusters; its like is run in test/clusters",
+      "needs several clusters; test/clusters runs such commands",
     ]),
   ),
   ...Object.fromEntries(
@@ -78,5 +81,5 @@ export const notRun: Readonly<Record<string, string>> = {
       "needs both clusters of docs/extend/sealed.md, which test/e2e/two-clusters follows",
     ]),
   ),
-  "kubectl pull-secret uninstall": "asks a person; run with --yes in uninstall.ts, last of all",
+  "kubectl pull-secret uninstall": "asks a person; uninstall.ts runs it last, with --yes",
 };

@@ -1,4 +1,4 @@
-/** Every command that README.md and docs show of the plugin and of our object, run as shown. */
+/** Runs the commands for the plugin and for our object exactly as README.md and docs show them. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -17,7 +17,7 @@ const extra = "team-a-pull-secret";
 export function shownTests({ on }: PluginRig): void {
   const shown = shownLines();
 
-  test("every command that the pages show does what it says, with a real controller", async () => {
+  test("every command that the pages show succeeds with a real controller", async () => {
     assert.ok(shown.length > 10, "hardly any command is found");
     const { cluster, kubeconfig } = on();
     const bin = join(folder, "shown-bin");
@@ -37,15 +37,15 @@ export function shownTests({ on }: PluginRig): void {
     const path = [bin, dirname(process.execPath), process.env["PATH"]].join(delimiter);
     const env = { ...options.env, PATH: path, KUBECONFIG: cluster.kubeconfig };
 
-    // What a management cluster has besides.
+    // A management cluster also has this CRD.
     await cluster.kubectl("apply", "-k", "manifests/crds/fleetsecrets");
-    // The team that the pages speak of.
+    // The team in the pages' examples.
     await cluster.kubectl("create", "namespace", "team-a");
     await cluster.kubectl("create", "serviceaccount", "builder", "-n", "team-a");
-    // Its pod, which no node runs.
+    // The team's pod, which no node runs.
     const account = `--overrides=${JSON.stringify({ spec: { serviceAccountName: "builder" } })}`;
     await cluster.kubectl("run", "web-0", "-n", "team-a", "--image=quay.io/acme/app:1", account);
-    // The Secret that the example of docs/use/install.md names, with the right to read it.
+    // The example of docs/use/install.md names this Secret. Creates it, with the right to read it.
     await declare(on(), auths, extra);
     const here = [extra, "-n", "kube-system"];
     const right = ["--verb=get,list,watch", "--resource=secrets", `--resource-name=${extra}`];
@@ -71,7 +71,7 @@ export function shownTests({ on }: PluginRig): void {
       assert.ok(!reported.includes(password), line);
     }
     await controller.stop();
-    // The pages leave it withdrawn.
+    // After the pages' last command the pull secret is withdrawn.
     await cluster.kubectl("delete", "gps", "cluster");
     await cluster.kubectl("delete", "pod", "web-0", "-n", "team-a");
     await cluster.kubectl("delete", "secret,role,rolebinding", ...here);

@@ -1,4 +1,4 @@
-/** `support-bundle` from a real API server, with a value planted wherever others can put it. */
+/** `support-bundle` with a real API server, and a password in every field that others can write. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { declare, document, paths, wipe } from "../controller/plane.ts";
@@ -12,7 +12,7 @@ type Bundle = Readonly<{
 }>;
 
 export function supportTests({ on, plugin }: PluginRig): void {
-  test("support-bundle shows what helps, and no credential, whoever planted it where", async () => {
+  test("support-bundle contains useful facts but no credential, even if a credential is in other fields", async () => {
     const kubectl = (...args: string[]) => on().cluster.kubectl("-n", "kube-system", ...args);
     await declare(on(), document({ "a.io": `robot:${password}` }));
     const controller = ["deployment", "global-pull-secret-controller"];

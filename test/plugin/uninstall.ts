@@ -1,4 +1,7 @@
-/** `uninstall` with a real controller, which is stopped, and the plugin killed, in between. */
+/**
+ * `uninstall` with a real controller. During the uninstall the tests stop the controller and kill
+ * the plugin.
+ */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,14 +15,14 @@ import { NodesDriver } from "#test/harness/nodes/drive.ts";
 import { deployed, document, ownPaths, paths, startController } from "../controller/plane.ts";
 import { program, type PluginRig } from "./rig.ts";
 
-/** The last of a cluster's tests: it leaves nothing to test. */
+/** Must be the last tests of a cluster, because they remove the product. */
 export function uninstallTests({ on, plugin }: PluginRig): void {
   const left = async (all: readonly string[]) => {
     const found = await Promise.all(all.map((path) => on().api.get(path, { as: "metadata" })));
     return all.filter((_, at) => found[at] !== undefined);
   };
 
-  test("uninstall gives the nodes back, then removes all but the user's Secrets, also after a kill", async () => {
+  test("uninstall restores the nodes, then removes everything except the user's Secrets, even after a kill", async () => {
     const all = installation.map(({ path }) => path).filter((path) => !path.includes("/leases/"));
     const present = await left(all);
     assert.ok(present.includes(deployment.path));
@@ -38,7 +41,7 @@ export function uninstallTests({ on, plugin }: PluginRig): void {
     killed.kill("SIGKILL");
     await once(killed, "close");
 
-    // No controller runs: nothing is given back, and nothing may be deleted.
+    // Without a controller no node is restored, so the plugin must delete nothing.
     const held = await plugin("uninstall --yes --timeout 10s");
     assert.equal(held.code, 3, held.err);
     assert.match(held.err, /nothing is deleted: generation \d+ of spec is not read/);
@@ -52,11 +55,11 @@ export function uninstallTests({ on, plugin }: PluginRig): void {
     assert.equal(deleted.at(-1), `${definition.kind}/${definition.name}`);
     assert.deepEqual(kept, ["additional-pull-secret"]);
     assert.deepEqual(await left([...ownPaths, ...installation.map(({ path }) => path)]), []);
-    await until("the definition is gone", async () => (await left([definition.path])).length === 0);
+    await until("the CRD is gone", async () => (await left([definition.path])).length === 0);
     assert.deepEqual(await left([paths.additional]), [paths.additional]);
 
     const again = await plugin("uninstall --yes");
     assert.deepEqual([again.code, again.err], [0, ""]);
-    assert.match(again.out, /^nothing of it is left\n/);
+    assert.match(again.out, /^nothing of the product is left\n/);
   });
 }

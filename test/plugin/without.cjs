@@ -1,4 +1,4 @@
-/** Takes away globals and what is in them, by their paths. */
+/** Removes globals, and members of globals, by their paths. */
 module.exports = (newer) => {
   const globals = Object.fromEntries(
     Object.keys(newer).map((path) => [path.split(".")[0], globalThis[path.split(".")[0]]]),

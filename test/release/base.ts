@@ -1,7 +1,7 @@
 /**
- * A base for both architectures, like the pinned one. This machine's half is the tests' base. In
- * the other half Node is a text file that cannot run, so any attempt to run it during the build
- * fails.
+ * A base image for both architectures, like the pinned base image. For this machine's architecture
+ * it is the tests' base image. For the other architecture Node is a text file that cannot run, so
+ * any attempt to run it during the build fails.
  */
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import { setUp } from "../cluster/setup.ts";
 
 export const architectures = ["amd64", "arm64"];
 
-/** The Node binary reports its version itself. */
+/** A URL in the Node binary contains the version. */
 const nodeText = `https://nodejs.org/node-v${process.versions.node}-headers.tar.gz`;
 
 /** Writes the OCI layout `directory`. */

@@ -31,7 +31,7 @@ const labels = { "org.opencontainers.image.version": "1.2.3" };
 before(() => writeBase(base));
 after(() => rmSync(folder, { recursive: true }));
 
-/** Builds in a new folder, whose files have this age and mode; returns the layout. */
+/** Builds in a new folder whose files have this time and mode. Returns the layout. */
 async function build(name: string, mode: number, age: Date): Promise<string> {
   const [context, layout] = [join(folder, name), join(folder, `${name}.oci`)];
   for (const file of ["Containerfile", ...bundlesOf(repository)]) {
@@ -56,7 +56,7 @@ test("builds the same digest in two folders whose files have different times and
     architectures.map((name) => [name, name]),
   );
   assert.notEqual(platforms[0]?.layers[0], platforms[1]?.layers[0], "each has its own base");
-  assert.equal(platforms[0]?.layers[1], platforms[1]?.layers[1], "and what is ours is the same");
+  assert.equal(platforms[0]?.layers[1], platforms[1]?.layers[1], "our layer is the same in both");
   for (const { config, annotations } of platforms) {
     assert.equal(config.created, "2026-01-02T00:00:00Z");
     assert.deepEqual(
@@ -102,7 +102,7 @@ test("pins the base by its digest, and runs no program in any instruction", () =
   );
 });
 
-test("reports in one line a base that cannot be pulled, with what to do", async () => {
+test("reports in one line that a base cannot be pulled, and what to do", async () => {
   const [context, layout] = [join(folder, "lost"), join(folder, "lost.oci")];
   const pinned = `localhost:1/base:nonroot@sha256:${"0".repeat(64)}`;
   mkdirSync(context);
@@ -143,7 +143,7 @@ test("lists the packages, Node and the base of each architecture in the image's 
   for (const { relatedSpdxElement } of contained) assert.ok(ids.has(relatedSpdxElement));
 });
 
-/** Paths of one layout as those of the other. */
+/** Replaces paths of one layout by paths of the other layout. */
 function atHome<T>(value: T): T {
   return JSON.parse(JSON.stringify(value).replaceAll("other.oci", "one.oci")) as T;
 }

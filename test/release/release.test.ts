@@ -1,6 +1,6 @@
 /**
- * The release, made twice from two checkouts, and its content. The tree under test is committed in
- * separate folders, so it is released as it is now.
+ * Makes the release twice, from two checkouts, and checks its content. The tests commit the current
+ * files in separate folders, so they release the tree as it is now.
  */
 import assert from "node:assert/strict";
 import {
@@ -34,7 +34,7 @@ const image = "registry.example.com/team/global-pull-secret";
 const manifest = readFileSync(join(repository, "package.json"), "utf8");
 const { version } = JSON.parse(manifest) as { version: string };
 
-/** Both commits have one identity, which requires the same time and author. */
+/** The same time and author, so that both commits have the same hash. */
 const env: Record<string, string> = {
   ...(process.env as Record<string, string>),
   ...Object.fromEntries(
@@ -63,7 +63,7 @@ async function checkout(name: string): Promise<string> {
   return root;
 }
 
-/** Releases it; returns the folder. */
+/** Makes the release of a checkout. Returns the folder. */
 async function release(root: string): Promise<string> {
   const args = ["--base", base, "--url", url, "--image", image];
   await run([process.execPath, "tools/release/main.ts", ...args], { cwd: root });
@@ -138,7 +138,7 @@ test("builds the image for both architectures, and records its commit", async ()
     );
 });
 
-test("reports in one line what cannot be released, and names a wrong option", async () => {
+test("reports in one line why a tree cannot be released, and names a wrong option", async () => {
   const root = join(folder, "one");
   const refused = async (line: RegExp, ...args: readonly string[]) =>
     await assert.rejects(
@@ -195,7 +195,7 @@ test("has a krew manifest that fits the archive, which contains a plugin of kube
     cpSync(join(unpacked, from), join(installed, to, from));
   symlinkSync(join(installed, platform.bin), join(bin, "kubectl-pull_secret"));
 
-  // It brings its own Node.
+  // The archive contains its own Node.
   const path = [bin, "/usr/bin", "/bin"].join(delimiter);
   const usage = await run(["kubectl-pull_secret", "--help"], { env: { PATH: path } });
   assert.match(usage, /kubectl pull-secret/);

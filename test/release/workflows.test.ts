@@ -1,6 +1,6 @@
 /**
- * The workflows of .github, checked by actionlint, which is pinned in go.mod here and takes 20 s to
- * build.
+ * Checks the workflows of .github with actionlint, in the version that go.mod in this folder pins.
+ * Building actionlint takes 20 s.
  */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";

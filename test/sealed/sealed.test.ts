@@ -1,4 +1,4 @@
-/** Sealed files, opened by the real Sealed Secrets of two clusters, each with keys of its own. */
+/** The real Sealed Secrets of two clusters, each with keys of its own, open sealed files. */
 import assert from "node:assert/strict";
 import { createPrivateKey } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -30,7 +30,7 @@ const label = `${names.namespace}/${names.additionalSecretName}`;
 type Joined = Readonly<{ name: string; cluster: Cluster; sealed: SealedSecrets }>;
 let [east, west]: Joined[] = [];
 let folder: string;
-/** Controllers that were started once more. */
+/** Controllers that a test has started again. */
 const again: SealedSecrets[] = [];
 
 before(async () => {
@@ -67,7 +67,7 @@ const pageText = (): string => readFileSync(join(root, "docs/extend/sealed.md"),
 const file = (name: string): string => join(folder, "files", `${name}.yaml`);
 const { additionalSecretName: name, namespace } = names;
 
-/** As the command is run, in the folder of these tests. */
+/** Runs the command `seal` in the folder of these tests. */
 async function seal(...argv: readonly string[]): Promise<void> {
   await run([process.execPath, join(root, "plugin/main.ts"), "seal", ...argv], { cwd: folder });
 }
@@ -83,7 +83,7 @@ async function untilSynced(
   at = { name, namespace },
 ): Promise<void> {
   const expected = () => synced(cluster, at.name, at.namespace);
-  const what = `${where} says ${status} of ${at.namespace}/${at.name}`;
+  const what = `${at.namespace}/${at.name} has status ${status} in ${where}`;
   await until(what, async () => (await expected()) === status, { seen: expected });
 }
 
@@ -94,7 +94,7 @@ async function privateKeyOf({ cluster }: Joined): Promise<string> {
   return Buffer.from(list?.items[0]?.data?.["tls.key"] ?? "", "base64").toString();
 }
 
-test("M8, M11: turns a sealed file into the pull secret in its own cluster, and into nothing in the other cluster", async () => {
+test("M8, M11: opens a sealed file as the pull secret in its own cluster, and not in the other cluster", async () => {
   const [east, west] = both();
   for (const [joined, other] of [
     [east, west],
@@ -113,7 +113,10 @@ test("M8, M11: turns a sealed file into the pull secret in its own cluster, and 
   }
 });
 
-/** Where a file of a scope is brought by whoever edits it → whether it opens there. */
+/**
+ * Scope of a file, the namespace to which an edit moves the file, and whether the file opens in
+ * that namespace.
+ */
 const moves: readonly (readonly [scope: Scope, namespace: string, status: "True" | "False"])[] = [
   ["strict", namespace, "False"],
   ["namespace-wide", namespace, "True"],
@@ -121,7 +124,7 @@ const moves: readonly (readonly [scope: Scope, namespace: string, status: "True"
   ["cluster-wide", "default", "True"],
 ];
 for (const [scope, where, status] of moves)
-  test(`M8: opens a file of scope ${scope} under another name in ${where}: ${status}`, async () => {
+  test(`M8: reports ${status} for a file of scope ${scope} under another name in ${where}`, async () => {
     const [east] = both();
     const at = { name: `moved-${scope}`, namespace: where };
     await seal("-f", "pull-secret.json", "--cert", "east=east.pem", "--scope", scope, "-o", scope);
@@ -135,7 +138,7 @@ for (const [scope, where, status] of moves)
     assert.equal(await documentIn(east, at), status === "True" ? document : "");
   });
 
-test("Sealed Secrets replaces a Secret made by hand only after the page's annotation and a new apply", async () => {
+test("replaces a hand-made Secret only after the page's annotation and a new apply", async () => {
   const [east] = both();
   const at = { name: "made-by-hand", namespace: "default" };
   const made = '{"auths":{"by-hand.example":{"auth":"aDpo"}}}';
@@ -165,10 +168,10 @@ test("Sealed Secrets replaces a Secret made by hand only after the page's annota
   await east.cluster.kubectl("delete", "-f", join(folder, "by-hand.yaml"));
   assert.equal(await documentIn(east, at), made);
   await east.cluster.kubectl("apply", "-f", join(folder, "by-hand.yaml"));
-  await until("it is replaced", async () => (await documentIn(east, at)) === document);
+  await until("the Secret is replaced", async () => (await documentIn(east, at)) === document);
 });
 
-test("kubeseal opens what we seal, and we read what it seals", async () => {
+test("seals files that kubeseal opens, and opens values that kubeseal has sealed", async () => {
   const [east] = both();
   const kubeseal = await build("kubeseal");
   const key = join(folder, "east.key");
@@ -194,7 +197,7 @@ test("M10: opens one file in both clusters if both have the same key pair, as on
   writeFileSync(join(desk.folder, "additional.json"), shared);
   const blocks = pageOf("extend/sealed.md").blocksBelow("## One file for all clusters");
   const [make, bring, sealing, apply] = blocks.map(({ body }) =>
-    // Where these tests have Sealed Secrets, and what its Deployment is called there.
+    // The namespace and the Deployment's name of Sealed Secrets in these tests.
     body
       .replaceAll("-n kube-system", `-n ${home}`)
       .replaceAll("deployment/sealed-secrets-controller", "deployment/sealed-secrets"),
@@ -202,7 +205,7 @@ test("M10: opens one file in both clusters if both have the same key pair, as on
   assert.ok(make && bring && sealing && apply);
   await desk.run(make);
   await desk.run(bring);
-  // A process stands for the pod that the page restarts.
+  // The page restarts a pod. These tests run the controller as a process instead.
   for (const { cluster, sealed } of [east, west]) {
     await sealed[Symbol.asyncDispose]();
     again.push(await startSealedSecrets(cluster));

@@ -1,4 +1,4 @@
-/** The real Sealed Secrets: its controller beside a control plane, and its kubeseal. */
+/** The real Sealed Secrets: its controller as a process or a pod, and its kubeseal. */
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../cluster/await.ts";
@@ -15,8 +15,8 @@ const here = join(import.meta.dirname, "go");
 const modulePath = "github.com/bitnami-labs/sealed-secrets";
 
 /**
- * Builds one of its programs once for each version of the pins. The first build takes a minute. The
- * program needs no library, so an image may contain only the program.
+ * Builds a program of Sealed Secrets once for each version of the pins. The first build takes a
+ * minute. The program needs no library, so an image may contain only the program.
  */
 export async function build(program: "controller" | "kubeseal"): Promise<string> {
   const pins = ["go.mod", "go.sum"].map((name) => readFileSync(join(here, name), "utf8"));
@@ -46,10 +46,10 @@ const name = "sealed-secrets";
 const service = "sealed-secrets-controller";
 
 /**
- * Its CRD from its module, and the other objects of its chart, as YAML. The controller gets
- * administrator rights. `image` comes from pushController; its pod is behind the Service. In a
- * cluster without nodes no pod ever runs. There startSealedSecrets puts a process behind the
- * Service.
+ * The CRD of Sealed Secrets from its Go module, and the other objects of its chart, as YAML. The
+ * controller gets administrator rights. `image` comes from pushController; its pod is behind the
+ * Service. In a cluster without nodes no pod ever runs, and startSealedSecrets puts a process
+ * behind the Service.
  */
 export async function manifestsOf(image?: string): Promise<string> {
   const output = await run(["go", "mod", "download", "-json", modulePath], { cwd: here });
@@ -106,7 +106,7 @@ export async function manifestsOf(image?: string): Promise<string> {
   return [readFileSync(crd, "utf8"), ...objects.map((one) => JSON.stringify(one))].join("\n---\n");
 }
 
-/** Installs all of it. */
+/** Installs the objects of manifestsOf, without a pod. */
 export async function install(cluster: Cluster): Promise<void> {
   const file = join(cluster.directory, "sealed-secrets.yaml");
   writeFileSync(file, await manifestsOf());
@@ -123,8 +123,8 @@ type SealedSecret = Readonly<{
 }>;
 
 /**
- * The controller's status of a SealedSecret: True if it could open it; undefined until it has seen
- * the last applied version.
+ * The status of a SealedSecret: True if the controller could open it, undefined until the
+ * controller has seen the last applied version.
  */
 export async function synced(
   cluster: Cluster,
@@ -142,7 +142,8 @@ export type SealedSecrets = Readonly<{ certificate: string }> & AsyncDisposable;
 
 /**
  * Starts the controller as a process, with these additional flags. Resolves with its certificate.
- * It only runs as if in a pod, so it sees its own folder where a pod has its token.
+ * The controller expects to run in a pod, so this function mounts a folder with a token in the
+ * place that pods use.
  */
 export async function startSealedSecrets(
   cluster: Cluster,
@@ -155,8 +156,8 @@ export async function startSealedSecrets(
   writeFileSync(join(folder, "token"), (await cluster.kubectl(...asks)).trim(), { mode: 0o600 });
   writeFileSync(join(folder, "ca.crt"), readFileSync(cluster.ca));
   const { hostname, port: serverPort } = new URL(cluster.server);
-  // The machine's own address in the cluster's network, because the API server does not proxy to a
-  // loopback address.
+  // Uses the machine's own address in the cluster's network, because the API server does not proxy
+  // to a loopback address.
   const ip = hostname.replace(/\.0\.1$/, ".254.1");
   const [port, metrics] = [await freePort(), await freePort()];
   const place = "/run/secrets/kubernetes.io/serviceaccount";
@@ -177,7 +178,8 @@ export async function startSealedSecrets(
     },
     { seen: running.output },
   );
-  // The API server only proxies to a pod's own address, so a pod that never runs has this address.
+  // The API server only proxies to a pod's own address, so a pod that never runs gets the address
+  // of the process.
   const pod = "sealed-secrets-process";
   const containers = [{ name, image: "registry.example/none" }];
   await cluster.apply({
@@ -199,7 +201,7 @@ export async function startSealedSecrets(
   });
   const proxy = `/api/v1/namespaces/${home}/services/http:${service}:http/proxy/v1/cert.pem`;
   await until(
-    "the API server reaches it",
+    "the API server reaches the controller",
     async () => (await cluster.kubectl("get", "--raw", proxy)) === certificate,
   ).catch(async (error: unknown) => {
     await stop();

@@ -1,6 +1,6 @@
 /**
- * Existing content of clusters when a FleetSecret selects them. The management cluster is in
- * memory; the clusters are fakes of one server, over HTTP/2 and TLS.
+ * Clusters that already have the target Secret when a FleetSecret selects them. The management
+ * cluster is in memory; one server plays the other clusters, over HTTP/2 and TLS.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -28,7 +28,7 @@ const definition = (apiVersion: string, kind: string, plural: string) => {
   return JSON.stringify({ spec: { group, names: { kind, plural }, versions: [{ name }] } });
 };
 
-/** An existing Secret, with the mark of the FleetSecret that placed it, if one did. */
+/** An existing Secret. If a FleetSecret placed it, it has the mark of this FleetSecret. */
 const secretIn = (namespace: string, name: string, owner?: string) => ({
   apiVersion: "v1",
   kind: "Secret",
@@ -43,7 +43,10 @@ const secretIn = (namespace: string, name: string, owner?: string) => ({
 
 type Pair = Readonly<{ fakes: FakeServer; home: Cluster; api: FakeApi }>;
 
-/** The cluster has that Secret, and a namespace with its kubeconfig declares it. */
+/**
+ * Creates this Secret in the cluster, and in the management cluster a namespace with the cluster's
+ * kubeconfig.
+ */
 async function declared({ fakes, home }: Pair, secret: object): Promise<void> {
   await directly(fakes.api("east"), "someone").create(secretsIn("kube-system"), secret);
   const metadata = { name: "east", labels: namespaceSelector.matchLabels };
@@ -56,7 +59,7 @@ async function declared({ fakes, home }: Pair, secret: object): Promise<void> {
   });
 }
 
-/** As `clusters join` leaves it in the management cluster. */
+/** Creates the objects that `clusters join` creates in the management cluster. */
 async function joined({ fakes, home }: Pair): Promise<void> {
   await directly(fakes.api("east"), "someone").create(
     secretsIn("kube-system"),
@@ -80,7 +83,7 @@ async function joined({ fakes, home }: Pair): Promise<void> {
   });
 }
 
-/** A template wrote both objects beside the Cluster, without a mark. */
+/** A user's template created both objects beside the Cluster, without our mark. */
 async function delegated({ home }: Pair): Promise<void> {
   const metadata = { name: "east", labels: namespaceSelector.matchLabels };
   await home.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
@@ -104,7 +107,7 @@ const situations: readonly (readonly [
   there: typeof beside,
 ])[] = [
   [
-    "after clusterctl move, or of a management cluster that was rebuilt",
+    "after clusterctl move, or of a rebuilt management cluster",
     (pair) => declared(pair, secretIn("kube-system", "pull-secret", "former/kube-system/one")),
     direct,
     inCluster,
@@ -122,14 +125,14 @@ const situations: readonly (readonly [
     beside,
   ],
   [
-    "of a joined cluster, from a host that was lost",
+    "of a joined cluster, from a lost host",
     joined,
     { clusterProfiles: { namespaces: ["clusters"], selector: {}, clusterManagers: ["a"] } },
     inCluster,
   ],
 ];
 
-/** The management cluster, its one FleetSecret, and a controller that serves it. */
+/** Starts the management cluster, its one FleetSecret, and a controller that serves it. */
 async function serve(make: (pair: Pair) => Promise<void>, spec: Partial<FleetSecretSpec>) {
   const fakes = await FakeServer.start();
   const api = new FakeApi();
@@ -191,7 +194,7 @@ for (const [what, make, spec, there] of situations)
     await until("it is taken over", isOurs, { seen });
   });
 
-test("has canary 1, 10 % at a time, 5 % of failures and 30 minutes by default", async () => {
+test("begins with one canary by default, takes 10 % at a time, and tolerates 5 % of failures and 30 minutes without progress", async () => {
   await using one = await serve(async () => {}, direct);
   assert.deepEqual(one.spec()?.conflicts, "Refuse");
   const { canary, maxConcurrency, maxFailures, progressDeadline } = one.spec()?.rollout ?? {};

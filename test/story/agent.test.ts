@@ -1,6 +1,6 @@
 /**
  * The life of one node, with the shipped agent as a real process on real files. Each step continues
- * from the one before. systemd is scripted.
+ * from the previous one. systemd is scripted.
  */
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,13 +10,15 @@ import { nodeFlags, withoutCapabilities } from "../harness/agent/deployed.ts";
 import { comesBack, crashes, ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 import { steps } from "../harness/agent/steps.ts";
 
-/** The beginning of every password, and of every `auth` in config.json. */
+/** Every password, and every `auth` in config.json, begins with these texts. */
 const [planted, plantedAuth] = ["planted", "dXNlcjpwbGFudGVk"];
 
 /** The additional Secret with this password for a.io. */
 const secret = (password: string) => ({ additional: { "a.io": planted + password } });
 
-/** The content of config.json for that Secret, beside the entries of other programs. */
+/**
+ * The content of config.json with the entry from this Secret, beside the entries of other programs.
+ */
 const fileOf = (password: string, others: object = {}) => ({
   auths: { ...others, "a.io": { auth: encode(planted + password) } },
 });
@@ -25,13 +27,13 @@ const theirs = { "theirs.io": { auth: encode(`${planted}-theirs`) } };
 const notLinux = process.platform !== "linux" && "the agent needs Linux's /proc";
 const keepsCapabilities = withoutCapabilities.length === 0 && "needs root and util-linux's setpriv";
 
-/** Milliseconds: the longest is that of three failed restarts, some 3 s on an idle machine. */
+/** Milliseconds. The slowest test, three failed restarts, takes about 3 s on an idle machine. */
 const endsWithin = 30_000;
 
 function story(): void {
   const node = new NodeDirectory();
   let systemd: ScriptedSystemd;
-  /** Every line and termination message of all agents. */
+  /** All log lines and termination messages of all agents. */
   let reported = "";
 
   before(async () => void (systemd = await ScriptedSystemd.start(node.systemd)));
@@ -63,7 +65,7 @@ function story(): void {
   const read = () => JSON.parse(node.file ?? "null");
 
   test(
-    "H17: writes the file, restarts the kubelet once, is Ready when it answers",
+    "H17: writes the file, restarts the kubelet once, and is Ready when the kubelet answers",
     step(async () => {
       node.mount(1, secret("1"));
       systemd.script = [{ ...comesBack, healthy: false }, comesBack];
@@ -80,7 +82,7 @@ function story(): void {
   );
 
   test(
-    "H19: writes and restarts nothing for a revision with the same content",
+    "H19: writes nothing and restarts nothing for a revision with the same content",
     step(async () => {
       const old = lstatSync(node.config, { bigint: true });
       node.mount(2, secret("1"));
@@ -97,7 +99,7 @@ function story(): void {
         await isReady(agent);
         writeFileSync(node.config, JSON.stringify({ auths: theirs }));
         assert.ok(await inTime(() => node.file?.includes(encode(`${planted}1`)) === true));
-        // The kubelet reads it within five minutes, or at a restart.
+        // The kubelet reads the file within five minutes, or at a restart.
         await agent.shows("5nn", "GPS254");
         systemd.started();
         await isReady(agent);
@@ -122,7 +124,7 @@ function story(): void {
   );
 
   test(
-    "H18: restores the old file after three failed restarts, once",
+    "H18: restores the old file once after three failed restarts",
     step(async () => {
       const old = node.file;
       systemd.startLimitMicros = 200_000n;
@@ -137,7 +139,7 @@ function story(): void {
   );
 
   test(
-    "H17: does the missing restart if an agent was killed after it wrote the file",
+    "H17: restarts the kubelet if the previous agent was killed after it wrote the file",
     step(async () => {
       const old = node.file;
       node.mount(5, secret("5"));
@@ -173,7 +175,7 @@ function story(): void {
   );
 
   test(
-    "H20: removes its entry when the credential is withdrawn, and its folder",
+    "H20: removes its entry and its folder when the credential is withdrawn",
     step(async () => {
       node.mount(8, {});
       node.newPod();
@@ -188,7 +190,7 @@ function story(): void {
   );
 
   test(
-    "H20: leaves exactly the bytes and the mode that another program's file had",
+    "H20: restores exactly the bytes and the mode of another program's file",
     step(async () => {
       const bytes = `{ "auths": {"a.io": {"auth": "${encode(`${planted}-theirs`)}"} } }\n`;
       writeFileSync(node.config, bytes);
@@ -213,7 +215,7 @@ function story(): void {
   );
 }
 
-/** Reports a skipped suite as one test: the runner lists tests, not suites. */
+/** Reports a skipped suite as one skipped test, because the runner lists tests and not suites. */
 function unless(skip: string | false, name: string, concurrency: number, tests: () => void): void {
   if (skip) test(name, { skip });
   else describe(name, { concurrency }, tests);
@@ -223,7 +225,7 @@ unless(notLinux, "one agent on one node", 2, () => {
   unless(false, "its life", 1, story);
 
   test(
-    "runs as the DaemonSet's container: no capability, its flags",
+    "runs like the DaemonSet's container: without capabilities, and with its flags",
     { skip: keepsCapabilities },
     async () => {
       using node = new NodeDirectory();

@@ -1,6 +1,6 @@
 /**
- * A fleet of a hundred clusters, ten of them broken in ten ways, and its controller. The management
- * cluster is in memory; the clusters are fakes of one server, over HTTP/2 and TLS.
+ * A fleet of a hundred clusters, and its controller. Ten of the clusters are broken in ten ways.
+ * The management cluster is in memory; one server plays the other clusters, over HTTP/2 and TLS.
  */
 import { readFileSync } from "node:fs";
 import { pino } from "pino";
@@ -20,7 +20,7 @@ const target = "fleet-pull-secret";
 const content = { a: Buffer.from("1").toString("base64") };
 const namespace = { namespace: "kube-system" };
 
-/** Answers writes of Secrets so. */
+/** Refuses each write of a Secret with this status and message. */
 function denies(api: FakeApi, status: number, message: string): void {
   api.refuses = ({ path }: ApiRequest, verb) =>
     path.includes("/secrets/") && verb !== "get" ? refuse(status, "Refused", message) : undefined;
@@ -110,18 +110,21 @@ const broken: readonly Broken[] = [
 type AilingFleet = AsyncDisposable &
   Readonly<{
     fakes: FakeServer;
-    /** In order; every tenth one is broken, including the first, which is the canary. */
+    /**
+     * The clusters' names, in order. Every tenth cluster is broken, beginning with the first
+     * cluster. The first cluster is the canary.
+     */
     names: readonly string[];
     status: () => FleetSecret["status"];
-    /** Milliseconds from the object's first run until 90 have it and the ten are reported. */
+    /** Milliseconds until 90 clusters have the Secret and the status lists the other ten. */
     untilServed: () => Promise<number>;
-    /** Ends the controller, starts another, and returns when the new one has asked the other 90. */
+    /** Replaces the controller; returns when the new one has sent requests to the healthy 90. */
     restart: () => Promise<void>;
-    /** Conditions that were True in any status since the last start. */
+    /** The conditions that were True in any status since the last start. */
     reported: () => ReadonlySet<string>;
   }>;
 
-/** The content that is placed, and its path in a cluster. */
+/** The content of the target Secret, and its path in a cluster. */
 export const brought = { data: content, path: `${secrets}/${target}` };
 
 export async function startAilingFleet(): Promise<AilingFleet> {
@@ -212,7 +215,10 @@ export async function startAilingFleet(): Promise<AilingFleet> {
   };
 }
 
-/** The fleet's part that serves FleetSecrets of kube-system; returns what ends it. */
+/**
+ * Starts the part of the fleet that serves FleetSecrets of kube-system; returns a function that
+ * ends it.
+ */
 export function startFleets(home: Cluster): () => Promise<void> {
   const stop = new AbortController();
   const ended = createFleets({

@@ -1,6 +1,7 @@
 /**
- * The controller against another operator that undoes one of its objects at once, on a fake API
- * server. It is here because each part is the real one: informers, Lease, loop, report and status.
+ * The controller runs on a fake API server beside another operator, which at once reverts each
+ * change of one object. All parts of the controller are real: informers, Lease, loop, report and
+ * status.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -23,7 +24,7 @@ import { FakeServer } from "../harness/api/server.ts";
 const definition = join(import.meta.dirname, "../../manifests/crds/globalpullsecrets.yaml");
 const document = JSON.stringify({ auths: { "a.example": { auth: "dTpw" } } });
 
-test("names the operator that keeps undoing an object, and stops answering at once", async (t) => {
+test("names the operator that keeps reverting an object, and stops answering at once", async (t) => {
   await using server = await FakeServer.start(readFileSync(definition, "utf8"));
   const api = server.api("contest");
   const other = directly(api, "other-operator");

@@ -1,6 +1,6 @@
 /**
- * The README's story: one controller as it is shipped, against a fake API server. The same story on
- * a real one is test/controller/story.test.ts, which compares the two.
+ * The README's story: the shipped controller on a fake API server. test/controller/story.test.ts
+ * plays the same story on a real API server, and compares the two.
  */
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
@@ -23,7 +23,7 @@ describe("plays the README's story on a fake API server", () => {
   const everywhere = (document: string) => nodeNames.map(() => document);
   const ready = ({ conditions }: Chapter) => conditions.find((one) => one.startsWith("Ready="));
 
-  test("HD: creates the objects in the order of the picture when the Secret is created", () => {
+  test("HD: creates the objects in the order of the drawing when the Secret is created", () => {
     const { writes } = chapter("create");
     assert.deepEqual(
       writes.filter((write) => write.endsWith(": 201")),
@@ -38,7 +38,7 @@ describe("plays the README's story on a fake API server", () => {
     );
   });
 
-  test("H5: brings the content to every node once the Secret is created, and a rotation as well", () => {
+  test("H5: delivers the content to every node once the Secret is created, and a rotation as well", () => {
     for (const [title, document] of [
       ["create", documents.first],
       ["rotate", documents.rotated],

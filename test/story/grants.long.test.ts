@@ -1,6 +1,5 @@
 /**
- * One agent process that lives through a thousand revisions, and a node that does not support the
- * mode.
+ * One agent process that serves a thousand revisions, and a node that does not support the mode.
  */
 import assert from "node:assert/strict";
 import { linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
@@ -35,7 +34,10 @@ function memoryOf(pid: number | undefined): number {
   return Number(/^RssAnon:\s+(\d+)/m.exec(status)?.[1]);
 }
 
-/** Revisions over which the least memory counts, because garbage is collected meanwhile. */
+/**
+ * The test takes the lowest memory over this many revisions, because V8 collects garbage in
+ * between.
+ */
 const window = 60;
 
 test("serves 1,000 revisions in one process without growing memory", { skip }, async (t) => {
@@ -44,10 +46,10 @@ test("serves 1,000 revisions in one process without growing memory", { skip }, a
   const least = async (from: number, to: number) => {
     let memory = Number.POSITIVE_INFINITY;
     for (let revision = from; revision <= to; revision += 1) {
-      // Every tenth has other credentials, and restarts the kubelet.
+      // Every tenth revision has other credentials, so the agent restarts the kubelet for it.
       const password = String(Math.floor(revision / 10) % 7);
       node.mount(revision, { additional: { "a.io": password } });
-      // No probation, so the test need not wait.
+      // Without probation, so that the test need not wait.
       node.grant(revision, { since: `number-${revision}` });
       const isReady = async () => {
         const { status, body } = await agent.probe();
@@ -65,8 +67,8 @@ test("serves 1,000 revisions in one process without growing memory", { skip }, a
   const late = await least(201, 1000);
   t.diagnostic(`${early} kB at revision 200, ${late} kB at revision 1,000`);
   assert.equal(agent.child.exitCode, null);
-  // The C library's heap grows by 4 MiB once after revision 200, and is flat then. V8's is flat
-  // from revision 150 on. A leak of 8 kB per revision would exceed the bound.
+  // The C library's heap grows once by 4 MiB after revision 200, and no more. V8's heap stops
+  // growing at revision 150. A leak of 8 kB per revision would exceed the bound.
   assert.ok(late / early < 1.3, `${early} kB at revision 200, ${late} kB at revision 1,000`);
   assert.equal(systemd.restartCalls, 101, "one restart for each content");
 });

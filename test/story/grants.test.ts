@@ -1,7 +1,7 @@
 /**
- * One pod through many grants, with the shipped agent as a real process on real files. The agent
- * starts only when its container ended by a termination message, a kill or a failure. systemd is
- * scripted. Each step continues from the one before.
+ * One pod and many grants, with the shipped agent as a real process on real files. The agent starts
+ * again only after its container ended with a termination message, a kill or a failure. systemd is
+ * scripted. Each step continues from the previous one.
  */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -18,7 +18,7 @@ const secret = (password: string) => ({ additional: { "a.io": `planted${password
 const fileOf = (password: string) => ({
   auths: { "a.io": { auth: encode(`planted${password}`) } },
 });
-/** A time of the API's: without fractions. */
+/** A time as the API writes it: without fractions of a second. */
 const thisSecond = () => `${new Date().toISOString().slice(0, 19)}Z`;
 
 describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
@@ -50,7 +50,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   };
   const isReady = (code = "GPS200") => agent.shows(200, code);
   const read = () => JSON.parse(node.file ?? "null");
-  /** The restarts that are requested meanwhile. */
+  /** The number of restarts that are requested during `run`. */
   const restartsIn = async (run: () => Promise<unknown>) => {
     const calls = systemd.restartCalls;
     await run();
@@ -71,7 +71,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   });
 
   test(
-    "touches nothing without a grant, while nothing is served to new nodes",
+    "touches nothing without a grant while no content is served to new nodes",
     step(async () => {
       assert.equal(await restartsIn(() => isReady("GPS201")), 0);
       assert.equal(node.file, undefined);
@@ -80,7 +80,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "takes its grant in the same process, and restarts the kubelet once",
+    "fulfils its grant in the same process, and restarts the kubelet once",
     step(async () => {
       grant(1);
       const { pid } = agent.child;
@@ -90,7 +90,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "waits for the Secret if the grant comes first, and for the grant if the Secret does",
+    "waits for the Secret if the grant comes first, and for the grant if the Secret comes first",
     step(async () => {
       since = thisSecond();
       node.grant(2, { since, digest: digestFor(2, secret("2")) });
@@ -124,7 +124,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "turns NotReady for a new since of the same content, in another second than since",
+    "turns NotReady when the same content gets a new since, and in another second than since",
     step(async () => {
       const seen = new Set<number>();
       grant(3);
@@ -140,7 +140,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "does the missing restart if a process was killed between the file and the restart",
+    "restarts the kubelet if a process was killed between the write of the file and the restart",
     step(async () => {
       const old = node.file;
       node.mount(4, secret("4"));
@@ -181,7 +181,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "keeps what it has when its grant is withdrawn, and refuses a lower one by termination message",
+    "keeps its content when its grant is withdrawn, and refuses a lower grant by termination message",
     step(async () => {
       grant(0);
       assert.equal(await restartsIn(() => isReady()), 0);
@@ -227,7 +227,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "takes the served content on a node without a record, without a grant",
+    "takes the served content without a grant on a node without a journal",
     step(async () => {
       node.ungrant();
       await isReady("GPS201");

@@ -1,9 +1,9 @@
-/** One broken cluster of a fleet, or ten of a hundred, must not harm any other. */
+/** Ten broken clusters of a hundred must not harm any other cluster. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { brought, startAilingFleet } from "./ailing-fleet.ts";
 
-test("serves 90 of 100 clusters when ten are broken in ten ways, is not Ready, and names the ten, even after a restart", async () => {
+test("serves 90 of 100 clusters when ten are broken in ten ways, is not Ready, and lists the ten, even after a restart", async () => {
   await using fleet = await startAilingFleet();
   await fleet.untilServed();
   const conditions = fleet.status()?.conditions ?? [];

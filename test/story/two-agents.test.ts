@@ -1,6 +1,6 @@
 /**
- * Two agents on one node: an update or a forced deletion of a pod lets two run side by side. The
- * agents are the shipped ones, as real processes; systemd is scripted.
+ * Two agents on one node, which happens in an update or after a forced deletion of a pod. The
+ * agents are the shipped program, as real processes; systemd is scripted.
  */
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
@@ -28,13 +28,13 @@ async function place(t: TestContext) {
 }
 
 test(
-  "lets one of two agents write and restart when both see the revision at once",
+  "lets only one of two agents write and restart when both see the revision at the same time",
   { skip },
   async (t) => {
     const { node, systemd, start, locks } = await place(t);
     await using one = await start();
     await using other = await start();
-    // Neither has created the folder of the lock.
+    // Neither agent has created the folder of the lock yet.
     for (const agent of [one, other]) await agent.shows("5nn", "GPS20");
     node.mount(1, secret);
     const isReady = async (agent: AgentProcess) => (await agent.probe()).status === 200;
@@ -60,7 +60,8 @@ test(
     const { node, systemd, start } = await place(t);
     const other = createServer();
     t.after(() => other[Symbol.asyncDispose]());
-    // The first check queries systemd after it found no folder, and so no other agent.
+    // The first check finds no folder, and therefore no other agent. Then the agent queries
+    // systemd.
     systemd.onCall = () => {
       if (existsSync(node.folder)) return;
       mkdirSync(node.folder, { mode: 0o700 });
@@ -84,7 +85,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const)
     assert.deepEqual(locks(), []);
   });
 
-test("removes what an agent that was killed left unfinished", { skip }, async (t) => {
+test("removes unfinished files of a killed agent", { skip }, async (t) => {
   const { node, start } = await place(t);
   node.mount(1, secret);
   {

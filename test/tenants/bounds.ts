@@ -1,6 +1,6 @@
 /**
- * The bounds of a SyncSecret: those of the schema, and content that passes the schema in the
- * tenant's cluster but not as a copy.
+ * The bounds of a SyncSecret: sizes that the schema refuses, and content that passes the schema in
+ * the tenant's cluster but cannot be copied.
  */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ const keys = (letter: string, count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`${letter}${at}`, "eA=="]));
 
 const path = "/apis/globalpullsecret.io/v1alpha1/namespaces/default/syncsecrets";
-/** Three bytes each, because the schema counts characters. */
+/** Characters of three bytes each, because the schema counts characters. */
 const wide = "€".repeat(87_381);
 
 const table: readonly (readonly [name: string, declared: Declared, code?: string])[] = [
@@ -23,10 +23,16 @@ const table: readonly (readonly [name: string, declared: Declared, code?: string
   ["more-bytes", { stringData: { a: `${wide}pp` } }, "GPS470"],
 ];
 
-/** Base64 with this many characters; the schema counts three bytes for four of them, minus two. */
+/**
+ * Base64 with this many characters. The schema counts three bytes for every four characters, minus
+ * two bytes.
+ */
 const coded = (characters: number) => "A".repeat(characters);
 
-/** What each rule of the schema refuses, and the most that it accepts. */
+/**
+ * For each rule of the schema: the largest SyncSecret that the rule accepts, and a SyncSecret that
+ * it refuses.
+ */
 const sizes: readonly (readonly [name: string, declared: Declared, refusal?: RegExp])[] = [
   ["most-keys", { data: keys("d", 64), stringData: keys("s", 64) }],
   ["data", { data: keys("d", 65) }, /\bdata: Too many: 65: must have at most 64 items/],
@@ -44,7 +50,7 @@ const sizes: readonly (readonly [name: string, declared: Declared, refusal?: Reg
 ];
 
 export function boundsTests(rig: () => Rig): void {
-  test("L12: refuses in either API server a SyncSecret above the schema's sizes, by the rule that it breaks", async () => {
+  test("L12: refuses a SyncSecret above the schema's sizes in either API server, with the broken rule", async () => {
     const { management, tenant } = rig();
     for (const [{ cluster }, namespace] of [
       [tenant, "default"],
@@ -59,7 +65,7 @@ export function boundsTests(rig: () => Rig): void {
       }
   });
 
-  test("L12: copies a SyncSecret at its bounds; with one key or byte more it reports its code, makes no copy, and can be deleted", async () => {
+  test("L12: copies a SyncSecret at its bounds, and reports a code instead of a copy when it has one key or byte more", async () => {
     const { management, tenant, start } = rig();
     start();
     for (const [name, declared] of table) await tenant.api.create(path, syncSecret(name, declared));

@@ -1,6 +1,6 @@
 /**
- * Where a SyncSecret is plain text unless an administrator prevents it: etcd and the audit log; and
- * what the audit log shows of it.
+ * A SyncSecret is plain text in etcd and in the audit log unless an administrator prevents it. The
+ * audit log shows who requested the SyncSecret.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -11,11 +11,11 @@ import type { Rig } from "./rig.ts";
 import { accessOf, apiOf, base64, objectIn, pathOf, syncSecret, untilSecret } from "./sync.ts";
 
 export function holesTests(rig: () => Rig): void {
-  test("keeps content out of etcd and of the audit log with the page's configuration; without it etcd has plain text", async () => {
+  test("keeps content out of etcd and the audit log with the page's configuration, and stores plain text in etcd without it", async () => {
     const { tenant, management, start } = rig();
     start();
     const planted = "planted-in-etcd";
-    // The audit level is RequestResponse for everything else, so it does have bodies.
+    // The audit level is RequestResponse for everything else, so the log has bodies.
     await tenant.cluster.kubectl(
       "create",
       "configmap",
@@ -35,7 +35,7 @@ export function holesTests(rig: () => Rig): void {
     const forms = [planted, base64(planted)];
     assert.ok(
       forms.some((one) => open.includes(one)),
-      "the hole is there",
+      "etcd has plain text without the configuration",
     );
     const log = readFileSync(tenant.cluster.auditLog, "utf8");
     assert.ok(log.includes("planted-in-a-map"), "the log has bodies");

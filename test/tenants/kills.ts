@@ -1,4 +1,4 @@
-/** Both sides in this process, so that they can be ended, or disturbed, at each single write. */
+/** Both sides in the test's own process, so that tests can end or disturb them at each write. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubernetesObject } from "@kubernetes/client-node";
@@ -25,7 +25,7 @@ const clientOf = ({ cluster }: OneCluster): Api => {
 type Before = (method: "create" | "replace" | "remove", path: string) => Promise<void> | void;
 type Wrapped = Readonly<{ before?: Before; after?: Before }>;
 
-/** A client that is disturbed at each write. */
+/** A client that calls `before` and `after` at each write. */
 function disturbed(api: Api, { before, after }: Wrapped): Api {
   return {
     ...api,
@@ -49,7 +49,7 @@ function disturbed(api: Api, { before, after }: Wrapped): Api {
   };
 }
 
-/** One run of each side after the other; `results` gets the result of each reconcile. */
+/** Returns a function that runs each side once. `results` gets the result of each reconcile. */
 function sides({ tenant, management }: Rig, how: Wrapped, results: Result[] = []) {
   const [here, there] = [clientOf(tenant), clientOf(management)].map((api) => disturbed(api, how));
   assert.ok(here && there);
@@ -70,7 +70,7 @@ function sides({ tenant, management }: Rig, how: Wrapped, results: Result[] = []
   };
 }
 
-/** Runs both until `done`, as often as needed. */
+/** Runs both sides, as often as needed, until `done`. */
 async function drive(run: () => Promise<void>, done: () => Promise<boolean>): Promise<void> {
   await until(
     "it is done",
@@ -93,7 +93,7 @@ const holds =
   };
 const objects = "/apis/globalpullsecret.io/v1alpha1/namespaces";
 
-/** Without kubectl, which takes longer than everything else. */
+/** Declares the object without kubectl, which would take longer than everything else. */
 async function declareAs({ tenant }: Rig, word: string): Promise<void> {
   const object = syncSecret(name, { stringData: { a: word } });
   const options = { manager: "user", force: false };
@@ -117,7 +117,7 @@ const isGone =
   };
 
 export function killTests(rig: () => Rig): void {
-  test("L3: reaches the same state with the next processes, killed after whichever write, and leaves nothing behind", async () => {
+  test("L3: reaches the same state and leaves nothing behind when the processes are killed after any write", async () => {
     const on = rig();
     await on.stop();
     const declare = (word: string) => declareAs(on, word);
@@ -141,7 +141,7 @@ export function killTests(rig: () => Rig): void {
       const first = sides(on, { before: alive, after: dies });
       for (const [act, done] of steps) {
         await act();
-        // The first process runs until its end; then the second one starts.
+        // The first process runs until it is killed; then the next one continues.
         const next = sides(on, {});
         await drive(async () => {
           if (dead) await next();
@@ -149,7 +149,7 @@ export function killTests(rig: () => Rig): void {
         }, done);
       }
       if (!dead) {
-        // Without a finalizer on the copy these are eleven at least.
+        // The programs make at least eleven writes, even if the copy has no finalizer.
         assert.ok(writes >= 11, `only ${writes} writes`);
         break;
       }
@@ -158,7 +158,7 @@ export function killTests(rig: () => Rig): void {
     assert.ok(deaths >= 11);
   });
 
-  test("L24, L25: meets a conflict at each write, and writes again on the present state", async () => {
+  test("L24, L25: repeats any write with the current state when the write meets a conflict", async () => {
     const on = rig();
     await on.stop();
     const results: Result[] = [];

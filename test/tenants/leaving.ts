@@ -1,4 +1,4 @@
-/** A tenant's namespace is deleted, and what delays its end. */
+/** The deletion of a tenant's namespace, and what may delay it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../cluster/await.ts";
@@ -15,7 +15,7 @@ import {
   type Management,
 } from "./sync.ts";
 
-/** A tenant's namespace with copies, as a tenant's side makes them, and their Secrets. */
+/** A tenant's namespace with copies, as a tenant's side makes them, and with their Secrets. */
 async function tenantWith(management: Management, where: string, ...names: readonly string[]) {
   await grant(management, where);
   await management.cluster.kubectl("delete", "resourcequota", "--all", "-n", where);
@@ -41,7 +41,7 @@ const untilGone = ({ api }: Management, where: string) =>
   );
 
 export function leavingTests(rig: () => Rig): void {
-  test("L3, L18: removes a tenant's namespace that is deleted with SyncSecrets in it, with everything in it", async () => {
+  test("L3, L18: lets a tenant's namespace with SyncSecrets be deleted, with everything in it", async () => {
     const { management, start } = rig();
     start();
     await tenantWith(management, "tenant-leaves", "one", "two");
@@ -49,7 +49,7 @@ export function leavingTests(rig: () => Rig): void {
     await untilGone(management, "tenant-leaves");
   });
 
-  test("L3: removes a namespace that is deleted while no program serves it", async () => {
+  test("L3: lets a namespace be deleted while no program serves it", async () => {
     const on = rig();
     on.start();
     await tenantWith(on.management, "tenant-alone", "one");
@@ -59,7 +59,7 @@ export function leavingTests(rig: () => Rig): void {
     on.start();
   });
 
-  test("L3: keeps a tenant's object in deletion and reports it after its namespace there was deleted; the object goes when the namespace is back", async () => {
+  test("L3: keeps and reports a deleted object while the tenant's namespace in the management cluster is missing, and removes the object when the namespace is back", async () => {
     const { management, tenant, start } = rig();
     start();
     await tenant.cluster.apply(syncSecret("left", { stringData: { a: "1" } }));
@@ -68,15 +68,15 @@ export function leavingTests(rig: () => Rig): void {
     await untilGone(management, "tenant-a");
     await tenant.cluster.kubectl("delete", "syncsecret", "left", "--wait=false");
     const said = async () => readyOf(await objectIn(tenant, "left"))?.message ?? "";
-    await until("it is reported", async () => (await said()).startsWith("GPS467"), {
+    await until("status reports it", async () => (await said()).startsWith("GPS467"), {
       timeout: 60_000,
       seen: said,
     });
     await grant(management, "tenant-a");
     await management.cluster.kubectl("delete", "resourcequota", "--all", "-n", "tenant-a");
-    // The account is a new one now, and so is its token: the same file is read again.
+    // The account and its token are new. The program reads the same file again.
     await tenantAccess(management);
-    await until("it is gone", async () => (await objectIn(tenant, "left")) === undefined, {
+    await until("the object is gone", async () => (await objectIn(tenant, "left")) === undefined, {
       timeout: 90_000,
       seen: said,
     });
@@ -85,7 +85,7 @@ export function leavingTests(rig: () => Rig): void {
 
 /** The last test: it removes both programs' accounts. */
 export function uninstallTests(rig: () => Rig): void {
-  test("L20: ends kubectl delete -k of either side, in any order; objects that wait for the tenant's side go when it is applied again", async () => {
+  test("L20: lets kubectl delete -k of either side finish in any order, and removes waiting objects when the tenant's side is applied again", async () => {
     const { management, tenant, start, stop } = rig();
     const drop = (cluster: Rig["tenant"]["cluster"], what: string, ...how: readonly string[]) =>
       cluster.kubectl("delete", "-k", what, ...how);
@@ -99,10 +99,10 @@ export function uninstallTests(rig: () => Rig): void {
     const isThere = async () =>
       (await tenant.cluster.kubectl("get", "crds", "-o", "name")).includes("syncsecrets");
     assert.ok(await isThere());
-    // As the page describes: the program comes back, and finishes what it began.
+    // As the page describes, the program is applied again and finishes the deletion.
     await deploy(tenant.cluster, "tenant");
     start();
-    await until("the definition is gone", async () => !(await isThere()), { timeout: 90_000 });
+    await until("the CRD is gone", async () => !(await isThere()), { timeout: 90_000 });
     await stop("killed");
     await drop(management.cluster, manifests.management, "--timeout=60s");
     await deploy(tenant.cluster, "tenant");

@@ -20,7 +20,7 @@ const types: readonly (readonly [type: string, data: Readonly<Record<string, str
   ["kubernetes.io/service-account-token", { token: "jwt", namespace: "default" }],
 ];
 
-/** A login with every field that a pull secret may have, as people write it. */
+/** A hand-written login with every field that a pull secret may have. */
 const login = `{
   "auths": {
     "registry.example.com": {
@@ -34,7 +34,7 @@ const login = `{
 `;
 
 export function lifeTests(rig: () => Rig): void {
-  test("L1, L5, L8: makes a wrapped Secret in the tenant's namespace of the management cluster, and leaves others where they are", async () => {
+  test("L1, L5, L8: makes the Secret of a SyncSecret in the tenant's namespace of the management cluster, and copies no other Secret", async () => {
     const { management, tenant, start, output } = rig();
     start();
     await tenant.cluster.kubectl(
@@ -52,7 +52,7 @@ export function lifeTests(rig: () => Rig): void {
     assert.ok(!output().includes("planted"));
   });
 
-  test("L12, L13: brings data, stringData, type and immutable; all six types, a service account's token as Opaque", async () => {
+  test("L12, L13: copies data, stringData, type and immutable for all six types, and gives the copy of a service account's token type Opaque", async () => {
     const { management, tenant, start } = rig();
     start();
     const nameOf = (type: string) => type.split("/").at(-1)?.toLowerCase() ?? "";
@@ -61,7 +61,7 @@ export function lifeTests(rig: () => Rig): void {
     const declared = types.map(([type, data]) => {
       const [first = "", ...others] = Object.keys(data).toSorted();
       const rest = Object.fromEntries(others.map((key) => [key, data[key] ?? ""]));
-      // One key each way: both are one map in the Secret.
+      // One key in data, the rest in stringData: the Secret has both in one map.
       const [data1, stringData] = [encoded({ [first]: data[first] ?? "" }), rest];
       return syncSecret(nameOf(type), { type: type as "Opaque", data: data1, stringData });
     });
@@ -76,7 +76,7 @@ export function lifeTests(rig: () => Rig): void {
     }
   });
 
-  test("L15: brings a pull secret with username, password, email and auth byte for byte, and a kubelet finds the login in it", async () => {
+  test("L15: copies a pull secret with username, password, email and auth byte for byte, and a kubelet finds the login in it", async () => {
     const { management, tenant, start, output } = rig();
     start();
     const type = "kubernetes.io/dockerconfigjson";
@@ -93,7 +93,7 @@ export function lifeTests(rig: () => Rig): void {
     assert.ok(!output().includes("planted-5"));
   });
 
-  test("L12: brings an empty value as one; the tenant's API server refuses what is not base64", async () => {
+  test("L12: copies an empty value, and the tenant's API server refuses a value that is not base64", async () => {
     const { management, tenant, start } = rig();
     start();
     await tenant.cluster.apply(syncSecret("empty", { data: { a: "" }, stringData: { b: "" } }));
@@ -106,7 +106,7 @@ export function lifeTests(rig: () => Rig): void {
       );
   });
 
-  test("L4, L6, L9, L23: names objects by UID, makes the copy the owner, and brings only name and namespace of a tenant's metadata", async () => {
+  test("L4, L6, L9, L23: names objects by UID, makes the copy the owner, and copies only name and namespace of a tenant's metadata", async () => {
     const { management, tenant, start } = rig();
     start();
     const name = `${"n".repeat(60)}.${"m".repeat(60)}`;
@@ -158,14 +158,14 @@ export function lifeTests(rig: () => Rig): void {
       selector,
     );
     assert.equal(found.trim(), `secret/${secret.metadata?.name}`);
-    // The planted one belongs to this test; ours goes by itself.
+    // The test removes its own finalizer; the product removes its finalizer itself.
     const its = ["syncsecret", name, "--type=json", "-p"];
     const at = object.metadata.finalizers?.indexOf("planted.example/finalizer") ?? 0;
     const op = [{ op: "remove", path: `/metadata/finalizers/${at}` }];
     await tenant.cluster.kubectl("patch", ...its, JSON.stringify(op));
   });
 
-  test("L10, L26: brings a change, and makes no call for unchanged content", async () => {
+  test("L10, L26: delivers a change, and writes nothing for unchanged content", async () => {
     const { management, tenant, start } = rig();
     start();
     await tenant.cluster.apply(syncSecret("one", { stringData: { a: "1" } }));
@@ -175,7 +175,7 @@ export function lifeTests(rig: () => Rig): void {
     const before = await untilSecret(tenant, management, "one", wanted);
     await untilReason(tenant, "one", "Synced");
     const since = new Date().toISOString();
-    // The same content in another form: folded, it is what exists.
+    // The same content in another form: data and stringData together are unchanged.
     const words = JSON.stringify({ stringData: null, data: { a: base64("2"), b: "eA==" } });
     await tenant.cluster.kubectl("patch", "syncsecret", "one", "--type=merge", "-p", words);
     const object = await untilReason(tenant, "one", "Synced");
@@ -188,21 +188,21 @@ export function lifeTests(rig: () => Rig): void {
           .filter(ours)
           .filter(({ verb }) => verb !== "watch"),
       );
-    // The status that was just written is itself a change, for which it reads once.
+    // The status write is a change too, so the program reads once more.
     await until(
-      "it is at rest",
+      "the programs are at rest",
       () => asked(new Date(Date.now() - 5000).toISOString()).length === 0,
     );
     const rest = new Date().toISOString();
     for (const { cluster } of [management, tenant]) assert.ok(auditOf(cluster).some(ours));
-    // Longer than the ten seconds after which it reads objects that wait for something.
+    // Longer than the ten seconds after which the program reads waiting objects again.
     await stays("no request is made", () => asked(rest).length === 0, 12_000);
     assert.deepEqual(auditOf(management.cluster, { since }).filter(ours).filter(isWrite), []);
     const after = await sync.secretIn(management, before.metadata?.name ?? "");
     assert.equal(after?.metadata?.resourceVersion, before.metadata?.resourceVersion);
   });
 
-  test("L14: refuses to change an immutable object anywhere, or any type; the Secret is immutable too", async () => {
+  test("L14: refuses in either cluster a change of an immutable object or of any object's type, and makes the Secret immutable", async () => {
     const { management, tenant, start } = rig();
     start();
     const first = { stringData: { a: "1" }, immutable: true };
@@ -233,14 +233,14 @@ export function lifeTests(rig: () => Rig): void {
       );
   });
 
-  test("L7, L11, L18, L19: removes a deleted object from the management cluster before it is gone here, the Secret first", async () => {
+  test("L7, L11, L18, L19: removes first the Secret, then the copy, and last the tenant's object when the object is deleted", async () => {
     const { management, tenant, start } = rig();
     start();
     await tenant.cluster.apply(syncSecret("gone", { stringData: { a: "1" } }));
     const secret = await untilSecret(tenant, management, "gone", { data: { a: base64("1") } });
     const object = await untilReason(tenant, "gone", "Synced");
     const name = secret.metadata?.name ?? "";
-    // Another client holds the Secret: everything before it in the order waits.
+    // Another client holds the Secret, so the copy and the tenant's object wait.
     const hold = (finalizers: readonly string[]) =>
       management.cluster.kubectl(
         "patch",
@@ -257,14 +257,14 @@ export function lifeTests(rig: () => Rig): void {
       return (await sync.secretIn(management, name))?.metadata?.deletionTimestamp !== undefined;
     });
     await stays(
-      "both objects wait for it",
+      "both objects wait for the Secret",
       async () =>
         (await sync.copyOf(management, object)) !== undefined &&
         (await sync.objectIn(tenant, "gone")) !== undefined,
       2000,
     );
     await hold([]);
-    await until("all is gone", async () => (await sync.objectIn(tenant, "gone")) === undefined);
+    await until("all are gone", async () => (await sync.objectIn(tenant, "gone")) === undefined);
     assert.equal(await sync.secretIn(management, name), undefined);
     assert.equal(await sync.copyOf(management, object), undefined);
   });

@@ -6,7 +6,7 @@ import type { Rig } from "./rig.ts";
 
 export const { blocksBelow, yamlOf } = pageOf("extend/tenants.md");
 
-/** A new desk; its folder also has the tenant's audit log, and goes with the management cluster. */
+/** A new desk. Its folder has the tenant's audit log, and goes with the management cluster. */
 export function deskFor({ tenant, management, output }: Rig): Desk {
   const folder = mkdtempSync(join(management.cluster.directory, "desk-"));
   symlinkSync(tenant.cluster.auditLog, join(folder, "audit.log"));
@@ -16,7 +16,7 @@ export function deskFor({ tenant, management, output }: Rig): Desk {
   });
 }
 
-/** The recipes of the page, by the question that each answers. */
+/** The recipes of the page, by the problem that each one explains. */
 export function recipes() {
   const [notThere = "", noSecret = "", notFollowing = "", whose = "", ...others] = blocksBelow(
     "## When something is wrong",

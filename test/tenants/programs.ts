@@ -1,4 +1,4 @@
-/** Both programs as they ship, each a process with only its account's rights. */
+/** Both programs as they are shipped, each as a process with only its account's rights. */
 import { join } from "node:path";
 import { until } from "../cluster/await.ts";
 import { portOf, startProgram } from "../cluster/program.ts";
@@ -44,9 +44,8 @@ export const startTenantSide = (tenant: Tenant, access: string): Program =>
 type Both = Readonly<{ management: Management; tenant: Tenant; access: string }>;
 
 /**
- * What a path of the program's port answers if no flag names the port. The program is in a network
- * of its own, because another program of this machine may use that port; so it reaches no API
- * server.
+ * The answer to a path at the program's default port. The program runs in a network of its own,
+ * because another program of this machine may use that port. It therefore reaches no API server.
  */
 export async function askedAt(
   url: string,
@@ -56,7 +55,7 @@ export async function askedAt(
   const argv = side === "management" ? managementSide(management) : tenantSide(tenant, access);
   const within = ["unshare", "--net", "bash", "-c", 'ip link set lo up && exec "$@"', "bash"];
   await using program = start([...within, ...argv]);
-  await until("it is started", () => program.output().includes('"started"'), {
+  await until("the program is started", () => program.output().includes('"started"'), {
     seen: program.output,
   });
   const script = `fetch(${JSON.stringify(url)}).then((answer) => answer.text())

@@ -1,4 +1,4 @@
-/** The page's recipes for problems, each with the fault that it is for. */
+/** The page's recipes for problems, each tried on the fault that it explains. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { managementAccount } from "#contract/names.ts";
@@ -20,14 +20,14 @@ const planted = "planted-1";
 const wanted = { data: { a: base64(planted) } };
 const wrapped = syncSecret("wrapped", { stringData: { a: planted } });
 
-/** Runs a recipe: its output never contains content. */
+/** Runs a recipe, and asserts that its output contains no content. */
 async function ask(rig: Rig, recipe: string): Promise<string> {
   const reported = await deskFor(rig).run(recipe);
   assert.ok(!reported.includes(planted) && !reported.includes(base64(planted)));
   return reported;
 }
 
-/** Removes the tenant's label from its namespace, until the answer is disposed of. */
+/** Removes the tenant's label from its namespace, until you dispose of the result. */
 async function unlabel({ cluster }: Management): Promise<AsyncDisposable> {
   const label = (value: string) =>
     cluster.kubectl("label", "namespace", "tenant-a", `globalpullsecret.io/tenant${value}`);
@@ -36,7 +36,7 @@ async function unlabel({ cluster }: Management): Promise<AsyncDisposable> {
 }
 
 /**
- * Removes the management side's rights in the tenant's namespace until the answer is disposed of.
+ * Removes the management side's rights in the tenant's namespace, until you dispose of the result.
  */
 async function revoke(management: Management): Promise<AsyncDisposable> {
   const { cluster } = management;
@@ -51,7 +51,7 @@ async function revoke(management: Management): Promise<AsyncDisposable> {
 }
 
 export function recipeTests(rig: () => Rig): void {
-  test("L31: shows the code and the log's line for a copy that is refused", async () => {
+  test("L31: shows the code and the log line when a copy is refused", async () => {
     const on = rig();
     const { management, tenant } = on;
     on.start();
@@ -73,7 +73,7 @@ export function recipeTests(rig: () => Rig): void {
     );
   });
 
-  test("L31: shows a namespace without its label for a copy without a Secret", async () => {
+  test("L31: shows the namespace's missing label when a copy has no Secret", async () => {
     const on = rig();
     const { management, tenant } = on;
     on.start();
@@ -83,7 +83,7 @@ export function recipeTests(rig: () => Rig): void {
     const before = forsaken();
     {
       await using _bare = await unlabel(management);
-      await until("it is no longer served", () => forsaken() > before);
+      await until("the namespace is no longer served", () => forsaken() > before);
       await tenant.cluster.apply(wrapped);
       await untilReason(tenant, "wrapped", "Waiting");
       const reported = await ask(on, recipes().noSecret);
@@ -98,7 +98,7 @@ export function recipeTests(rig: () => Rig): void {
     assert.match(well, /^namespace\/tenant-a\n(.|\n)*^yes\n(.|\n)*the Secret is created/m);
   });
 
-  test("L31: shows missing rights, and a quota that refuses, for a copy without a Secret", async () => {
+  test("L31: shows missing rights, and a quota that refuses, when a copy has no Secret", async () => {
     const on = rig();
     const { management, tenant } = on;
     on.start();
@@ -106,7 +106,7 @@ export function recipeTests(rig: () => Rig): void {
       await using _revoked = await revoke(management);
       await tenant.cluster.apply(wrapped);
       await untilReason(tenant, "wrapped", "Waiting");
-      // kubectl ends with 1 if the answer is no.
+      // kubectl exits with 1 if the answer is no.
       await assert.rejects(ask(on, recipes().noSecret), /^namespace\/tenant-a\n(.|\n)*^no\b/m);
     }
     await untilSecret(tenant, management, "wrapped", wanted);
@@ -120,7 +120,7 @@ export function recipeTests(rig: () => Rig): void {
     assert.match(reported, /^\{.*"tenant":"tenant-a".*"msg":"GPS466: /m);
   });
 
-  test("L31: shows for a change without effect which generation status describes", async () => {
+  test("L31: shows which generation the status describes when a change has no effect", async () => {
     const on = rig();
     const { management, tenant } = on;
     on.start();
@@ -137,7 +137,7 @@ export function recipeTests(rig: () => Rig): void {
     assert.match(await ask(on, recipes().notFollowing), /^wrapped +2 +2 +Synced$/m);
   });
 
-  test("L17, L31: finds with the page's commands whose a Secret is, and orphans by name, and nothing else", async () => {
+  test("L17, L31: finds the owner of a Secret and the names of orphans, and nothing else, with the page's commands", async () => {
     const on = rig();
     const { management, tenant } = on;
     on.start();

@@ -6,13 +6,13 @@ import * as sync from "./sync.ts";
 export type Rig = Readonly<{
   management: sync.Management;
   tenant: sync.Tenant;
-  /** Both programs run, once for all tests that need no others. */
+  /** Starts both programs, unless they run already. */
   start: () => void;
-  /** Ends them, as a crash would if asked. */
+  /** Ends both programs in an orderly way. With `killed`, kills both as a crash would. */
   stop: (how?: "killed") => Promise<void>;
-  /** All that both wrote. */
+  /** The whole output of both programs. */
   output: () => string;
-  /** The tenant's account in the management cluster. */
+  /** File with the kubeconfig of the tenant's account in the management cluster. */
   access: string;
   programs: readonly Program[];
 }>;
@@ -41,7 +41,7 @@ export async function startRig(): Promise<Rig> {
         ended += one.output();
       }
       if (how !== "killed") return;
-      // The Lease of a dead process: the next one would wait until it expires.
+      // The next process would wait until the Lease of the killed process expires.
       for (const { cluster } of [management, tenant])
         await cluster.kubectl("delete", "leases", "--all", "-n", "kube-system");
     },

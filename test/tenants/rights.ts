@@ -1,6 +1,6 @@
 /**
- * The rights of either side, and requests that no account may make, sent to the API servers in
- * their names.
+ * The rights of both sides, and requests that neither account may make. The tests send these
+ * requests as the accounts.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -17,7 +17,7 @@ const rbac = "/apis/rbac.authorization.k8s.io/v1";
 
 type Try = readonly ["get" | "list" | "create" | "replace" | "remove", path: string];
 
-/** Paths; NAME is a derived Secret's, UID its copy's. */
+/** Forbidden verbs and paths. NAME is the name of a derived Secret, UID that of its copy. */
 const forbidden: readonly Try[] = [
   ["get", "/api/v1/namespaces/tenant-a/secrets/NAME"],
   ["list", "/api/v1/namespaces/tenant-a/secrets"],
@@ -43,7 +43,7 @@ const forbidden: readonly Try[] = [
   ["remove", "/api/v1/namespaces/tenant-a"],
 ];
 
-/** Sends a request in an account's name, and is refused for a missing right. */
+/** Asserts that the API server refuses an account's request because a right is missing. */
 async function isForbidden(account: Api, verb: Try[0], path: string): Promise<void> {
   const tried = {
     get: () => account.get(path),
@@ -61,14 +61,14 @@ async function isForbidden(account: Api, verb: Try[0], path: string): Promise<vo
 
 const syncSecrets = "globalpullsecret.io/syncsecrets";
 
-/** Which of several replicas writes. */
+/** The rights on the Lease by which replicas elect a leader. */
 const leases = (name: string) =>
   ["get", "create", "patch"].map(
     (verb) => `${verb} coordination.k8s.io/leases kube-system/${name}`,
   );
 
 export function rightsTests(rig: () => Rig): void {
-  test("L2, L22: grants the tenant's account the SyncSecrets of its namespace, and none of twenty other things", async () => {
+  test("L2, L22: grants the tenant's account the SyncSecrets of its namespace, and none of twenty other rights", async () => {
     const { management, tenant, access, start } = rig();
     start();
     await grant(management, "tenant-b");
@@ -97,7 +97,7 @@ export function rightsTests(rig: () => Rig): void {
       for (const verb of ["get", "replace", "remove"] as const)
         await isForbidden(account, verb, `${secrets}/${name}`);
     }
-    // This account serves, and may read its SyncSecrets.
+    // The program works with this account, which may read its SyncSecrets.
     await tenant.cluster.apply(syncSecret("own", { stringData: { a: "1" } }));
     assert.notEqual(await account.get(pathOf("default", "own")), undefined);
     await tenant.cluster.kubectl("delete", "secret", name, "-n", where);
@@ -108,7 +108,7 @@ export function rightsTests(rig: () => Rig): void {
         ...leases(its),
         ...["get", "list", "update", "watch"].map((verb) => `${verb} ${syncSecrets} *`),
         `update ${syncSecrets}/status *`,
-        // It renews its own token there.
+        // The program renews its own token in this Secret.
         ...["get", "patch"].map(
           (verb) => `${verb} secrets ${where}/global-pull-secret-sync-management`,
         ),
@@ -118,7 +118,7 @@ export function rightsTests(rig: () => Rig): void {
     );
   });
 
-  test("L21: grants the management side its verbs in tenants' namespaces, each by a RoleBinding there, and no Secret elsewhere", async () => {
+  test("L21: grants the management side its verbs in each tenant's namespace by a RoleBinding there, and no Secret elsewhere", async () => {
     const { management } = rig();
     const account = "system:serviceaccount:kube-system:global-pull-secret-sync-management";
     const can = (verb: string, what: string, where: string) =>
@@ -164,7 +164,7 @@ export function rightsTests(rig: () => Rig): void {
     );
   });
 
-  test("lets a drain take one pod of either side at a time: the shipped budget selects the Deployment's pods", async () => {
+  test("lets a drain evict one pod of either side at a time, by the shipped PodDisruptionBudgets", async () => {
     const { management, tenant } = rig();
     for (const [side, { cluster }] of Object.entries({ management, tenant })) {
       const its = [`global-pull-secret-sync-${side}`, "-n", "kube-system"] as const;
@@ -183,7 +183,7 @@ export function rightsTests(rig: () => Rig): void {
     }
   });
 
-  test("L32: gives no role of Kubernetes' own SyncSecrets: editors of a namespace neither read nor create them", async () => {
+  test("L32: grants SyncSecrets to no built-in role of Kubernetes, so editors of a namespace can neither read nor create them", async () => {
     const { tenant } = rig();
     const { cluster } = tenant;
     for (const role of ["view", "edit", "admin"]) {

@@ -1,4 +1,4 @@
-/** How the page configures an API server to keep content out of etcd and of the audit log. */
+/** The page's configuration of an API server that keeps content out of etcd and the audit log. */
 import { randomBytes } from "node:crypto";
 import type { ClusterOptions } from "../cluster/cluster.ts";
 import { pageOf } from "../page.ts";

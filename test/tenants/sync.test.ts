@@ -1,4 +1,4 @@
-/** A tenant's Secrets in the management cluster: two real API servers, both programs as shipped. */
+/** A tenant's Secrets in the management cluster, with two real API servers and both programs. */
 import { after, afterEach, before } from "node:test";
 import { boundsTests } from "./bounds.ts";
 import { holesTests } from "./holes.ts";
@@ -24,7 +24,7 @@ after(async () => {
   await shared?.stop();
   for (const one of [shared?.management, shared?.tenant]) one?.cluster.down();
 });
-// Each test begins with no object and ends with none.
+// Each test begins and ends without objects.
 afterEach(async () => {
   rig().start();
   const all = ["delete", "syncsecrets", "--all", "-A", "--timeout=60s"];

@@ -15,7 +15,7 @@ import { dataKubeconfig } from "../controller/guest.ts";
 import { writeKubeconfig } from "../controller/plane.ts";
 
 const root = join(import.meta.dirname, "../..");
-/** The manifests that a person applies and deletes. */
+/** The manifests that an administrator applies and deletes. */
 export const manifests = {
   definition: join(root, "manifests/crds/syncsecrets"),
   tenant: join(root, "manifests/sync/tenant"),
@@ -23,7 +23,7 @@ export const manifests = {
 } as const;
 const plugin = join(root, "dist/kubectl-pull_secret.cjs");
 
-/** `kubeconfig`: of the account that the program has in this cluster. */
+/** A cluster. `kubeconfig` belongs to the program's account in this cluster. */
 export type OneCluster = Readonly<{ cluster: Cluster; api: Api; kubeconfig: string }>;
 export type Management = OneCluster;
 export type Tenant = OneCluster;
@@ -47,7 +47,7 @@ async function startPlace(
   return { cluster, api: apiOf(cluster.kubeconfig), kubeconfig };
 }
 
-/** CRD and manifests of one side; the kubeconfig of its account, in the same file again. */
+/** Applies CRD and manifests of one side. Returns the file with its account's kubeconfig. */
 export async function deploy(cluster: Cluster, side: "tenant" | "management"): Promise<string> {
   const name = `global-pull-secret-sync-${side}`;
   await cluster.kubectl("apply", "-k", manifests.definition);
@@ -60,9 +60,9 @@ export async function deploy(cluster: Cluster, side: "tenant" | "management"): P
 export const startTenant = (options?: ClusterOptions) => startPlace("tenant", options);
 
 /**
- * With namespace `tenant-a`, as the plugin prints it, except for the ResourceQuota: the controller
- * manager counts objects of a new CRD only after it has searched for new ones, half a minute later,
- * and refuses them until then.
+ * Starts a management cluster with the objects that the plugin prints for namespace `tenant-a`, but
+ * without the ResourceQuota. The controller manager finds a new CRD only half a minute later. Until
+ * then a quota refuses all objects of that CRD.
  */
 export async function startManagement(): Promise<Management> {
   const place = await startPlace("management");
@@ -84,8 +84,8 @@ export async function grant(
 }
 
 /**
- * Makes the API server refuse one more object of this kind in the tenant's namespace, like a full
- * ResourceQuota, until the answer is disposed of.
+ * Creates a full ResourceQuota, until you dispose of the result. With it, the API server refuses
+ * more objects of this kind in the tenant's namespace.
  */
 export async function fill(
   { cluster, api }: Management,
@@ -112,7 +112,7 @@ export async function fill(
   };
 }
 
-/** File with the kubeconfig of an account of this namespace. */
+/** The file with the kubeconfig of an account of this namespace. */
 export async function accessOf(cluster: Cluster, account: string, namespace: string) {
   const token = await tokenOf(cluster, account, namespace);
   const file = join(cluster.directory, `${namespace}-${account}.kubeconfig`);
@@ -120,7 +120,7 @@ export async function accessOf(cluster: Cluster, account: string, namespace: str
   return file;
 }
 
-/** The same for the tenant's account in the management cluster. */
+/** The file with the kubeconfig of the tenant's account in the management cluster. */
 export const tenantAccess = ({ cluster }: Management): Promise<string> =>
   accessOf(cluster, "global-pull-secret-sync-tenant", "tenant-a");
 
@@ -133,14 +133,14 @@ export const syncSecret = (name: string, declared: Declared, namespace = "defaul
   ...declared,
 });
 
-/** Path of a SyncSecret, or of all in a namespace. */
+/** Path of a SyncSecret, or of all SyncSecrets in a namespace. */
 export const pathOf = (namespace: string, name = "") =>
   `/apis/globalpullsecret.io/v1alpha1/namespaces/${namespace}/syncsecrets${name && `/${name}`}`;
 
 export const objectIn = async ({ api }: OneCluster, name: string, namespace = "default") =>
   api.get<SyncSecret>(pathOf(namespace, name));
 
-/** The copy in the management cluster of a tenant's object. */
+/** Reads the management cluster's copy of a tenant's object. */
 export const copyOf = async ({ api }: Management, { metadata }: SyncSecret, where = "tenant-a") =>
   api.get<SyncSecret>(pathOf(where, metadata.uid));
 

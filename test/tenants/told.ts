@@ -1,4 +1,4 @@
-/** The metrics and the logs. */
+/** Metrics and logs of both programs. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -24,7 +24,7 @@ const seconds = "global_pull_secret_sync_secret_reconcile_duration_seconds_count
 async function metricsOf(program: Program) {
   const answer = await fetch(`http://127.0.0.1:${await program.port()}/metrics`);
   const text = await answer.text();
-  /** 0 if there is no such line: a counter appears with its first count. */
+  /** 0 if there is no such line, because a counter appears with its first count. */
   const count = (name: string, labels: string) =>
     Number(new RegExp(`^${name}\\{${labels}\\} (\\S+)$`, "m").exec(text)?.[1] ?? 0);
   return { text, count };
@@ -51,7 +51,7 @@ const counted = (on: Rig, result: "success" | "conflict" | "error") =>
 
 const times = Array.from({ length: 40 }, (_, at) => at);
 
-/** Keeps writing an object: a client that reads and then writes it meets a conflict. */
+/** Keeps writing an object, so that another client's write meets a conflict. */
 async function contend({ api }: OneCluster, name: string, namespace: string): Promise<void> {
   const object = syncSecret(name, {}, namespace);
   for (const time of times) {
@@ -69,7 +69,7 @@ const linesOf = (program: Program): readonly Record<string, unknown>[] =>
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 export function reportedTests(rig: () => Rig): void {
-  test("L27, L28, L29: counts and times by namespace on both sides, and logs each step as JSON with it, never content", async () => {
+  test("L27, L28, L29: counts and times reconciles by namespace on both sides, and logs each step as JSON with the namespace, never content", async () => {
     const on = rig();
     const { management, tenant } = on;
     on.start();
@@ -82,7 +82,7 @@ export function reportedTests(rig: () => Rig): void {
     await tenant.cluster.apply(syncSecret("bad", bad));
     await untilReason(tenant, "bad", "Invalid");
     await tenant.cluster.kubectl("delete", "syncsecret", "logged");
-    await until("it is gone", async () => (await objectIn(tenant, "logged")) === undefined);
+    await until("the object is gone", async () => (await objectIn(tenant, "logged")) === undefined);
     for (const { program, namespace, noun } of sidesOf(on)) {
       const { text, count } = await metricsOf(program);
       const its = `namespace="${namespace}"`;
@@ -120,7 +120,7 @@ export function reportedTests(rig: () => Rig): void {
     );
   });
 
-  test("L27: counts a refusal as an error, and a conflict as one, on each side separately", async () => {
+  test("L27: counts a refusal as an error and a conflict as a conflict, on each side separately", async () => {
     const on = rig();
     const { management, tenant } = on;
     on.start();
@@ -156,7 +156,7 @@ export function reportedTests(rig: () => Rig): void {
     await untilSecret(tenant, management, "there", { data: { a: base64(`${word}`) } });
   });
 
-  test("L30: serves metrics of both sides at :8080/metrics, as the Deployments declare", async () => {
+  test("L30: serves metrics of both sides at :8080/metrics, the port of the Deployments", async () => {
     const on = rig();
     for (const side of ["tenant", "management"] as const) {
       const metrics = await askedAt("http://127.0.0.1:8080/metrics", side, on);

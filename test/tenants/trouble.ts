@@ -1,4 +1,4 @@
-/** Problems between the two sides, and their results. */
+/** Problems between the two sides. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../cluster/await.ts";
@@ -20,7 +20,7 @@ import {
 const data = { a: base64("1") };
 
 export function troubleTests(rig: () => Rig): void {
-  test("L16, L17: repairs whatever is edited on or deleted of the Secret or its copy", async () => {
+  test("L16, L17: repairs the Secret and its copy when another client edits or deletes them", async () => {
     const { management, tenant, start } = rig();
     start();
     await tenant.cluster.apply(syncSecret("kept", { stringData: { a: "1" } }));
@@ -63,14 +63,15 @@ export function troubleTests(rig: () => Rig): void {
         );
       });
     }
-    // The copy itself: its Secret goes with it, and another one is made.
+    // If a client deletes the copy itself, Kubernetes deletes its Secret too. The programs create
+    // both again.
     await management.cluster.kubectl("delete", "syncsecret", copy, "-n", "tenant-a");
     const second = await untilSecret(tenant, management, "kept", { data });
     assert.notEqual(second.metadata?.name, name);
     assert.equal(await secretIn(management, name), undefined);
   });
 
-  test("does not touch a foreign Secret with the same name, and reports it on the object", async () => {
+  test("does not touch another owner's Secret with the same name, and reports it on the object", async () => {
     const { management, tenant, start, stop } = rig();
     await stop();
     await tenant.cluster.apply(syncSecret("foreign", { stringData: { a: "1" } }));
@@ -90,7 +91,7 @@ export function troubleTests(rig: () => Rig): void {
     await management.cluster.kubectl("delete", "secret", name, "-n", "tenant-a");
   });
 
-  test("reports content that cannot be a Secret with its code on the tenant's object, without blocking others", async () => {
+  test("reports content that is not valid in a Secret with a code on the tenant's object, and delays no other object", async () => {
     const { management, tenant, start } = rig();
     start();
     const bad = { type: "kubernetes.io/tls", stringData: { "tls.crt": "planted" } } as const;
@@ -104,7 +105,7 @@ export function troubleTests(rig: () => Rig): void {
     assert.equal(await copyOf(management, object), undefined);
   });
 
-  test("counts the shipped ResourceQuota: one more object is refused, reported, and copied when there is room", async () => {
+  test("reports an object that exceeds the shipped ResourceQuota, and copies it when there is room", async () => {
     const { management, tenant, start } = rig();
     start();
     const quota = () =>
@@ -116,10 +117,10 @@ export function troubleTests(rig: () => Rig): void {
         "jsonpath={.status.used}",
       );
     await grant(management, "tenant-a", "--most-secrets", "1");
-    await until("it is counted", async () => (await quota()).includes("syncsecrets"));
+    await until("SyncSecrets are counted", async () => (await quota()).includes("syncsecrets"));
     await tenant.cluster.apply(syncSecret("first", { stringData: { a: "1" } }));
     await untilSecret(tenant, management, "first", { data });
-    await until("the first one is counted", async () => (await quota()).includes('"1"'));
+    await until("the first SyncSecret is counted", async () => (await quota()).includes('"1"'));
     await tenant.cluster.apply(syncSecret("second", { stringData: { a: "1" } }));
     const refused = await untilReason(tenant, "second", "Refused");
     assert.match(readyOf(refused)?.message ?? "", /^GPS466: .*403 Forbidden.*ResourceQuota/);
@@ -128,7 +129,7 @@ export function troubleTests(rig: () => Rig): void {
     await management.cluster.kubectl("delete", "resourcequota", "--all", "-n", "tenant-a");
   });
 
-  test("L3, L20, L31: loses nothing while the management cluster is away: changes and deletions wait, are reported, and end by themselves", async () => {
+  test("L3, L20, L31: reports waiting changes and deletions while the management cluster is away, and finishes them without help when it is back", async () => {
     const on = rig();
     const { management, tenant, start, stop, programs } = on;
     start();
@@ -151,7 +152,7 @@ export function troubleTests(rig: () => Rig): void {
     );
     await management.cluster.startApiServer();
     await until("the change arrives", async () => {
-      // A side that loses its Lease ends, now or soon: its kubelet would start it again.
+      // A side that has lost its Lease ends sooner or later. A kubelet would start it again.
       if (!programs.every((one) => one.runs())) {
         await stop("killed");
         start();
@@ -159,13 +160,13 @@ export function troubleTests(rig: () => Rig): void {
       const name = (await objectIn(tenant, "changed"))?.status?.secretName ?? "";
       return (await secretIn(management, name))?.data?.["a"] === base64("2");
     });
-    await until("the deleted one is gone", async () => {
+    await until("the deleted object is gone", async () => {
       return (await objectIn(tenant, "deleted")) === undefined;
     });
     assert.equal((await untilReason(tenant, "rests", "Synced")).metadata.uid, rests.metadata.uid);
   });
 
-  test("L1: copies no copies when a tenant's side runs in the management cluster by mistake, and reports it in one line", async () => {
+  test("L1: makes no copies of copies when a tenant's side runs in the management cluster by mistake, and reports it in one line", async () => {
     const { management, tenant, access, start } = rig();
     start();
     await tenant.cluster.apply(syncSecret("once", { stringData: { a: "1" } }));
@@ -173,7 +174,7 @@ export function troubleTests(rig: () => Rig): void {
     const copy = (await objectIn(tenant, "once"))?.metadata.uid ?? "";
     const mistaken = { ...management, kubeconfig: management.cluster.kubeconfig };
     await using side = startTenantSide(mistaken, access);
-    // It does work: it copies what its users declare there.
+    // The program does work: it copies objects that users declare there.
     await management.cluster.apply(syncSecret("own", { stringData: { a: "1" } }));
     await untilReason(mistaken, "own", "Synced");
     const own = (await objectIn(management, "own"))?.metadata.uid ?? "";
@@ -183,7 +184,7 @@ export function troubleTests(rig: () => Rig): void {
         .split("\n")
         .filter((line) => line.includes("GPS471: ") && line.includes(`"name":"${name}"`));
     for (const name of [copy, own])
-      await until(`it reports that ${name} is a copy`, () => reported(name).length > 0);
+      await until(`the log reports that ${name} is a copy`, () => reported(name).length > 0);
     const all = ["get", "syncsecrets", "-n", "tenant-a", "-o", "name"];
     const names = (await management.cluster.kubectl(...all)).trim().split("\n");
     const wanted = [copy, own].map((name) => `syncsecret.globalpullsecret.io/${name}`);
@@ -193,17 +194,17 @@ export function troubleTests(rig: () => Rig): void {
     await management.cluster.kubectl("delete", "syncsecret", "own", "--timeout=60s");
   });
 
-  test("writes with one of two processes of each side; when it dies the other continues", async () => {
+  test("lets only one of the two processes on each side write, and lets the other process write when this process dies", async () => {
     const { management, tenant, access, start, stop, programs } = rig();
     await stop();
     start();
-    await until("the first ones write", () =>
+    await until("the first processes write", () =>
       programs.every((one) => one.output().includes("this controller writes")),
     );
     await using one = startManagementSide(management);
     await using two = startTenantSide(tenant, access);
     const others = [one, two];
-    await until("both others stand by", () =>
+    await until("both second processes stand by", () =>
       others.every((other) => other.output().includes("standby: another")),
     );
     await tenant.cluster.apply(syncSecret("two", { stringData: { a: "1" } }));
@@ -211,11 +212,11 @@ export function troubleTests(rig: () => Rig): void {
     await stop("killed");
     await tenant.cluster.apply(syncSecret("two", { stringData: { a: "2" } }));
     await untilSecret(tenant, management, "two", { data: { a: base64("2") } });
-    // The write happens before the line that reports it has come through the pipe.
-    await until("both others report that they write", () =>
+    // The line that reports a write comes through the pipe after the write.
+    await until("both second processes report that they write", () =>
       others.every((other) => other.output().includes("updated")),
     );
-    // A process that stood by has not written either: its lines come in order.
+    // The lines come in order, so the second processes have written nothing while standing by.
     assert.ok(others.every((other) => !other.output().includes("created")));
   });
 }

@@ -1,4 +1,4 @@
-/** How other tools judge an object, by their own code. See main.go. */
+/** Judges objects with the code of other tools. See main.go. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
@@ -28,7 +28,7 @@ async function build(): Promise<string> {
   });
 }
 
-/** The verdicts, in the order of the objects. */
+/** The judgements, in the order of the objects. */
 export async function ask(objects: readonly object[]): Promise<readonly ViewerJudgement[]> {
   const input = objects.map((one) => JSON.stringify(one)).join("\n");
   const output = await run([await build(), script], { input });

@@ -1,4 +1,4 @@
-// Apart from test/go.mod: whatever changes there makes every program of a cluster be built anew.
+// Separate from test/go.mod, because each change of that file rebuilds all programs of a cluster.
 module global-pull-secret/test/viewers
 
 go 1.26.8

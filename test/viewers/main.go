@@ -1,5 +1,5 @@
-// Package main reports how viewers judge an object, by their own code: Flux and kubectl-apply tools
-// use kstatus, Argo CD uses a Lua script in gopher-lua.
+// Package main judges objects with the code of viewers: Flux and kubectl-apply tools use kstatus,
+// Argo CD uses a Lua script in gopher-lua.
 //
 // It takes the path of the Lua script, reads objects as JSON, one a line, and answers each with one
 // line of JSON.

@@ -1,4 +1,4 @@
-/** The recorded objects of manifests/argocd: one for every state that a viewer meets. */
+/** The recorded objects of manifests/argocd: one for every state that viewers may see. */
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { load } from "js-yaml";
@@ -19,7 +19,7 @@ type HealthTests = Readonly<{
   tests: readonly Readonly<{ inputPath: string; healthStatus: Health }>[];
 }>;
 
-/** The verdict that Argo CD should give for each object, from health_test.yaml. */
+/** The health that Argo CD should report for each object, from health_test.yaml. */
 export function expectedHealth(): ReadonlyMap<string, Health> {
   const { tests } = read<HealthTests>("health_test.yaml");
   return new Map(

@@ -1,4 +1,4 @@
-/** How kstatus (Flux, kpt, kubectl-apply tools) and Argo CD judge every state of the object. */
+/** kstatus (Flux, kpt, kubectl-apply tools) and Argo CD judge every state of the object. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ClusterStatus } from "#api/fleet-secret.ts";
@@ -30,13 +30,13 @@ const kstatus: Readonly<Record<string, string>> = {
 const states = recorded();
 const names = [...states.keys()];
 
-test("judges every state of a rollout as intended with kstatus' own code", async () => {
+test("is judged as intended by kstatus' own code in every state of a rollout", async () => {
   const found = await ask([...states.values()]);
   const verdicts = names.map((name, at) => [name, found[at]?.kstatus] as const);
   assert.deepEqual(Object.fromEntries(verdicts), kstatus);
 });
 
-test("reports in Argo CD the health of health_test.yaml for every state, including the message", async () => {
+test("has in Argo CD the health and message of health_test.yaml in every state", async () => {
   const found = await ask([...states.values()]);
   const verdicts = names.map((name, at) => {
     const { health, message } = found[at] ?? { health: "", message: "" };
@@ -45,7 +45,7 @@ test("reports in Argo CD the health of health_test.yaml for every state, includi
   assert.deepEqual(Object.fromEntries(verdicts), Object.fromEntries(expectedHealth()));
 });
 
-test("judges independently of the order of the conditions, in Argo CD and with kstatus", async () => {
+test("is judged the same by Argo CD and kstatus whatever the order of the conditions", async () => {
   const reversed = [...states.values()].map((object) => {
     const conditions = (object.status?.conditions ?? []).toReversed();
     return Object.assign({}, object, { status: { ...object.status, conditions } });
@@ -53,7 +53,7 @@ test("judges independently of the order of the conditions, in Argo CD and with k
   assert.deepEqual(await ask(reversed), await ask([...states.values()]));
 });
 
-test("never judges an object as good that no controller has observed", async () => {
+test("is not judged as good before a controller has observed the object", async () => {
   const bare = { apiVersion: "globalpullsecret.io/v1alpha1", kind: "GlobalPullSecret" };
   const metadata = { name: "cluster", generation: 1 };
   const objects = [
@@ -93,7 +93,7 @@ const fleets: readonly (readonly [
   ["it is paused", ["Done"], "InProgress", "Suspended", { paused: true }],
 ];
 
-test("judges a FleetSecret as good in both only if every selected cluster has the Secret of the current spec", async () => {
+test("Argo CD and kstatus judge a FleetSecret as good only if every selected cluster has the Secret of the current spec", async () => {
   const objects = fleets.map(([, states, , , more]) => {
     const clusters = states.map((state, at) => ({ name: `c${at}`, state }));
     const found = { clusters, version: "1", stalled: undefined, paused: false, warnings: [] };

@@ -1,13 +1,13 @@
 /**
- * The cluster's only certificate authority and the certificates that it signs, by openssl; and
- * kubeconfigs made from them.
+ * Makes the cluster's only certificate authority and its certificates with openssl, and kubeconfigs
+ * from the certificates.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../run.ts";
 
 export type Authority = Readonly<{
-  /** Holds NAME.crt and NAME.key of every signed certificate, and ca.crt. */
+  /** Contains NAME.crt and NAME.key of every signed certificate, and ca.crt. */
   directory: string;
   /** Signs a certificate for client and server use. `names` are its IP addresses and DNS names. */
   sign: (name: string, subject: string, names?: readonly string[]) => Promise<void>;
@@ -15,7 +15,10 @@ export type Authority = Readonly<{
   kubeconfig: (name: string, server: string) => string;
 }>;
 
-/** NAME.crt and NAME.key in `directory`, signed by the CA in it or by itself. */
+/**
+ * Writes NAME.crt and NAME.key into `directory`. The directory's CA signs the certificate, or the
+ * certificate signs itself.
+ */
 async function certify(
   directory: string,
   name: string,

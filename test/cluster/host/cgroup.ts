@@ -1,8 +1,8 @@
 /**
  * Every process of a cluster lives in the cluster's own control groups, so that all of them can be
- * found and ended, even unrecorded ones. Each node gets its own group in *every* hierarchy: its
- * systemd, its containers and their leftovers are below that, and no two nodes' systemd manage the
- * same tree.
+ * found and ended, even if no file records them. Each node gets its own group in *every* hierarchy.
+ * The node's systemd, containers and leftovers are below this group, so two nodes' systemd never
+ * manage the same tree.
  */
 import {
   existsSync,
@@ -17,8 +17,8 @@ import { untilSync } from "../await.ts";
 
 /**
  * The parents of a cluster's groups: this process's own group in each mounted hierarchy. On a
- * machine with only cgroup v2 it is the root instead, because below a group that holds processes no
- * controller can be enabled.
+ * machine with only cgroup v2 the root is the parent, because no controller can be enabled below a
+ * group that holds processes.
  */
 export function parentGroups(): string[] {
   const mounts = new Map<string, string>();
@@ -52,7 +52,7 @@ export function makeGroups(parents: readonly string[], name: string): string[] {
   });
 }
 
-/** Gives the groups below `groups` the controllers of cgroup v2; v1 has no such switch. */
+/** Enables the controllers of cgroup v2 for the groups below `groups`. v1 has no such switch. */
 export function delegate(groups: readonly string[]): void {
   for (const group of groups) {
     const available = join(group, "cgroup.controllers");
@@ -77,7 +77,7 @@ export function inGroups(groups: readonly string[], argv: readonly string[]): st
 
 /**
  * Ends every process below `groups` and removes the groups. Throws if something cannot be ended.
- * Killing and removing alternate until nothing is left: a program that was just being started may
+ * Kills and removes in turn until nothing is left, because a program that is just starting may
  * enter its group in between.
  */
 export function removeGroups(groups: readonly string[]): void {
@@ -99,7 +99,7 @@ export function removeGroups(groups: readonly string[]): void {
   throw new Error(`could not remove the control groups ${left.join(", ")}`);
 }
 
-/** Process ids in this group itself, as this process sees them. */
+/** The process ids in this group, but not in the groups below it, as this process sees them. */
 export function processes(group: string): number[] {
   try {
     const text = readFileSync(join(group, "cgroup.procs"), "utf8");
@@ -109,7 +109,7 @@ export function processes(group: string): number[] {
   }
 }
 
-/** The group and all below it, deepest first. */
+/** The group and all groups below it, deepest first. */
 function tree(group: string): string[] {
   if (!existsSync(group)) return [];
   let below: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * Starting a program of the control plane: in the hub's network and the cluster's control group,
- * its output in a file.
+ * Starts a program of the control plane in the hub's network and the cluster's control group. Its
+ * output goes to a file.
  */
 import { spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
@@ -12,19 +12,19 @@ export type Daemon = Readonly<{
   name: string;
   argv: readonly string[];
   groups: readonly string[];
-  /** File that gets stdout and stderr, appended. */
+  /** The file to which stdout and stderr are appended. */
   log: string;
   env?: Readonly<Record<string, string>>;
 }>;
 
 /**
- * Starts a program that outlives this process. Returns its pid and a check for probes, which throws
- * with the log's end once it has died.
+ * Starts a program that outlives this process. Returns its pid, and a check that the probes of
+ * waits call. Once the program has died, the check throws an error with the end of the log.
  */
 export function startDaemon(daemon: Daemon): { pid: number; check: () => void } {
   const log = openSync(daemon.log, "a", 0o600);
   const [program = "", ...args] = inGroups(daemon.groups, daemon.argv);
-  // Detached: Ctrl-C reaches only the tests, which then end it in order.
+  // Detached, so that Ctrl-C reaches only the tests, which then end the program in order.
   const child = spawn(program, args, {
     detached: true,
     stdio: ["ignore", log, log],

@@ -1,17 +1,21 @@
 /**
- * One cluster's network, apart from the machine's: a namespace "hub" with the control plane, the
- * registries and a bridge, and one namespace per node. A single veth pair leads from the machine
- * into the hub. Nothing leads further out.
+ * Makes one cluster's network, which is separate from the machine's network. A namespace "hub"
+ * contains the control plane, the registries and a bridge. Each node has its own namespace. A
+ * single veth pair connects the machine with the hub. There is no route to any other network.
  *
  * With slot N all addresses are in 10.(100+N).0.0/16: hub .0.1, node i .0.(10+i), pods of node i
- * .i.0/24, Services .255.0/24. The first Service address, which in-cluster clients call, is the
- * hub's own: the API server answers there, so it needs no kube-proxy.
+ * .i.0/24, Services .255.0/24. In-cluster clients call the first Service address. The hub itself
+ * has this address, and the API server answers there, so the cluster needs no kube-proxy.
+ *
  */
 import { existsSync } from "node:fs";
 import { run, runSync } from "../run.ts";
 
 export type Network = Readonly<{
-  /** Prefix of every name in the kernel: namespaces NAME-hub, NAME-nodeI, device NAME. */
+  /**
+   * Prefix of every name that the cluster has in the kernel: namespaces NAME-hub, NAME-nodeI,
+   * device NAME.
+   */
   device: string;
   all: string;
   hub: string;
@@ -43,7 +47,7 @@ export function inNamespace(network: Network, name: string, argv: readonly strin
   return ["nsenter", `--net=/run/netns/${network.device}-${name}`, ...argv];
 }
 
-/** True if another program on this machine uses these names or addresses. */
+/** Returns true if another program on this machine uses these names or addresses. */
 export async function isTaken(network: Network): Promise<boolean> {
   if (existsSync(`/run/netns/${network.device}-hub`)) return true;
   const routes = JSON.parse(await run(["ip", "-json", "-4", "route", "show", "table", "all"])) as {
@@ -98,16 +102,17 @@ export async function makeNodeNetwork(network: Network, index: number): Promise<
     ],
     name,
   );
-  // The CNI plugin ptp requires it and could not write it from inside the node, where /proc/sys is
-  // read-only.
+  // The CNI plugin ptp requires this setting, and cannot write it from inside the node, where
+  // /proc/sys is read-only.
   await run(
     inNamespace(network, `node${index}`, ["sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"]),
   );
 }
 
 /**
- * A veth pair from hub to hub, so that pods of either cluster reach the other's API server. It goes
- * with either hub. The far hub answers for its own address, so the pair needs none.
+ * Connects two hubs with a veth pair, so that pods of either cluster reach the other's API server.
+ * The pair disappears with either hub. The far hub answers for its own address, so the pair needs
+ * no address.
  */
 export async function joinHubs(one: Network, other: Network): Promise<void> {
   const [here, there] = [`to-${other.device}`, `to-${one.device}`];
@@ -142,7 +147,7 @@ export function removeNetwork(network: Network): void {
     .map((line) => line.split(" ")[0] ?? "");
   for (const name of names)
     if (name.startsWith(`${network.device}-`)) runSync(["ip", "netns", "delete", name]);
-  // It goes with the hub, but not at once.
+  // The kernel removes the device with the hub, but not at once.
   runSync(["ip", "link", "delete", network.device]);
 }
 

@@ -1,4 +1,5 @@
-# Run once in a booting node: opens what systemd-nspawn mounts read-only and a kubelet or runc must write.
+# Runs once in a booting node. systemd-nspawn mounts some paths read-only that a kubelet or runc
+# must write. This makes them writable.
 set -eu
 
 # Containers get their own groups in every hierarchy.
@@ -14,7 +15,7 @@ case $(stat -f -c %T /sys/fs/cgroup) in tmpfs) mount -o remount,bind,rw /sys/fs/
 mount --bind /proc/sys/net /proc/sys/net
 mount -o remount,bind,rw /proc/sys/net
 
-# The kubelet wants these values and may not write them: show it files that have them.
+# The kubelet requires these values and may not write them: mount files that contain them.
 mkdir -p /run/sysctl
 for setting in vm/overcommit_memory=1 vm/panic_on_oom=0 kernel/panic=10 kernel/panic_on_oops=1 \
   kernel/keys/root_maxkeys=1000000 kernel/keys/root_maxbytes=25000000; do

@@ -50,7 +50,8 @@ function kubeletConfiguration(network: Network): Record<string, unknown> {
     kind: "KubeletConfiguration",
     authentication: { x509: { clientCAFile: "/etc/kubernetes/ca.crt" } },
     clusterDomain: "cluster.local",
-    // Nothing answers there, at once; without a resolver every pod gets a Warning.
+    // No resolver listens at this address, so look-ups fail at once. If no resolver is configured,
+    // every pod gets a Warning.
     clusterDNS: [network.hub],
     containerRuntimeEndpoint: "unix:///run/containerd/containerd.sock",
     volumePluginDir: "/var/lib/kubelet/plugins-exec", // the usual one is below /usr
@@ -66,7 +67,7 @@ function kubeletConfiguration(network: Network): Record<string, unknown> {
       "nodefs.available": "0%",
       "imagefs.available": "0%",
     },
-    // A sysctl that cannot be set becomes a log line.
+    // With this gate the kubelet only logs a sysctl that it cannot set.
     featureGates: { KubeletInUserNamespace: true },
   };
 }
@@ -110,8 +111,8 @@ RestartSec=1
 `;
 
 /**
- * Like kubeadm's, with its two EnvironmentFiles in its order, except RestartSec (10 there), so that
- * tests of a failing kubelet wait less.
+ * The unit is like kubeadm's, with the same two EnvironmentFiles in the same order. Only RestartSec
+ * is shorter (kubeadm uses 10), so that tests of a failing kubelet wait less.
  */
 function kubeletUnit(name: string, address: string): string {
   return `[Unit]

@@ -1,5 +1,5 @@
 /**
- * Identifies the process that made something that outlives it, and whether that process still
+ * Records which process made something that outlives it, and checks whether that process still
  * lives.
  */
 import { readFileSync } from "node:fs";
@@ -14,8 +14,8 @@ export function isAlive(owner: Owner): boolean {
 }
 
 /**
- * Boot id and start in clock ticks since boot (field 22 of /proc/PID/stat); undefined for no
- * process or a zombie.
+ * The boot id, and the start of the process in clock ticks since boot (field 22 of /proc/PID/stat).
+ * Undefined if there is no such process, or if it is a zombie.
  */
 function startTime(pid: number): string | undefined {
   try {

@@ -22,9 +22,9 @@ import { isAlive, thisProcess, type Owner } from "./owner.ts";
 export type ClusterState = Readonly<{
   name: string;
   slot: number;
-  /** The cluster is removed when this process is gone, unless it is kept. */
+  /** The next start removes the cluster if this process is gone, unless `keep` is set. */
   owner: Owner;
-  /** Stays until it is removed by name. */
+  /** The cluster stays until you remove it by its name. */
   keep: boolean;
   /** Control groups, one per hierarchy, that hold all processes. */
   groups: readonly string[];
@@ -45,8 +45,8 @@ export function directoryOf(state: Pick<ClusterState, "slot">): string {
 }
 
 /**
- * Takes the first free slot: a rename onto an existing directory fails, so two processes never take
- * the same.
+ * Takes the first free slot. A rename onto an existing directory fails, so two processes never take
+ * the same slot.
  */
 export async function claim(fresh: Pick<ClusterState, "name" | "users">): Promise<ClusterState> {
   mkdirSync(clusters, { recursive: true });
@@ -78,8 +78,8 @@ export async function claim(fresh: Pick<ClusterState, "name" | "users">): Promis
 }
 
 /**
- * Changes the recorded state; reads it again first, because another process may have attached and
- * added a node.
+ * Changes the recorded state. Reads the state again first, because another process may have
+ * attached to the cluster and added a node.
  */
 export function update(
   slot: number,
@@ -93,7 +93,7 @@ export function update(
   return state;
 }
 
-/** Releases the slot. The state is deleted first: from then on it does not count as a leftover. */
+/** Releases the slot. Deletes the state first, so that no other process takes it for a leftover. */
 export function release({ slot }: ClusterState): void {
   const directory = join(clusters, String(slot));
   rmSync(join(directory, "state.json"), { force: true });

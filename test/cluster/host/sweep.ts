@@ -1,4 +1,4 @@
-/** Leaves nothing behind: neither at the end, nor on Ctrl-C, nor after a run that was killed. */
+/** Removes clusters: at the end of a run, on Ctrl-C, and after a run that was killed. */
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { removeGroups } from "./cgroup.ts";
@@ -20,8 +20,8 @@ const nspawn = "/run/systemd/nspawn/propagate";
 const ours = new Map<number, ClusterState>();
 
 /**
- * Ends all processes of a cluster and removes its groups, network and files; the directory last,
- * because it holds the slot. Can be repeated.
+ * Ends all processes of a cluster and removes its groups, network and files. Removes the directory
+ * last, because the directory reserves the slot. You can repeat the call.
  */
 export function remove(state: ClusterState): void {
   ours.delete(state.slot);
@@ -33,9 +33,9 @@ export function remove(state: ClusterState): void {
 }
 
 /**
- * Removes a cluster that a killed run left. Test files start at the same time, so a leftover may
- * already be gone: another process removed it, and its slot belongs to a new cluster. Therefore a
- * process removes it only while it holds the lock, and only if it is still a leftover.
+ * Removes a cluster that a killed run left. Test files start at the same time, so another process
+ * may have removed the leftover already, and its slot may belong to a new cluster. Therefore a
+ * process removes a leftover only while it holds the lock, and only if it is still a leftover.
  */
 export function removeLeftover({ slot, name }: ClusterState): void {
   const lock = join(directoryOf({ slot }), "sweep.lock");
@@ -76,12 +76,12 @@ function entries(directory: string): string[] {
   return existsSync(directory) ? readdirSync(directory) : [];
 }
 
-/** Removes every cluster whose process is gone and that was not to be kept. */
+/** Removes every cluster whose process is gone, unless the cluster was to be kept. */
 export function sweep(): void {
   for (const state of allStates().filter(isLeftover)) removeLeftover(state);
-  // A program that a killed run had started may have made its namespace after the cluster was
-  // removed. A namespace with a process is in use and stays. The slots are read last: a process
-  // that makes a namespace has taken its slot before.
+  // A program that a killed run had started may make its namespace after the cluster was removed.
+  // A namespace with a process is in use and stays. The slots are read after the namespaces,
+  // because a process takes its slot before it makes a namespace.
   const names = entries("/run/netns");
   const taken = takenSlots();
   for (const name of names) {
@@ -91,7 +91,7 @@ export function sweep(): void {
   }
 }
 
-/** From now on the cluster goes with this process, unless it is kept. */
+/** From now on this process removes the cluster when it ends, unless the cluster is kept. */
 export function watchOver(state: ClusterState): void {
   if (ours.size === 0) {
     process.on("exit", removeOurs);

@@ -1,4 +1,4 @@
-/** The traces of a cluster in the machine: for tests that nothing stays behind. */
+/** The traces of a cluster on the machine, for tests that check that nothing stays behind. */
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parentGroups } from "./cgroup.ts";

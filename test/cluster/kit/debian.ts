@@ -1,8 +1,8 @@
-/** The Debian packages that the machine needs: installed if we may, otherwise named. */
+/** Installs the Debian packages that the machine needs. If it has no right to do so, lists them. */
 import { existsSync } from "node:fs";
 import { run, progress, runSync } from "../run.ts";
 
-/** Program that shows that the package is installed → package. */
+/** Program → its package. The package counts as installed if the program exists. */
 const needed: Readonly<Record<string, string>> = {
   "/usr/sbin/debootstrap": "debootstrap", // makes a node's root file system
   "/usr/bin/systemd-nspawn": "systemd-container", // boots it
@@ -12,7 +12,7 @@ const needed: Readonly<Record<string, string>> = {
   "/usr/bin/nsenter": "util-linux",
   "/usr/bin/zsh": "zsh", // complete the plugin's commands, as bash does
   "/usr/bin/fish": "fish",
-  "/usr/bin/jq": "jq", // reads the audit log, as docs/extend/tenants.md tells
+  "/usr/bin/jq": "jq", // reads the audit log, as in docs/extend/tenants.md
   "/usr/bin/perl": "perl-base", // hashes the registry's passwords (bcrypt)
 };
 
@@ -37,7 +37,7 @@ export async function installPackages(): Promise<void> {
   progress(`installing ${missing.join(", ")}`);
   const env = { ...(process.env as Record<string, string>), DEBIAN_FRONTEND: "noninteractive" };
   await run(install.split(" "), { env }).catch(async () => {
-    // Fails on a machine whose package lists are absent or old; only then they are fetched.
+    // apt-get fails if the machine's package lists are absent or old. Only then we fetch new lists.
     await run(["apt-get", "update", "-qq"], { env });
     await run(install.split(" "), { env }).catch((error: unknown) => {
       throw new Error(`could not install packages; run as root: apt-get update && ${install}`, {

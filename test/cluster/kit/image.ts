@@ -1,6 +1,6 @@
 /**
- * Our own image: the repository's Containerfile, built on the tests' base image. The base that it
- * pins is at a registry, and tests fetch nothing from a registry.
+ * Our own image: the repository's Containerfile, built on the tests' base image. The Containerfile
+ * pins a base image at a public registry, but tests fetch nothing from there.
  */
 import { existsSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -14,18 +14,18 @@ const repository = join(import.meta.dirname, "../../..");
 const built = join(cacheRoot, "built");
 
 type Options = Readonly<{
-  /** Other bundles have another name by default. */
+  /** The image's tag. By default a key of its content. */
   tag?: string;
-  /** By default the registry without a password. */
+  /** The registry to push to. By default the registry that needs no password. */
   host?: keyof typeof registryPorts;
   /** The folder with Containerfile and dist/: this checkout by default. */
   context?: string;
 }>;
 
 /**
- * Builds the image of the bundles in dist/ (4 s, once for the same content) and pushes it to a
- * registry of the cluster. Returns the reference for pods, e.g.
- * `public.example/global-pull-secret:KEY`.
+ * Builds the image of the bundles in dist/ and pushes it to a registry of the cluster. A build
+ * takes 4 s. Bundles with the same content are built only once. Returns the reference for pods,
+ * e.g. `public.example/global-pull-secret:KEY`.
  */
 export async function buildImage(
   cluster: Cluster,
@@ -54,7 +54,7 @@ export async function buildImage(
   return await cluster.registry.push(layout, `global-pull-secret:${tag ?? key}`, host);
 }
 
-/** Every change of the code makes 50 MB, so images not made today are deleted. */
+/** Deletes images that were not made today, because every change of the code adds 50 MB. */
 function forgetOld(): void {
   if (!existsSync(built)) return;
   const yesterday = Date.now() - 24 * 3600_000;

@@ -23,11 +23,11 @@ export type Images = Readonly<{
   app: string;
 }>;
 
-/** OCI's architecture is Go's. */
+/** OCI uses Go's names of architectures. */
 export const architecture = process.arch === "x64" ? "amd64" : process.arch;
 
 /**
- * Says hello, then waits; ends at once on SIGTERM, which a shell as PID 1 would otherwise ignore.
+ * Prints hello, then waits. Ends at once on SIGTERM, which a shell as PID 1 would otherwise ignore.
  */
 const appCommand = [
   "/bin/sh",

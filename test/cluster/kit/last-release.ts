@@ -1,4 +1,4 @@
-/** The last release, built once per machine from its own sources with its own locked packages. */
+/** Builds the last release from its own sources, with its own locked packages, once per machine. */
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { lastArchive, lastRelease } from "#tools/definition/last-release.ts";
@@ -16,7 +16,8 @@ export async function buildLastRelease(): Promise<string> {
     await run(["tar", "-x", "-C", draft], { input: lastArchive() });
     const packages = join(draft, "node_modules");
     const same = packagesOf(draft) === packagesOf(repository);
-    // Unchanged packages need not be fetched again; the release's own entry installs others.
+    // If the release has the same packages as this checkout, nothing is fetched. Otherwise the
+    // release's own build/run.mjs installs its packages.
     if (same) symlinkSync(join(repository, "node_modules"), packages);
     const door = same ? [] : ["build/run.mjs"];
     await run([process.execPath, ...door, "build/bundle.ts"], { cwd: draft });
@@ -25,7 +26,7 @@ export async function buildLastRelease(): Promise<string> {
   });
 }
 
-/** The locked packages of a checkout, except itself: each release has another version. */
+/** The locked packages of a checkout, without the checkout itself, whose version always differs. */
 function packagesOf(root: string): string {
   const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
   return JSON.stringify({ ...lock.packages, "": undefined });

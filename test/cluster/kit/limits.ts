@@ -1,6 +1,6 @@
 /**
- * Limits of this machine that several clusters at once would reach. All their nodes run as root, so
- * they share what a real node has for itself.
+ * Limits of this machine that several clusters at once would reach. All their nodes run as root on
+ * this machine, so they share limits that a real node has for itself.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { progress } from "../run.ts";
@@ -10,11 +10,11 @@ const file = "/proc/sys/fs/inotify/max_user_instances";
 /**
  * inotify instances for all clusters at once. A node takes some 15 (systemd, journald, containerd,
  * kubelet, agent), and three test files with five nodes each run at a time; the kernel's default is
- * 128. A kubelet that gets none ends, and its node never comes back.
+ * 128. A kubelet that gets no instance ends, and its node never comes back.
  */
 const enough = 1024;
 
-/** Raises the limit, until the next boot, if it is lower. Prints a message if it may not. */
+/** Raises a lower limit until the next boot. Prints a message if that is not allowed. */
 export function raiseLimits(): void {
   if (Number(readFileSync(file, "utf8")) >= enough) return;
   try {

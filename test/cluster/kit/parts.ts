@@ -10,7 +10,10 @@ import { buildFlags, goIn, type Speed } from "./go.ts";
 
 const moduleDirectory = join(import.meta.dirname, "../..");
 
-/** The link flags of a stock release of Kubernetes, so that `kubectl get nodes` is right. */
+/**
+ * The link flags of a stock release of Kubernetes, so that `kubectl get nodes` shows the right
+ * version.
+ */
 function linkerFlags(goMod: string): string {
   const [, gitVersion, gitMajor, gitMinor] =
     /k8s\.io\/kubernetes (v(\d+)\.(\d+)\.\d+)/.exec(goMod) ?? [];
@@ -35,7 +38,10 @@ const builtName = (importPath: string): string => basename(importPath.replace(/\
 const nameOf = (importPath: string): string =>
   importPath.startsWith("go.etcd.io/etcd/server/") ? "etcd" : builtName(importPath);
 
-/** Programs that take minutes to compile → what prints their version, and the pinning module. */
+/**
+ * Programs that take minutes to compile → the arguments that print the version, and the module that
+ * pins it.
+ */
 const findable: Readonly<Record<string, readonly [args: readonly string[], module: string]>> = {
   etcd: [["--version"], "go.etcd.io/etcd/server/v3"],
   "kube-apiserver": [["--version"], "k8s.io/kubernetes"],
@@ -62,15 +68,15 @@ export function findProgram(name: string, goMod: string): string | undefined {
 }
 
 export type Parts = Readonly<{
-  /** Holds every program. */
+  /** The folder that contains every program. */
   directory: string;
   /** Path of a program by its name. */
   path: (program: string) => string;
 }>;
 
 /**
- * Copies or compiles all programs, in one call of the compiler, with progress on stderr. An
- * interrupted run continues with what Go has cached. Takes no time once everything exists.
+ * Copies all programs, or compiles them in one call of the compiler, with progress on stderr. After
+ * an interruption the next run continues from Go's cache. Takes no time once everything exists.
  */
 export async function buildParts(speed: Speed = "quick"): Promise<Parts> {
   const goMod = readFileSync(join(moduleDirectory, "go.mod"), "utf8");

@@ -14,8 +14,8 @@ import { progress, run } from "../run.ts";
 const suite = "bookworm";
 
 /**
- * libatomic1 and busybox-static are not for the nodes: the images that the tests push are made from
- * the same files.
+ * libatomic1 and busybox-static are not for the nodes. The images that the tests push are made from
+ * the same files and need them.
  */
 const packages = [
   "systemd",
@@ -28,7 +28,7 @@ const packages = [
   "busybox-static",
 ];
 
-/** Would start an unused console or unneeded timers. */
+/** Disabled units: an unused console and its logins, and timers that no node needs. */
 const unwanted = [
   "console-getty.service",
   "getty@.service",
@@ -42,14 +42,14 @@ const unwantedTimers = [
   "fstrim.timer",
 ];
 
-/** Directory of the finished Debian; about a minute when it must be made. */
+/** Returns the directory of the Debian. Takes about a minute if it must be made first. */
 export async function makeRootFileSystem(): Promise<string> {
   const key = keyOf(suite, ...packages, ...unwanted, ...unwantedTimers, process.arch);
   return await once(join(cacheRoot, `debian-${key}`), async (draft) => {
     const mirror = await debianMirror();
     progress("making the nodes' root file system with debootstrap");
     const flags = ["--variant=minbase", `--include=${packages.join(",")}`];
-    // In its own namespaces it leaves neither processes nor mounts when it is killed.
+    // In its own namespaces, debootstrap leaves neither processes nor mounts when it is killed.
     const alone = ["unshare", "--mount", "--pid", "--fork", "--kill-child"];
     await run([...alone, "debootstrap", ...flags, suite, draft, mirror]);
     for (const path of [
@@ -82,7 +82,7 @@ export function layNode(debian: string, root: string): void {
     mkdirSync(join(root, name), { recursive: true });
   }
   for (const name of ["bin", "sbin", "lib", "lib64"]) symlinkSync(`usr/${name}`, join(root, name));
-  // systemd-nspawn looks for it before it mounts /usr.
+  // systemd-nspawn looks for this file before it mounts /usr.
   cpSync(join(debian, "usr/lib/os-release"), join(root, "usr/lib/os-release"));
   const copy = { recursive: true, verbatimSymlinks: true, preserveTimestamps: true };
   cpSync(join(debian, "etc"), join(root, "etc"), copy);

@@ -11,7 +11,10 @@ export async function agents({ api }: Pick<Plane, "api">): Promise<readonly V1Po
   return found;
 }
 
-/** The revision that each node's pod is granted; 0: taken back, undefined: none. */
+/**
+ * Node → the revision that its pod is granted. 0 means that the grant was revoked, undefined that
+ * there is no grant.
+ */
 export async function grants(plane: Pick<Plane, "api">): Promise<Map<string, number | undefined>> {
   const pods = await agents(plane);
   return new Map(

@@ -1,12 +1,12 @@
-/** Removes everything that one test would leave to the next. */
+/** Removes everything that one test would leave for the next test. */
 import { until } from "#test/cluster/await.ts";
 import { forgetEvents } from "./events.ts";
 import { ownPaths } from "./paths.ts";
 import type { Plane } from "./start.ts";
 
 /**
- * Deletes all our objects directly while no controller runs: prepares the next test without an
- * unobserved removal.
+ * Deletes all our objects directly while no controller runs, because a removal by the controller
+ * would not be part of any test.
  */
 export async function wipe(plane: Plane): Promise<void> {
   const kubectl = (...args: string[]) =>

@@ -13,7 +13,7 @@ const root = join(import.meta.dirname, "../../..");
 /** A kill does not release the Lease, so another controller waits until it expires. */
 export type Controller = RunningProgram & AsyncDisposable;
 
-/** How long a controller may take to release the Lease before a test continues without that. */
+/** Milliseconds that a controller may take to release the Lease. Then the test continues anyway. */
 const releaseTimeout = 5000;
 
 /**
@@ -24,7 +24,7 @@ export function startController(kubeconfig: string, ...flags: readonly string[])
   return disposable(keepRunning(() => processOf(kubeconfig, flags), lostLease));
 }
 
-/** The same without restarts, for a test of how the controller ends. */
+/** `startController` without restarts, for tests of how the controller ends. */
 export function startOnce(kubeconfig: string, ...flags: readonly string[]): Controller {
   return disposable(processOf(kubeconfig, flags));
 }
@@ -49,7 +49,7 @@ function disposable(program: RunningProgram): Controller {
 
 const lease = ["lease", "global-pull-secret-controller", "-n", "kube-system"] as const;
 
-/** Name of the controller that holds the Lease; empty if none does. */
+/** Name of the controller that holds the Lease; empty if no controller does. */
 export async function leader(plane: Plane): Promise<string> {
   return await plane.cluster.kubectl(
     "get",

@@ -8,15 +8,16 @@ const account = "system:serviceaccount:kube-system:global-pull-secret-controller
 export type Request = AuditedRequest;
 
 /**
- * The controller's requests from `since` on, watches when they ended, without its Lease requests.
+ * The controller's requests from `since` on, without its Lease requests. A watch is listed when it
+ * has ended.
  */
 export function requests(plane: Pick<Plane, "cluster">, since = ""): Request[] {
   return allRequests(plane, since).filter(({ resource }) => resource !== leases);
 }
 
 /**
- * The controller's write requests, including refused ones. Without its Lease and without mere
- * reports: Events and status.
+ * The controller's write requests, including refused ones, except those to its Lease, Events and
+ * status.
  */
 export function writes(plane: Plane, since: string): Request[] {
   return requests(plane, since).filter(
@@ -29,7 +30,7 @@ function withGroup({ group, resource, ...request }: AuditedRequest): Request {
   return { ...request, group, resource: path };
 }
 
-/** As `requests`, but with its Lease requests. A resource has its API group before it. */
+/** `requests` with the Lease requests. Resources are written as `group/resource`. */
 export function allRequests(plane: Pick<Plane, "cluster">, since = ""): Request[] {
   return auditOf(plane.cluster, { since })
     .filter(({ user }) => user === account)

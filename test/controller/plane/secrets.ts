@@ -37,7 +37,7 @@ export async function declare(
   });
 }
 
-/** `served`: the revision that new nodes take; 0: none. */
+/** `served`: the revision that new nodes take, or 0 if they take none. */
 type Published = Readonly<{ document: string; revision: number; served: number; sources: string }>;
 
 /** global-pull-secret in readable form; undefined if it does not exist. */

@@ -31,7 +31,7 @@ export async function startPlane(): Promise<Plane> {
   return await planeOf((cluster) => installed(cluster));
 }
 
-/** The same for a hosted cluster, whose agents run this image. */
+/** `startPlane` for a hosted cluster, whose agents run this image. */
 export async function startGuestPlane(image: string): Promise<Plane> {
   return await planeOf(async (cluster) => {
     await freshBundle();
@@ -72,8 +72,7 @@ async function rightsIn(cluster: Cluster): Promise<Rights> {
 }
 
 /**
- * A kubeconfig with the controller's token. `server` may lead through a proxy that the test can
- * close.
+ * Writes a kubeconfig with the controller's token. `server` may be a proxy that the test can close.
  */
 export function writeKubeconfig(
   cluster: Cluster,

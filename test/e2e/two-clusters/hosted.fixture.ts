@@ -1,6 +1,6 @@
 /**
- * A hosted cluster's control plane in the management cluster, and the program there that serves its
- * node.
+ * A hosted cluster has its control plane in the management cluster. A program there serves the
+ * hosted cluster's node.
  */
 import { longTest } from "#test/sample.ts";
 import assert from "node:assert/strict";
@@ -26,7 +26,7 @@ import {
   type BothClusters,
 } from "./rig.ts";
 
-/** HyperShift's name for this kubeconfig. */
+/** The namespace of the hosted cluster, with a name as HyperShift makes it. */
 const namespace = "clusters-guest";
 const place = ["--namespace", namespace];
 const install = ["install", "guest", chart, "--set=role=Hosted", "--wait", ...place];
@@ -50,14 +50,14 @@ async function prepareHosted({ management, guest }: BothClusters): Promise<void>
 
 /** Waits until the namespace of the management cluster contains none of our pods. */
 async function untilNoPods(management: Cluster): Promise<void> {
-  await until("its pods are gone", async () => {
+  await until("the controller's pods are gone", async () => {
     const pods = await management.get<{ items: object[] }>("pods", "-n", namespace);
     return pods?.items.length === 0;
   });
 }
 
 export function hosted(on: () => BothClusters): void {
-  test("H8: serves the hosted cluster's node from a pod beside its control plane and removes everything, by the commands of docs/extend/hosted.md", async () => {
+  test("H8: serves the hosted cluster's node from a pod beside its control plane and removes everything, with the commands of docs/extend/hosted.md", async () => {
     const { management, guest, image } = on();
     const node = nodeOf(guest);
     await prepareHosted(on());
@@ -87,7 +87,7 @@ export function hosted(on: () => BothClusters): void {
   });
 
   longTest(
-    "H8: serves the hosted cluster's node with the chart's role Hosted too, and leaves nothing here on uninstall",
+    "H8: serves the hosted cluster's node with the chart's role Hosted, and leaves nothing in the management cluster on uninstall",
     async () => {
       const { management, guest, image } = on();
       await guest.kubectl("apply", "-k", join(root, "manifests/crds"));
@@ -110,21 +110,22 @@ export function hosted(on: () => BothClusters): void {
 
 /** The last of the tests, because it deletes the hosted cluster. */
 export function hostedGuestDeleted(on: () => BothClusters): void {
-  test("H8: lets the namespace of a hosted cluster be deleted when its API server is gone, without delay from our objects", async () => {
+  test("H8: does not delay the deletion of a hosted cluster's namespace when its API server is gone", async () => {
     const { management, guest, image } = on();
-    // Two controllers with a Lease each would both write.
+    // Stops the controller in the hosted cluster. It holds another Lease, so both controllers would
+    // write.
     const name = "global-pull-secret-controller";
     await guest.kubectl("scale", `deployment/${name}`, "-n", "kube-system", "--replicas=0");
     const its = ["-n", "kube-system", "-l", `app.kubernetes.io/name=${name}`];
     await guest.kubectl("wait", "pods", ...its, "--for=delete", "--timeout=60s");
     await helmOn(management, ...install, ...imageValues(image));
     const lease = ["lease", name, "-n", namespace];
-    await until("one of its controllers leads", async () => {
+    await until("one of the two controllers leads", async () => {
       const { spec } = (await management.get<V1Lease>(...lease)) ?? {};
       return spec?.holderIdentity;
     });
     await guest.stopApiServer();
-    // Three times as long as a pod may take to end.
+    // The timeout is three times as long as a pod may take to end.
     await management.kubectl("delete", "namespace", namespace, "--timeout=90s");
     assert.equal(await management.get("namespace", namespace), undefined);
   });

@@ -1,5 +1,6 @@
 /**
- * Both clusters joined, the host as east: the article's workload on real nodes, and sealed files.
+ * Joins both clusters, the management cluster under the name east. Runs the article's workload on
+ * real nodes, and delivers sealed files.
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -20,7 +21,7 @@ import { newDesk, nodeOf, parts, password, type BothClusters } from "./rig.ts";
 
 const names = ["east", "west"] as const;
 
-/** Accounts of the private registry: one for what pods name, and one for the nodes. */
+/** Accounts of the private registry: one for the pods' own pull secrets, and one for the nodes. */
 const users = { web: "planted-3c9f", robot: password };
 const documentOf = (host: string, user: keyof typeof users): string =>
   JSON.stringify({ auths: { [host]: { auth: btoa(`${user}:${users[user]}`) } } });
@@ -31,7 +32,7 @@ async function runningIn(cluster: Cluster): Promise<number> {
   return (pods?.items ?? []).filter(({ status }) => status?.phase === "Running").length;
 }
 
-/** Whether the registry let this user pull the image. */
+/** Whether the registry allowed this user to pull the image. */
 const pulledBy = ({ registry }: Cluster, user: string, repository: string): boolean =>
   registry.accesses().some((one) => one.user === user && one.path.includes(repository));
 
@@ -39,7 +40,7 @@ export function joined(on: () => BothClusters): void {
   let desk: Desk;
   const clusters = () => [on().management, on().guest] as const;
 
-  test("M1, M2, M7: joins two clusters of nodes with one command each, reports True for both from the fleet's pods, and installs Sealed Secrets with one command", async () => {
+  test("M1, M2, M7: joins two clusters of nodes with one command each, reports both as joined and healthy, and installs Sealed Secrets with one command", async () => {
     const { management, guest, image } = on();
     const [kubeseal] = await Promise.all([
       sealedSecrets.build("kubeseal"),
@@ -71,7 +72,7 @@ export function joined(on: () => BothClusters): void {
     for (const name of names) await desk.run(`kubectl --context ${name} ${rollout} --timeout=120s`);
   });
 
-  test("M5, M6, M11: runs the article's workload on both, with three replicas of a private image each, pulled with the credential sealed for their namespace", async () => {
+  test("M5, M6, M11: runs the workload's three replicas of a private image in both clusters, pulled with the credential that is sealed for their namespace", async () => {
     for (const cluster of clusters()) await cluster.pushApp("team/web:1");
     const { host } = on().management.registry;
     writeFileSync(join(desk.folder, "regcred.json"), documentOf(host, "web"));
@@ -96,7 +97,7 @@ export function joined(on: () => BothClusters): void {
     assertNoCredentials(desk, "sealed-web", output);
   });
 
-  test("M8, M11: delivers a credential that is sealed for two clusters to the nodes of both, and removes it with its file, by the commands of docs/extend/sealed.md", async () => {
+  test("M8, M11: delivers a credential that is sealed for two clusters to the nodes of both, and removes the credential when its file is deleted, with the commands of docs/extend/sealed.md", async () => {
     const { management, guest } = on();
     const { host } = management.registry;
     await Promise.all(clusters().map((cluster) => product.installProduct(cluster)));
@@ -122,7 +123,7 @@ export function joined(on: () => BothClusters): void {
   });
 }
 
-/** Neither the printed output nor the sealed files contain a credential. */
+/** Asserts that neither the printed output nor the sealed files contain a credential. */
 function assertNoCredentials({ folder }: Desk, sealed: string, printed: string): void {
   const files = readdirSync(join(folder, sealed));
   assert.deepEqual(files.toSorted(), ["east.yaml", "index.json", "west.yaml"]);

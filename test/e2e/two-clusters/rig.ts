@@ -1,4 +1,4 @@
-/** Two clusters with a node each, which reach one another, and a desk with contexts of both. */
+/** Two clusters with one node each that reach each other, and a desk with contexts of both. */
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ export function parts(image: string): readonly [name: string, tag: string] {
   return [image.slice(0, at), image.slice(at + 1)];
 }
 
-/** Fills in the image where a page has its placeholder. */
+/** Replaces a page's placeholder by the image. */
 export function withImage(text: string, image: string): string {
   const [name, tag] = parts(image);
   return text

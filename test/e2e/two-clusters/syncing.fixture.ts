@@ -15,7 +15,7 @@ export function syncing(on: () => BothClusters): void {
   const { blocksBelow } = pageOf("extend/tenants.md");
   let desk: Desk;
 
-  test("L33: serves a tenant by the walk-through of docs/extend/tenants.md, word for word, with both programs as pods", async () => {
+  test("L33: serves a tenant with the exact commands of docs/extend/tenants.md, with both programs as pods", async () => {
     const { management, guest, image } = on();
     desk = newDesk({ contexts: { tenant: guest, management } });
     rmSync(join(desk.folder, "manifests"));
@@ -60,7 +60,7 @@ export function syncing(on: () => BothClusters): void {
     assert.ok(pulled.some(({ user }) => user === "tenant"));
   });
 
-  test("L31: reads the logs of both replicas with the page's recipes, whichever of them works", async () => {
+  test("L31: reads the logs of both replicas with the page's recipes, whichever of them leads", async () => {
     const recipes = blocksBelow("## When something is wrong").filter(({ body }) =>
       body.includes(" logs "),
     );
@@ -73,11 +73,11 @@ export function syncing(on: () => BothClusters): void {
     for (const [at, { body }] of recipes.entries()) {
       const output = await desk.run(body);
       assert.match(output, expectedLines[at] ?? /^$/);
-      // kubectl's message when it picks one pod, which may be the standby.
+      // kubectl prints this message when it picks one of several pods. That pod may be the standby.
       assert.doesNotMatch(output, /^Found \d+ pods, using pod/m);
       assert.ok(!output.includes(password) && !output.includes(btoa(`tenant:${password}`)));
     }
-    // Nothing after this needs them.
+    // No later test needs the programs.
     for (const side of sides) {
       const deployment = `deployment/global-pull-secret-sync-${side} -n kube-system`;
       await desk.run(`kubectl --context ${side} scale ${deployment} --replicas=0`);

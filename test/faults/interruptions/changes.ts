@@ -1,6 +1,6 @@
 /**
- * The rows of the table: changes that an agent makes on its node. Whatever interrupts a change, the
- * same conditions must hold at any instant (`wholeness`) and at its end (`check`).
+ * The rows of the table: changes that an agent makes on its node. However a change is interrupted,
+ * the same conditions must hold at any instant (`wholeness`) and at its end (`check`).
  */
 import assert from "node:assert/strict";
 import { existsSync, statSync, writeFileSync } from "node:fs";
@@ -18,15 +18,15 @@ type Mount = Readonly<{ content: MountedSources; flags: readonly string[] }>;
 
 export type Change = Readonly<{
   name: string;
-  /** In force before the change. Undefined if the node has never had an agent. */
+  /** The mount in force before the change. Undefined if the node has never had an agent. */
   from?: Mount | undefined;
-  /** Mounted now. If it is the same object as `from`, the change is a drift, not a new revision. */
+  /** The mount of the change. If it is the same object as `from`, the change repairs drift. */
   to: Mount;
   /** Restarts that the change takes. */
   restarts: number;
   /** config.json at the end. */
   file: string;
-  /** Contained in the agent's readiness at the end. */
+  /** The code in the agent's readiness at the end. */
   code: "GPS200" | "GPS219" | "GPS224" | "GPS254";
   /** The journal's phase at the end, unless it follows from the code. */
   phase?: "applied";
@@ -34,11 +34,11 @@ export type Change = Readonly<{
   before?: (place: AgentPlace) => Promise<void> | void;
   /** Whether the kubelet crashes when it is restarted. */
   breaks?: (place: AgentPlace) => boolean;
-  /** The code of the change if the kubelet does not crash, as after a boot. */
+  /** The change that results if the kubelet does not crash, as after a boot. */
   unbroken?: Change;
   /** Passwords in the provider's answer at the end, on a node that has a provider. */
   answer?: Readonly<Record<string, string>>;
-  /** Must hold at any instant, too. `asked`: the restarts requested so far. */
+  /** A check that must also hold at any instant. `asked`: the restarts requested so far. */
   always?: (place: AgentPlace, asked: number) => void;
 }>;
 
@@ -68,14 +68,14 @@ const byProvider = mountFor("--delivery=CredentialProvider", "--restart=Never");
 const [ours, provided] = [byFile("ours"), byProvider("ours")];
 const mine = { "a.io": "ours" };
 
-/** Pulls from a.io work: the entry is in config.json, in the provider's answer, or in both. */
+/** Asserts that pulls from a.io work: the entry is in config.json, in the answer, or in both. */
 function served({ node }: AgentPlace): void {
   const { auths: all } = JSON.parse(node.file ?? "{}") as { auths?: Record<string, unknown> };
   const inFile = JSON.stringify(all?.["a.io"]) === JSON.stringify({ auth: encode("ours") });
   assert.ok(inFile || answeredPasswords(node.kubelet)?.["a.io"] === "ours", "a.io is not served");
 }
 
-/** The answer stays until the kubelet has passed probation with config.json. */
+/** Asserts that the answer stays until the kubelet has passed probation with config.json. */
 function answers(place: AgentPlace, asked: number): void {
   served(place);
   const answer = answeredPasswords(place.node.kubelet);
@@ -89,7 +89,10 @@ const asks = ({ node }: AgentPlace) => hasAsked(node.kubelet);
 const hasOurs = ({ node }: AgentPlace) => node.file === applied;
 const twice = ({ systemd }: AgentPlace) => systemd.restartCalls < 3;
 
-/** An agent was killed before its nth rename to config.json, and left a journal of version 1. */
+/**
+ * Kills an agent before its nth rename to config.json, and turns the agent's journal into version
+ * 1.
+ */
 const agedBefore = (nth: number) => async (place: AgentPlace) => {
   const { folder } = place.node;
   const tracing = ["-e", "trace=rename", "-P", join(folder, "config.json.staged")];
@@ -100,7 +103,7 @@ const agedBefore = (nth: number) => async (place: AgentPlace) => {
   ageJournal(place.node);
 };
 
-/** A row. `code` follows from the others, unless it is given. */
+/** Returns a row of the table. Computes `code` from the other values, unless `more` contains it. */
 function change(
   name: string,
   from: Mount | undefined,
@@ -189,7 +192,7 @@ export function before(row: Change): Promise<Disk> {
   return known;
 }
 
-/** A node just before the change. `disk`: it has just booted with this disk instead. */
+/** A node just before the change. With `disk`: a node that has just booted with this disk. */
 export async function placeOf(
   row: Change,
   { disk, cut }: Readonly<{ disk?: Disk; cut?: Cut }> = {},
@@ -212,14 +215,14 @@ function startOn(
   return AgentProcess.start(node, { revision, healthzPort: systemd.healthzPort, under });
 }
 
-/** Starts an agent that makes the change. `under`: words before its program, such as strace. */
+/** Starts an agent that makes the change. `under`: a command that runs the agent, e.g. strace. */
 export function begin(place: AgentPlace, row: Change, under?: readonly string[]) {
   return startOn(place, row.to, revisionOf(row), under);
 }
 
 /**
  * Returns the check for any instant of the change: config.json is wholly the old one or wholly the
- * new one, with its owner and mode. If it contains entries of ours, there is a journal.
+ * new one, with its owner and mode. If config.json contains entries of ours, a journal exists.
  */
 export async function wholeness(row: Change): Promise<(place: AgentPlace, asked: number) => void> {
   const old = (await before(row)).get("config.json");
@@ -240,7 +243,7 @@ export async function wholeness(row: Change): Promise<(place: AgentPlace, asked:
   };
 }
 
-/** Other users may read the file without our entries. With our entries only root may. */
+/** Asserts the mode: only root may read a file with our entries, other users any other file. */
 function assertOwned({ node }: AgentPlace, modes: readonly number[]): void {
   const { mode, uid, gid } = statSync(node.config);
   assert.ok(modes.includes(mode & 0o7777), `mode ${(mode & 0o7777).toString(8)}`);
@@ -261,8 +264,8 @@ export function checkFiles(place: AgentPlace, row: Change): void {
 const phases = { GPS200: "applied", GPS219: "applied", GPS224: undefined, GPS254: "restarting" };
 
 /**
- * The check for the end of the change. `restarts`: requested from this node's systemd, which counts
- * from 0 after a boot.
+ * The check for the end of the change. `restarts`: how many restarts the agents requested from this
+ * node's systemd, which counts from 0 after a boot.
  */
 export function check(place: AgentPlace, row: Change, restarts = row.restarts): void {
   const { node, systemd } = place;

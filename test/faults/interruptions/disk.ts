@@ -1,7 +1,7 @@
 /**
- * The states in which a power failure may leave a node's disk. A record of an agent's calls is
- * replayed. After each call, every combination of names that were not synced is lost or kept, and a
- * file whose bytes were not synced is empty.
+ * The states in which a power failure may leave a node's disk. Replays a record of an agent's
+ * calls. After each call, a power failure may lose or keep each name that was not synced. Every
+ * combination is one state. A file whose bytes were not synced is empty.
  */
 import assert from "node:assert/strict";
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ export function diskOf(root: string): Disk {
   return disk;
 }
 
-/** Writes all of it into an empty directory. */
+/** Writes the files and directories of a disk into an empty directory. */
 export function lay(disk: Disk, root: string): void {
   for (const [name, file] of disk) {
     const path = join(root, name);
@@ -45,7 +45,10 @@ export type Crash = Readonly<{
 
 /** A file's number, which it keeps when it is renamed. */
 type Name = number | "directory";
-/** Names that one call changes, either all or none of them. `undefined`: removed. */
+/**
+ * Names that one call changes. A power failure loses either all of these changes or none.
+ * `undefined`: removed.
+ */
 type Change = readonly (readonly [name: string, file: Name | undefined])[];
 
 const isStaged = (name: string) => /\.staged(\.\d+)?$/.test(name);
@@ -97,7 +100,8 @@ class Replay {
 
   #rename(directory: string, ...change: Change): void {
     apply(this.#now, change);
-    // Staged files are removed in any case. Each of them would double the number of states.
+    // Counts the names of staged files as synced. The next agent removes these files in any case,
+    // and each name would double the number of states.
     if (change.every(([name]) => isStaged(name))) apply(this.#durable, change);
     else this.#pending.push([directory, change]);
     assert.ok(this.#pending.length < 8, `${this.#pending.length} changes of names are not synced`);
@@ -120,7 +124,7 @@ class Replay {
       for (const [bit, [, change]] of this.#pending.entries())
         if ((kept >> bit) & 1) apply(names, change);
       const disk = new Map<string, File | "directory">();
-      // Losing a directory loses its files too.
+      // If a directory is lost, its files are lost too.
       for (const [name, file] of Array.from(names).toSorted(([a], [b]) => (a < b ? -1 : 1)))
         if (dirname(name) === "." || disk.has(dirname(name))) disk.set(name, this.#left(file));
       return disk;
@@ -142,7 +146,8 @@ function apply(names: Map<string, Name>, change: Change): void {
 }
 
 /**
- * Every state that a power failure of the directory `root` may leave, in the order of the calls.
+ * Every state that a power failure may leave of the directory `root`. The states are in the order
+ * of the calls.
  */
 export function crashes(calls: readonly Call[], start: Disk, root: string): Crash[] {
   const replay = new Replay(start);

@@ -24,11 +24,11 @@ export type Case = Readonly<{
   name: string;
   /** Whether every run reaches the point. */
   sure: boolean;
-  /** Resolves with whether the point was reached. Rejects if a check fails. */
+  /** Resolves with true if the point was reached. Rejects if a check fails. */
   run: () => Promise<boolean>;
 }>;
 
-/** Changes after which the agent ends by itself: its exit code and its termination message. */
+/** Code of a change after which the agent ends by itself → exit code and termination message. */
 const endings: Readonly<Record<string, readonly [code: number, message: RegExp]>> = {
   GPS219: [1, /^GPS218 /],
   GPS224: [0, /^GPS224 /],
@@ -58,13 +58,13 @@ async function runNextAgent(place: AgentPlace, change: Change): Promise<void> {
   for (let lives = exit === undefined ? 1 : 2; lives > 0; lives -= 1) {
     await using next = await begin(place, change);
     if (await reachesCode(next, change)) {
-      // If an agent is killed between its termination message and this mark, the next one ends with
-      // the same message.
+      // If an agent is killed between its termination message and the mark of that message, the
+      // next agent ends with the same message.
       if (code === "GPS224")
         assert.doesNotMatch(readFileSync(join(place.node.pod, "report"), "latin1"), /^reported /m);
       return;
     }
-    assert.equal(await next.ended(), exit, `it ended before it showed ${code}\n${next.output}`);
+    assert.equal(await next.ended(), exit, `the agent ended before ${code}\n${next.output}`);
     assert.match(place.node.message, message);
   }
   assert.fail(`never ${code}`);
@@ -76,14 +76,14 @@ async function runNextAgent(place: AgentPlace, change: Change): Promise<void> {
  */
 type State = Readonly<{
   disk: Disk;
-  /** When the last call before it began, in seconds since 1970. */
+  /** When the last call before the failure began, in seconds since 1970. */
   at: number;
   name: string;
   phase: string | undefined;
   asked: number;
   last: boolean;
 }>;
-/** From a run without an interruption. */
+/** The record of a run without an interruption. */
 type Recorded = Readonly<{ points: readonly Point[]; states: readonly State[] }>;
 
 async function record(change: Change): Promise<Recorded> {
@@ -109,7 +109,7 @@ async function record(change: Change): Promise<Recorded> {
     asked: restarts.filter(({ at }) => at < after.at).length,
     last: after === end,
   }));
-  // Staged files make no difference here. They exist after a kill, and are removed.
+  // Staged files are ignored: they exist after a kill too, and the next agent removes them.
   const key = ({ disk, asked, last }: State) =>
     JSON.stringify([
       asked,
@@ -134,8 +134,9 @@ function journalOf(disk: Disk): Journal {
 }
 
 /**
- * The disk as if the power had failed just now, because a quarantine must not end while other cases
- * run. `years`: the error of the clock, because not every node has a battery for it.
+ * The disk as if the power had failed just now, so that a quarantine does not end while other cases
+ * run. `years`: by how many years the clock is wrong, because some nodes have no battery for their
+ * clock.
  */
 function withCurrentTimes({ disk, at }: State, years: number): Disk {
   const { calls, quarantine, ...rest } = journalOf(disk);
@@ -159,7 +160,7 @@ function recordOf(change: Change): Promise<Recorded> {
   return known;
 }
 
-/** The agent gets the signal at the point, and the next agent continues. */
+/** Sends the agent the signal at the point, and lets the next agent continue. */
 async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"): Promise<boolean> {
   const isWhole = await wholeness(change);
   await using place = await placeOf(change);
@@ -179,7 +180,7 @@ async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"):
       }
     };
     await reachesCode(agent, change);
-    // The last points are reached while it ends.
+    // The agent reaches the last points only while it ends.
     const ended = await agent.end("SIGTERM");
     if (ended === "SIGKILL") made = point.nth;
     else made = point.received ? received : await madeBy(agent, node, point);
@@ -194,7 +195,7 @@ async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"):
   return made >= point.nth;
 }
 
-/** The node boots with the disk that a power failure left. */
+/** Boots the node with the disk that a power failure left. */
 async function booted(change: Change, state: State, years = 0): Promise<boolean> {
   const { phase, asked, last } = state;
   const isWhole = await wholeness(change);
@@ -211,7 +212,10 @@ async function booted(change: Change, state: State, years = 0): Promise<boolean>
   return true;
 }
 
-/** systemd hangs up after the message. Counts all messages, and the messages before the restart. */
+/**
+ * Runs the change with a systemd that hangs up after this message. Returns the number of all
+ * messages, and the number of messages before the restart.
+ */
 async function hungUp(change: Change, message = Infinity): Promise<Record<"all" | "sure", number>> {
   await using place = await placeOf(change, { cut: "hangs up" });
   const { relay, systemd } = place;
@@ -224,7 +228,7 @@ async function hungUp(change: Change, message = Infinity): Promise<Record<"all" 
   return { all: relay.passed, sure };
 }
 
-/** Points in every phase of the journal. */
+/** Selects points so that every phase of the journal has one. */
 const isTurn = ({ call }: Point) => call === "rename" || call === "RestartUnit";
 
 const killed = async (change: Change) =>
@@ -274,7 +278,7 @@ export type Interruption = Readonly<{
   when: string;
   /** All cases of a change, in the order of their points. */
   casesOf: (change: Change) => Promise<readonly Case[]>;
-  /** Changes with which it is combined. Default: all. */
+  /** The changes that are interrupted like this. Default: all. */
   of?: (change: Change) => boolean;
 }>;
 
@@ -293,8 +297,8 @@ export const interruptions = {
 } satisfies Record<string, Interruption>;
 
 /**
- * Runs the cases, three at a time because agents mostly wait. Fails with all failures, and if more
- * than `most` cases did not reach their point.
+ * Runs the cases, three at a time because agents mostly wait. Afterwards fails if a case has
+ * failed, and lists all failures. Also fails if more than `most` cases did not reach their point.
  */
 export async function runAll(
   t: TestContext,

@@ -1,7 +1,8 @@
 /**
- * Points at which an agent can get a signal: each call that changes the file system (the lock's
- * socket is bound in it), each opening of config.json and the journal, and each request to systemd.
- * They are counted in a run without an interruption, so a change of the agent adds its own points.
+ * Points at which an agent can get a signal: each call that changes the file system (including the
+ * bind of the lock's socket), each opening of config.json and the journal, and each request to
+ * systemd. The points come from a run without an interruption, so new calls of the agent become new
+ * points.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -38,13 +39,13 @@ const decisiveFiles: Readonly<Record<string, (node: NodeDirectory) => string>> =
 const seen = ({ root }: NodeDirectory) => join(root, "seen");
 
 /**
- * Arguments before the agent's, which send it the signal as it enters the point. strace counts the
- * calls of each thread.
+ * Arguments to put before the agent's program. With them, strace sends the agent the signal when
+ * the agent reaches the point. strace counts the calls of each thread separately.
  */
 export function signalAt(node: NodeDirectory, place: Place, signal: "KILL" | "TERM"): string[] {
   const { call, file, nth, received } = place;
   if (received) return [];
-  // Only for this file, because the other threads open modules.
+  // Only opens of this file count, because the other threads open modules.
   const path = file === undefined ? undefined : decisiveFiles[file]?.(node);
   const tracing = ["-e", `trace=${call}`, ...(path === undefined ? [] : ["-P", path])];
   const injecting = ["-e", `inject=${call}:signal=${signal}:when=${nth}`];
@@ -65,7 +66,7 @@ export async function madeBy(
 
 /**
  * Calls and requests of each observation. The number of observations during a kubelet's probation
- * varies, but there is at least one. Every other point is reached in each run.
+ * varies, but there is at least one observation. Every other point is reached in each run.
  */
 const repeatedCalls: ReadonlySet<string> = new Set(["openat", questioned]);
 
@@ -88,7 +89,7 @@ export function pointsOf(
       made.some((call) => openedBy(call) === file),
       `${file} is never opened`,
     );
-  // One of the dozen questions that are sent at once.
+  // The agent sends a dozen questions at once. Only one of them is a point.
   const received = requests.filter(({ name }) => !name.startsWith("Get ") || name === questioned);
   const counts = new Map<string, number>();
   let previous = "at first";

@@ -1,6 +1,6 @@
 /**
- * A kubelet from before 1.34, as the go.mod here pins it. Its provider's configuration is a file,
- * and tokenAttributes are behind a feature gate.
+ * A kubelet from before 1.34, in the version that go.mod in this folder pins. It reads the
+ * configuration of providers only from a file, and tokenAttributes need a feature gate.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ export async function olderKubelet(): Promise<{ program: string; version: string
   return { program, version };
 }
 
-/** A stock release is linked with its version, which the Node object shows. */
+/** Linker flags with the version, as in a stock release. The Node object shows this version. */
 function linked(): string {
   const [gitMajor, gitMinor] = version.slice(1).split(".");
   const values = Object.entries({ gitVersion: version, gitMajor, gitMinor });

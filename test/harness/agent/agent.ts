@@ -1,4 +1,4 @@
-/** For tests: the agent as it is deployed, a directory for a node, and waiting for both. */
+/** For tests: starts the agent as it is deployed, makes a node's directory, and waits for both. */
 export * from "./mounted.ts";
 export * from "./node-directory.ts";
 export * from "./process.ts";

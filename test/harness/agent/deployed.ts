@@ -1,4 +1,7 @@
-/** The agent as the controller deploys it: the flags are taken from the object that it applies. */
+/**
+ * The agent as the controller deploys it. Its flags come from the DaemonSet that the controller
+ * applies.
+ */
 import { policyWith } from "#controller/policy/policy.fixture.ts";
 import { daemonSet } from "#controller/objects/daemonset.ts";
 import { mountPaths } from "#contract/names.ts";
@@ -24,9 +27,9 @@ export const environment: Readonly<Record<string, string>> = Object.fromEntries(
 const dropping = ["setpriv", "--bounding-set=-all", "--no-new-privs"] as const;
 
 /**
- * Put before a program: root without capabilities, as in the DaemonSet's container. Empty without
- * root (setpriv then drops nothing and reports success) or with BusyBox's setpriv: the program then
- * runs unchanged.
+ * Put these words before a program to run it as root without capabilities, as in the DaemonSet's
+ * container. Empty if the tests do not run as root (setpriv then drops nothing and reports
+ * success), or if setpriv is BusyBox's. The program then runs unchanged.
  */
 export const withoutCapabilities: readonly string[] =
   process.getuid?.() === 0 && spawnSync(dropping[0], [...dropping.slice(1), "true"]).status === 0
@@ -35,23 +38,27 @@ export const withoutCapabilities: readonly string[] =
 
 let bundles: Promise<string[]> | undefined;
 
-/** Path of the agent as it is shipped; checked once in each test file. */
+/**
+ * Path of the agent as it is shipped. Bundles it again, once in each test file, if a source has
+ * changed.
+ */
 export async function agentBundle(): Promise<string> {
   bundles ??= freshBundle();
   return resolve((await bundles).find((path) => path.endsWith("/agent.cjs")) ?? "");
 }
 
-/** The places of the DaemonSet's mounts on a node. */
+/** The directories of a node that the DaemonSet mounts. */
 type Mounts = Pick<NodeDirectory, "kubelet" | "secret" | "systemd" | "pod" | "terminationLog">;
 
 /**
- * The agent's flags are written for the permission model of Node 24, which the image has. Later
- * versions also deny the network and fsync by handle, so agents run without it on them.
+ * The agent's flags are written for the permission model of Node 24, the version in the image.
+ * Later versions of Node also deny the network and fsync by handle, so on those versions the tests
+ * run the agent without the permission model.
  */
 const isPermission = (flag: string) => /^--(?:permission|allow-)/.test(flag);
 const fitsPermissions = process.versions.node.startsWith("24.");
 
-/** Node's flags in the DaemonSet, its mount paths replaced by the node's. */
+/** Node's flags in the DaemonSet, with the node's directories in place of the mount paths. */
 export function nodeFlags(node: Mounts): string[] {
   const [, ...flags] = container?.command?.slice(0, -1) ?? [];
   const known = flags.filter((flag) => fitsPermissions || !isPermission(flag));
@@ -65,7 +72,7 @@ export function nodeFlags(node: Mounts): string[] {
   );
 }
 
-/** Registries with long passwords, some 900 KiB of JSON together. */
+/** Registries with long passwords, about 900 KiB of JSON in total. */
 export function many(prefix: string): Record<string, string> {
   return Object.fromEntries(
     Array.from({ length: 900 }, (_, index) => [`${prefix}${index}.example`, "x".repeat(700)]),

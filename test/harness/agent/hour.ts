@@ -1,7 +1,7 @@
 /**
- * An hour with a kubelet that does not start while the new credential is in its file, and one with
- * a kubelet that never starts again after it was stopped. The agent's own observe, decide and
- * execute run on a directory; only systemd, healthz and the clock are fakes, so an hour takes a
+ * Plays an hour with a kubelet that does not start while the new credential is in its file, and an
+ * hour with a kubelet that never starts again after it was stopped. The agent's own observe, decide
+ * and execute run on a directory; only systemd, healthz and the clock are fakes, so an hour takes a
  * second.
  */
 import { act } from "#agent/execute.ts";
@@ -15,20 +15,23 @@ import { NodeDirectory } from "./agent.ts";
 
 const hour = 3_600_000;
 /**
- * The kubelet's back-off before it starts a container again is up to 5 minutes; the least is the
- * hardest for the node.
+ * The kubelet waits between 10 s and 5 minutes before it starts a container again. The shortest
+ * wait is the hardest for the node.
  */
 const containerBackOff = 10_000;
-/** `back off`, at its shortest. */
+/** The agent's shortest `back off`. */
 const retry = 1000;
 
-/** When the kubelet fails to start. */
+/** The condition under which the kubelet fails to start. */
 type Fails = "with the file" | "always";
 
-/** `calls`: restarts that the agent requested. `down`: at the end; `downSeconds`: in all. */
+/**
+ * `calls`: restarts that the agent requested. `down`: 1 if the kubelet is down at the end.
+ * `downSeconds`: seconds without a kubelet in the whole hour.
+ */
 type Hour = Readonly<{ calls: number; down: 0 | 1; downSeconds: number }>;
 
-/** An hour of the agent beside such a kubelet. */
+/** Runs the agent for an hour beside a kubelet that fails in this way. */
 export async function anHour(fails: Fails): Promise<Hour> {
   using node = new NodeDirectory();
   node.mount(1, { additional: { "private.example": "one" } });
@@ -38,7 +41,7 @@ export async function anHour(fails: Fails): Promise<Hour> {
   return { calls: fake.calls, down: fake.runs ? 0 : 1, downSeconds: fake.down / 1000 };
 }
 
-/** One process of the agent, until it gives up or the time is over. */
+/** Runs one process of the agent until it gives up or the time is over. */
 async function life(node: NodeDirectory, fake: FakeKubelet, end: number): Promise<void> {
   const directories = { secret: node.secret, kubelet: node.kubelet, pod: node.pod };
   const flags = Object.entries(directories).map(([name, path]) => `--${name}-directory=${path}`);
@@ -63,8 +66,9 @@ async function life(node: NodeDirectory, fake: FakeKubelet, end: number): Promis
 }
 
 /**
- * A kubelet that runs until it is restarted. Then systemd starts it repeatedly, in vain while its
- * file holds the entry, or forever.
+ * A fake kubelet that runs until its first restart. Then systemd starts it again and again.
+ * Depending on `fails`, a start fails only while the kubelet's file contains the new entry, or
+ * always.
  */
 class FakeKubelet {
   clock = 1_000_000 * hour;

@@ -6,13 +6,13 @@ import { type Intent, secretKeys, servedKeys } from "#contract/names.ts";
 export type MountedSources = Readonly<{
   additional?: Readonly<Record<string, string>>;
   original?: Readonly<Record<string, string>>;
-  /** Without a document: `release`, if there is no additional content. */
+  /** The intent; by default `apply`, or `release` if there is no additional content. */
   intent?: Intent;
 }>;
 
 /**
- * The files of a revision in the mounted Secret. Its salt is its number, because most tests have
- * one content per number.
+ * The files of a revision in the mounted Secret. The salt is the revision's number, because most
+ * tests have one content per number.
  */
 export function filesFor(
   revision: number,
@@ -34,14 +34,17 @@ export function filesFor(
   } as const;
 }
 
-/** The keys beside the newest content, for mode Restart: new nodes get nothing. */
+/**
+ * The other keys beside those of the newest content, for mode Restart. With them new nodes get
+ * nothing.
+ */
 export const beside: Readonly<Record<string, string>> = {
   ...Object.fromEntries(Object.values(servedKeys).map((key) => [key, ""])),
   [servedKeys.revision]: "0",
   mode: "Restart",
 };
 
-/** The content of a revision as the served one: `same` if it is also the newest. */
+/** The keys of the served content. `same` means that the newest content is served. */
 export function servedFilesFor(revision: number, content: MountedSources | "same") {
   const number = { [servedKeys.revision]: String(revision) };
   if (content === "same") return number;
@@ -63,7 +66,7 @@ export function grantFilesFor({ revision, digest, since, word }: Grant) {
 /** The files of a pod without a grant. */
 export const noGrant = Object.fromEntries(Object.values(grantFiles).map((name) => [name, ""]));
 
-/** The content of a grant of such a revision. */
+/** The digest for a grant of this revision with this content. */
 export function digestFor(revision: number, content: MountedSources): string {
   const { salt, intent, sources, ".dockerconfigjson": document } = filesFor(revision, content);
   const bytes = (text: string) => Buffer.from(text);

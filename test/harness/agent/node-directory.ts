@@ -1,4 +1,4 @@
-/** A node as the agent sees it: directories that a test makes. */
+/** Directories that a test makes, and that look to the agent like a node. */
 import {
   existsSync,
   mkdirSync,
@@ -26,7 +26,7 @@ import {
 } from "./mounted.ts";
 import { inTime } from "./waiting.ts";
 
-/** Our folder's content while these files must still be restored. */
+/** The file names in our folder while these texts must still be restored. */
 export function keeping(...texts: readonly string[]): string[] {
   return [
     "journal.json",
@@ -51,7 +51,9 @@ export class NodeDirectory implements Disposable {
   readonly folder: string;
   /** The default flags of its agents. */
   flags: readonly string[] = [];
-  /** Its pod has reported nothing, and will end to confirm a withdrawal. */
+  /**
+   * True if the pod is new. A new pod has reported nothing, and will end to confirm a withdrawal.
+   */
   #isNew = false;
   #swaps = 0;
   #secret: Readonly<Record<string, string>> = {};
@@ -76,7 +78,8 @@ export class NodeDirectory implements Disposable {
   }
 
   /**
-   * The first container's findings at the places that a kubelet searches besides its own directory.
+   * Sets what the first container has found at the places that a kubelet searches besides its own
+   * directory.
    */
   sees(others: Readonly<Record<string, FileContent>>): void {
     const files = {
@@ -87,7 +90,8 @@ export class NodeDirectory implements Disposable {
   }
 
   /**
-   * Mounts a revision as the kubelet does: new directory, then the `..data` link swapped by rename.
+   * Mounts a revision as the kubelet does: makes a new directory, then replaces the `..data` link
+   * by a rename.
    */
   mount(
     revision: number,
@@ -99,9 +103,8 @@ export class NodeDirectory implements Disposable {
   }
 
   /**
-   * Grants a revision; without another `since` it is the same grant as before. The volume is
-   * swapped with the Secret that it has. Unless the pod is new, it has confirmed a withdrawal
-   * already.
+   * Grants a revision. Without another `since` the grant is the same as before. Swaps the volume,
+   * but keeps the Secret in it. If the pod is not new, it counts as having confirmed a withdrawal.
    */
   grant(revision: number, given: Partial<Grant> = {}): void {
     const digest = this.digest(revision);
@@ -114,24 +117,27 @@ export class NodeDirectory implements Disposable {
     this.#swap();
   }
 
-  /** The pod has no grant, as a new one. */
+  /** Removes the pod's grant, so that the pod is like a new pod. */
   ungrant(): void {
     this.#grant = noGrant;
     this.#swap();
   }
 
-  /** The content of a grant of this revision; that of the last mount of this number. */
+  /**
+   * The digest for a grant of this revision, from the content that was last mounted for the
+   * revision.
+   */
   digest(revision: number): string {
     return this.#digests.get(revision) ?? "";
   }
 
-  /** The files of the Secret; absent keys have the values of an empty Secret. */
+  /** Mounts these files of the Secret; absent keys get the values of an empty Secret. */
   mountFiles(files: Readonly<Record<string, string>>): void {
     this.#secret = { ...beside, ...files };
     this.#swap();
   }
 
-  /** From now on the Secret is for agents with these flags. */
+  /** Makes the Secret, from now on, one for agents with these flags. */
   isFor(flags: readonly string[]): void {
     const isProvider = flags.includes("--delivery=CredentialProvider");
     const restarts = !flags.includes("--restart=Never");
@@ -160,13 +166,13 @@ export class NodeDirectory implements Disposable {
     return existsSync(this.config) ? readFileSync(this.config, "utf8") : undefined;
   }
 
-  /** From now on the pod is a new one that has reported nothing. */
+  /** Replaces the pod by a new pod that has reported nothing. */
   newPod(): void {
     this.#isNew = true;
     rmSync(join(this.pod, "report"), { force: true });
   }
 
-  /** The content of our folder, except the lock. */
+  /** The names of the files in our folder, except the lock. */
   get kept(): string[] {
     const names = readdirSync(this.folder).filter((name) => !name.startsWith("lock-"));
     return names.toSorted();
@@ -176,7 +182,7 @@ export class NodeDirectory implements Disposable {
     return readFileSync(this.terminationLog, "utf8");
   }
 
-  /** Waits for this termination message, which is written after readiness has changed. */
+  /** Waits for this termination message. The agent writes it after its readiness has changed. */
   async reports(words: RegExp): Promise<void> {
     if (!(await inTime(() => words.test(this.message))))
       throw new Error(`the termination message is ${this.message || "empty"}`);

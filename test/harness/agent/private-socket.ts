@@ -1,9 +1,11 @@
 /**
- * systemd's own socket, `private` in /run/systemd, inside the test's own process. dbus-next
- * composes and parses the messages, as in the agent.
+ * A fake of systemd's own socket (`private` in /run/systemd), served by the test's own process.
+ * dbus-next composes and parses the messages, as in the agent.
  *
- * It behaves as systemd does there: the handshake (EXTERNAL), no Hello, no names, and signals to
- * every connection. The real socket is in the cluster tests.
+ * It behaves like systemd on that socket. It has the handshake (EXTERNAL), but no Hello and no
+ * names, and sends signals to every connection. The cluster tests use the real socket.
+ *
+ *
  */
 import { once } from "node:events";
 import { mkdirSync, renameSync } from "node:fs";
@@ -12,13 +14,15 @@ import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { Message, MessageType } from "dbus-next";
 
-/** The connection of a scripted program to its clients. */
+/** A scripted program's connections to its clients. */
 export type Wire = Readonly<{
-  /** A reply to a message from here, or a signal. Never throws. */
+  /** Sends a reply to a client's message, or a signal. Never throws. */
   send(message: Message): void;
-  /** Whether the program reads nothing any more, as one that is stopped. */
+  /** If true, the program stops reading, like a stopped process. */
   freeze(isFrozen: boolean): void;
-  /** Ends all connections, and leaves a socket with nobody behind it, until it is closed. */
+  /**
+   * Ends all connections. Until `close` is called, it leaves a socket on which no program listens.
+   */
   die(): void;
   close(): void;
 }>;
@@ -67,7 +71,8 @@ export async function servePrivately(
     freeze: (is) => (isFrozen = is),
     die: () => {
       if (!server.listening) return;
-      // Node removes what lies at the path when it closes the server.
+      // When Node closes the server, it removes the file at the server's path, so this moves the
+      // file away.
       renameSync(path, `${path}.dead`);
       end();
       renameSync(`${path}.dead`, path);
@@ -112,8 +117,8 @@ class Connection {
   }
 
   /**
-   * The first message may have come together with the last line. systemd then reads it only when
-   * more data arrives.
+   * The first message may have come together with the last line of the handshake. Like systemd,
+   * this reads such a message only when more data arrives.
    */
   #begin(rest: Buffer): void {
     const listen = (bytes: Buffer) => {

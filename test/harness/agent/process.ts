@@ -1,7 +1,7 @@
 /**
- * The agent as it is deployed, as a process on directories and a socket of systemd of its own: the
- * bundle, under the DaemonSet's flags and environment, as root without capabilities if the tests
- * run as root.
+ * The agent as it is deployed: a process of the bundle, with the DaemonSet's flags and environment,
+ * as root without capabilities if the tests run as root. It has its own directories and its own
+ * socket of systemd.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -11,7 +11,7 @@ import { agentBundle, environment, nodeFlags, withoutCapabilities } from "./depl
 import type { NodeDirectory } from "./node-directory.ts";
 import { inTime } from "./waiting.ts";
 
-/** Readiness: not ready is 500 plus the number of the code at the beginning of the line. */
+/** Readiness. `5nn` means not ready: the status is 500 + nn if the body begins with GPS2nn. */
 export type ProbeAnswer = 200 | "5nn";
 
 export function isAnswer(wanted: ProbeAnswer, status: number, body: string): boolean {
@@ -20,22 +20,31 @@ export function isAnswer(wanted: ProbeAnswer, status: number, body: string): boo
 }
 
 export type AgentOptions = Readonly<{
-  /** Granted before it starts; without it the node's grant stays unchanged. */
+  /**
+   * The revision that is granted before the agent starts. If absent, the node's grant stays
+   * unchanged.
+   */
   revision?: number;
   healthzPort: number;
   flags?: readonly string[];
-  /** Program and arguments put before it, such as strace. */
+  /** A program and its arguments that run the agent, such as strace. */
   under?: readonly string[];
   /** Flags of Node itself, beside the DaemonSet's. */
   nodeFlags?: readonly string[];
   probePort?: number;
-  /** Another bundle than the checkout's. */
+  /** Replaces the checkout's bundle. */
   program?: string;
-  /** The grant's `since`; by default that of the revision's last mount. */
+  /**
+   * The grant's digest. By default the digest of the content that was last mounted for the
+   * revision.
+   */
   digest?: string;
 }>;
 
-/** A flag may be given only once: a test's probation replaces the default. */
+/**
+ * Adds the default probation, unless the test's flags have one, because a flag may be given only
+ * once.
+ */
 export function withProbation(seconds: number, flags: readonly string[]): readonly string[] {
   return flags.some((flag) => flag.startsWith("--probation="))
     ? flags
@@ -79,7 +88,9 @@ export class AgentProcess implements AsyncDisposable {
     return new AgentProcess(spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] }), port);
   }
 
-  /** Status and body of the readiness probe; 0 if nothing listens or answers within 2 s. */
+  /**
+   * Returns status and body of the readiness probe. The status is 0 if no agent answers within 2 s.
+   */
   probe(query = ""): Promise<{ status: number; body: string }> {
     const { promise, resolve: answer } = Promise.withResolvers<{ status: number; body: string }>();
     const asking = request(
@@ -113,7 +124,7 @@ export class AgentProcess implements AsyncDisposable {
     return last;
   }
 
-  /** Exit code, or the signal's name. Throws if it has not ended `within` so many milliseconds. */
+  /** The exit code, or the signal's name. Throws if the agent runs longer than `within` (ms). */
   async ended(within?: number): Promise<number | string> {
     const { child } = this;
     const bound = within === undefined ? {} : { signal: AbortSignal.timeout(within) };

@@ -1,7 +1,7 @@
 /**
- * A fake: org.freedesktop.systemd1 with one unit that follows a script, and the healthz of its
- * kubelet. For cases that the real systemd never shows on demand; the real one is in the cluster
- * tests.
+ * A fake of org.freedesktop.systemd1 with one unit that follows a script, and a fake of the
+ * kubelet's healthz. Tests use it for cases that the real systemd does not produce on demand. The
+ * cluster tests use the real systemd.
  */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -16,19 +16,19 @@ const path = "/org/freedesktop/systemd1";
 
 /** The effect of one RestartUnit. */
 export type ScriptedRestart = Readonly<{
-  /** Result of the job; absent: no job ever ends. */
+  /** The result of the job. If absent, the job never ends. */
   job?: string;
-  /** Milliseconds until the job is removed, or what it waits for. */
+  /** Milliseconds until the job is removed, or a promise for which the job waits. */
   takes?: number | Promise<void>;
-  /** The unit afterwards. */
+  /** The state of the unit afterwards. */
   after: "running" | "auto-restart" | "failed" | "inactive" | "unchanged";
   /** Whether the new process answers healthz; default: yes if it runs. */
   healthy?: boolean;
   /** Answers with this D-Bus error instead. */
   error?: string;
-  /** JobRemoved is sent before the reply. */
+  /** The fake sends JobRemoved before the reply. */
   signalFirst?: boolean;
-  /** How many jobs of another unit end before; default: one. */
+  /** How many jobs of another unit end before this job; default: one. */
   otherJobs?: number;
 }>;
 
@@ -54,7 +54,7 @@ export const jobResults = [
   "never heard of",
 ] as const;
 
-/** Part of each look at the unit. */
+/** A call that is part of each observation of the unit. */
 export const questioned = "Get LoadState";
 
 export class ScriptedSystemd implements AsyncDisposable {
@@ -62,7 +62,7 @@ export class ScriptedSystemd implements AsyncDisposable {
   unit = "kubelet.service";
   /** Unit → its ActiveState. */
   readonly others = new Map<string, string>();
-  /** Properties that this systemd is too old to know. */
+  /** Properties that this systemd is too old to have. */
   readonly unknown = new Set<string>();
   workingDirectory = "";
   user = "";
@@ -74,12 +74,12 @@ export class ScriptedSystemd implements AsyncDisposable {
   invocation = randomBytes(16);
   mainPid = 1000;
   restarts = 0;
-  /** Dates the last change of the state. */
+  /** Stands for the time of the last change of the state. */
   changes = 1n;
   /** Id of another client's job that is queued or runs for the unit; 0: none. */
   job = 0;
   healthy = true;
-  /** Number of requests to healthz: one for each check by the agent. */
+  /** The number of requests to healthz. The agent sends one request for each check. */
   rounds = 0;
   startLimitMicros = 0n;
   canStop = true;
@@ -87,11 +87,11 @@ export class ScriptedSystemd implements AsyncDisposable {
    * Methods called, in order, such as `RestartUnit`, `Get LoadState` or `Get LoadState of another`.
    */
   readonly calls: string[] = [];
-  /** Units that RestartUnit was asked for. */
+  /** Units for which RestartUnit was called. */
   readonly restarted: string[] = [];
-  /** The results of the next restarts; the last one is repeated. */
+  /** The results of the next restarts. The last result is used for all further restarts. */
   script: ScriptedRestart[] = [comesBack];
-  /** Decides a restart at the moment of the request, instead of the script. */
+  /** Decides the result of a restart when it is requested, instead of the script. */
   outcome: (() => ScriptedRestart) | undefined;
   /** Methods that are never answered. */
   readonly silent = new Set<string>();
@@ -105,13 +105,13 @@ export class ScriptedSystemd implements AsyncDisposable {
     this.#healthz = healthz;
   }
 
-  /** At its own socket in `directory`. */
+  /** Starts the fake at its own socket in `directory`. */
   static async start(directory: string): Promise<ScriptedSystemd> {
     const healthz = createServer((_request, response) => {
       fake.rounds += 1;
       const up = fake.active === "active" && fake.healthy;
-      // A kubelet that is down has no port; the nearest that a fake can do is to close the
-      // connection.
+      // A kubelet that is down has no open port. The fake's port stays open, so the fake closes
+      // each connection instead.
       if (fake.active !== "active") return void response.destroy();
       response.writeHead(up ? 200 : 500).end("ok");
     });
@@ -122,12 +122,15 @@ export class ScriptedSystemd implements AsyncDisposable {
     return fake;
   }
 
-  /** Whether it reads nothing any more; healthz goes on. */
+  /** If true, the fake stops reading. healthz continues. */
   freeze(isFrozen: boolean): void {
     this.#wire?.freeze(isFrozen);
   }
 
-  /** It hangs up and cannot be asked again, as while it re-executes itself; healthz goes on. */
+  /**
+   * Closes its connections and answers no new ones, like a systemd that re-executes itself;
+   * healthz goes on.
+   */
   die(): void {
     this.#wire?.die();
   }
@@ -140,7 +143,7 @@ export class ScriptedSystemd implements AsyncDisposable {
     return this.calls.filter((one) => one === "RestartUnit").length;
   }
 
-  /** A start by any client: new process, new InvocationID. */
+  /** Acts as if any client had started the unit, with a new process and a new InvocationID. */
   started(healthy = true): void {
     this.invocation = randomBytes(16);
     this.mainPid += 1;
@@ -149,7 +152,7 @@ export class ScriptedSystemd implements AsyncDisposable {
     this.healthy = healthy;
   }
 
-  /** The process dies; systemd waits before it starts it again. */
+  /** Lets the process die. systemd waits before it starts the unit again. */
   died(): void {
     [this.active, this.sub, this.result] = ["activating", "auto-restart", "exit-code"];
     this.mainPid = 0;
@@ -218,7 +221,7 @@ export class ScriptedSystemd implements AsyncDisposable {
       if (now.after === "inactive") this.result = "success";
     }
     if (now.job !== undefined) {
-      // Another unit's jobs first: the agent must wait for its own.
+      // Sends the jobs of another unit first, because the agent must wait for its own job.
       const other = [`${path}/job/9999`, "other.service", "failed"] as const;
       const others = Array.from({ length: now.otherJobs ?? 1 }, () => other);
       for (const [id, unit, result] of [...others, [job, this.unit, now.job] as const])

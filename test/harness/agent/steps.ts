@@ -3,7 +3,7 @@ import type { TestContext } from "node:test";
 
 /**
  * Makes the steps of one story. After a failed step the node is in a state that the next steps do
- * not expect, so they are skipped, with that reason.
+ * not expect, so they are skipped with the reason "an earlier step failed".
  */
 export function steps() {
   let isBroken = false;

@@ -1,9 +1,9 @@
-/** Waiting for what other processes do. */
+/** Waits for other processes. */
 import { Hopeless, until } from "#test/cluster/await.ts";
 
 /**
- * Waits for a condition; returns whether it came true in time. A condition that throws ends the
- * wait with its error.
+ * Waits for a condition, and returns whether it became true in time. A condition that throws ends
+ * the wait with its error.
  */
 export async function inTime(
   condition: () => Promise<boolean> | boolean,

@@ -39,7 +39,7 @@ describe("fake API server: writes", () => {
     );
   });
 
-  test("refuses a replacement of another version or another object, and takes one without a version", async () => {
+  test("refuses a replacement with another version or uid, and accepts a replacement without a version", async () => {
     const { cluster } = setUp();
     const made = await cluster.create<V1Secret>(collections.secrets, secret({ a: "1" }));
     const changed = await cluster.replace<V1Secret>(one, { ...made, data: { a: "2" } });
@@ -50,7 +50,7 @@ describe("fake API server: writes", () => {
     assert.ok(Number(changed.metadata?.resourceVersion) > Number(made.metadata?.resourceVersion));
   });
 
-  test("merges a patch into the object of that version, and refuses one for another object", async () => {
+  test("merges a patch into the object of that version, and refuses a patch for another object", async () => {
     const { cluster } = setUp();
     const made = await cluster.create<V1Secret>(
       collections.secrets,
@@ -87,7 +87,7 @@ describe("fake API server: writes", () => {
     assert.deepEqual(await cluster.get(one), made);
   });
 
-  test("counts generations of a DaemonSet's spec, and writes status by its own path only", async () => {
+  test("counts generations of a DaemonSet's spec, and changes status only through the path of status", async () => {
     const { cluster } = setUp();
     const path = `${collections.daemonSets}/one`;
     const daemonSet = (paused: number) => ({
@@ -231,7 +231,7 @@ spec:
     });
   });
 
-  test("only creates under the version that no object has, and creates nothing for a deleted object", async () => {
+  test("creates but does not change an object if the apply has a version that no object has, and creates nothing for a uid that is gone", async () => {
     const { cluster } = setUp();
     const conflict = refusedWith(409, "Conflict");
     const made = await cluster.apply<V1Secret>(one, secret({}, { resourceVersion: newborn }), mine);
@@ -279,7 +279,7 @@ describe("fake API server: deletion", () => {
     assert.equal(await cluster.get(one), undefined);
   });
 
-  test("waits for the kubelet of a pod that is bound to a node, and for no other", async () => {
+  test("waits for the kubelet of a pod that is bound to a node, and deletes other pods at once", async () => {
     const { cluster } = setUp();
     const path = `${collections.pods}/one`;
     const pod = (spec: object) => ({ metadata: { name: "one" }, spec });

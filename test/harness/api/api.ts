@@ -19,7 +19,7 @@ import { Store, type Body, type Change, type DeleteOptions } from "./store.ts";
 /** A request, from the wire or made in memory. */
 export type ApiRequest = Readonly<{
   method: string;
-  /** Below the server's address. */
+  /** The path below the server's address. */
   path: string;
   query?: Query;
   body?: object | undefined;
@@ -30,7 +30,10 @@ export type ApiRequest = Readonly<{
   userAgent?: string;
 }>;
 
-/** A whole answer, or a watch: `follow` calls `line` until the function it returns is called. */
+/**
+ * A whole answer, or a watch: `follow` calls `line` for each event until you call the function that
+ * `follow` returned.
+ */
 export type Answer =
   | Readonly<{ status: number; body: object; headers?: Readonly<Record<string, string>> }>
   | Readonly<{ status: 200; follow: (line: (text: string) => void) => () => void }>;
@@ -38,7 +41,9 @@ export type Answer =
 /** A request that was answered, for tests that count or compare them. */
 export type Asked = Readonly<{
   verb: string;
-  /** `apps/daemonsets`, or `secrets` of the core group, with `/status` and its like. */
+  /**
+   * `apps/daemonsets`, or `secrets` of the core group. Includes the subresource, such as `/status`.
+   */
   resource: string;
   namespace: string;
   name: string;
@@ -59,14 +64,17 @@ export class FakeApi {
   readonly store: Store;
   /** All requests so far, in order. */
   readonly asked: Asked[] = [];
-  /** Refuses a request before it is served: a rate limit, a missing right, an outage. */
+  /**
+   * Tests set this to refuse requests, for example to simulate a rate limit, a missing right or an
+   * outage.
+   */
   refuses: (request: ApiRequest, verb: string) => Refusal | undefined = () => undefined;
 
   constructor(store: Store = new Store()) {
     this.store = store;
   }
 
-  /** The stored object at this path, for tests to read. */
+  /** Returns the stored object at this path, so that tests can read it. */
   object<T>(path: string): T | undefined {
     const { name, ...where } = addressOf(path, this.store.resources);
     const [found] = this.store.list(where, ({ metadata }) => metadata.name === name).items;
@@ -186,7 +194,7 @@ export class FakeApi {
     return { kind: `${kind}List`, apiVersion, metadata, items };
   }
 
-  /** The lines of a watch. A watch that is too old is one line of type ERROR. */
+  /** The lines of a watch. A watch from a version that is too old gets one line of type ERROR. */
   #watch(address: Address, query: URLSearchParams): (line: (text: string) => void) => () => void {
     const picks = picksOf(query);
     return (line) => {
@@ -212,7 +220,10 @@ export class FakeApi {
   }
 }
 
-/** A change as a watch of this collection shows it: an object may start or stop matching. */
+/**
+ * A change as a watch of this collection shows it. The watch shows an object as added when it
+ * starts to match the selector, and as deleted when it stops.
+ */
 function eventOf(
   change: Change,
   watched: Address,
@@ -226,7 +237,7 @@ function eventOf(
   return { type: is ? (was ? "MODIFIED" : "ADDED") : "DELETED", object };
 }
 
-/** Items of a list carry no kind. */
+/** Removes the kind, which items of a list do not have. */
 function listed(object: Stored): object {
   const { apiVersion: _, kind: __, ...item } = object;
   return item;
@@ -237,7 +248,10 @@ const partial = ({ metadata }: Stored): object => ({ ...meta("PartialObjectMetad
 const shown = (object: Stored, accept: string): object =>
   accept.includes("as=PartialObjectMetadata") ? partial(object) : object;
 
-/** Rows without their objects: for pods Name, Ready, Status and Restarts; for others the name. */
+/**
+ * The rows of a Table, without their objects. A pod's row has Name, Ready, Status and Restarts.
+ * Every other row has only the name.
+ */
 function tableOf(items: readonly Stored[], metadata: object): object {
   const rows = items.map((one) => ({
     cells: one.kind === "Pod" ? podCells(one) : [one.metadata.name],
@@ -254,7 +268,7 @@ function podCells({ metadata, status }: Stored): readonly unknown[] {
   return [metadata.name, `${ready}/${Math.max(1, containerStatuses.length)}`, word, restarts];
 }
 
-/** Why a container does not run, in kubectl's form. */
+/** Why a container does not run, in the words that kubectl prints. */
 function reasonOf({ state: { waiting, terminated } = {} }: V1ContainerStatus): string | undefined {
   if (waiting?.reason !== undefined && waiting.reason !== "") return waiting.reason;
   if (terminated === undefined) return undefined;

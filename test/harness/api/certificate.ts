@@ -1,10 +1,10 @@
 /**
- * Fake API server: certificates for 127.0.0.1, new for each process. Written by hand in DER, so
+ * Fake API server: certificates for 127.0.0.1, new for each process. The code writes DER itself, so
  * that no test needs openssl and no key is committed.
  */
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 
-/** PEM, for a server and for its clients. */
+/** In PEM. The server needs both, its clients only the certificate. */
 export type ServerCertificate = Readonly<{ key: string; certificate: string }>;
 
 /** Tags of ASN.1 (X.680) that a certificate uses. */
@@ -47,7 +47,7 @@ function der(tag: number, ...content: readonly Buffer[]): Buffer {
 const sequence = (...content: readonly Buffer[]): Buffer => der(tags.sequence, ...content);
 const objectId = (id: string): Buffer => der(tags.objectId, Buffer.from(id, "hex"));
 const yes = der(tags.boolean, Buffer.from([0xff]));
-/** A value that its position in a structure names. */
+/** A value that is identified by its position in a structure. */
 const numbered = (n: number, content: Buffer): Buffer => der(0xa0 + n, content);
 const bits = (content: Buffer): Buffer => der(tags.bits, Buffer.from([0]), content);
 
@@ -61,10 +61,10 @@ const extension = (id: string, critical: boolean, content: Buffer): Buffer =>
 /** A certificate that can sign others. */
 export type Issued = ServerCertificate & Readonly<{ name: Buffer; signer: KeyObject }>;
 
-/** A certificate for two hours before and a day after now, and its key. It signs itself. */
+/** A self-signed certificate and its key. It is valid from two hours ago until tomorrow. */
 export const makeCertificate = (): ServerCertificate => issue("fake API server");
 
-/** The certificate of an authority, and of a server on 127.0.0.1, both at once. */
+/** Issues one certificate, for an authority that is also a server on 127.0.0.1. */
 export function issue(commonName: string, by?: Issued): Issued {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const algorithm = sequence(objectId(ids.ecdsaWithSha256));
@@ -73,7 +73,7 @@ export function issue(commonName: string, by?: Issued): Issued {
   const { name: issuer, signer } = by ?? { name, signer: privateKey };
   const now = Date.now();
   const hours = 3_600_000;
-  // Seven bits in its first byte, so that it is positive.
+  // The first byte has only seven bits, so that the number is positive.
   const serial = der(tags.integer, Buffer.from([0x40]), randomBytes(8));
   const address = der(0x87, Buffer.from([127, 0, 0, 1]));
   const content = sequence(

@@ -1,7 +1,7 @@
 /**
  * Fake API server without a network: it answers the calls of lib/kube/client in memory, in the same
- * turn of the event loop, so that a test may use a clock of its own. Watches last until they are
- * aborted, because no clock could end them.
+ * turn of the event loop, so that a test may use a clock of its own. A watch ends only when its
+ * client aborts it, because the fake has no clock that could end it.
  */
 import { once } from "node:events";
 import type { ResponseContext } from "@kubernetes/client-node";
@@ -12,10 +12,13 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import type { Request } from "#kube/client/connection.ts";
 import type { Answer, FakeApi } from "./api.ts";
 
-/** Bytes that no answer of a test has. */
+/** Bytes: more than any answer in a test. */
 const largest = 2 ** 30;
 
-/** The calls to this API by the program `manager`: its name as a field manager and a user agent. */
+/**
+ * The calls to this API by a program. `manager` is the program's name, as field manager and as user
+ * agent.
+ */
 export function directly(api: FakeApi, manager: string): Cluster {
   const answered = ({ method, path, query = {}, body, type, accept }: Request): Answer =>
     api.answer({

@@ -1,6 +1,6 @@
 /**
- * Fake API server: the answers of a broken, slow or hostile server, which a real one cannot be made
- * to give.
+ * Fake API server: the answers of a broken, slow or hostile server. You cannot make a real server
+ * send such answers.
  */
 import type { Http2ServerResponse } from "node:http2";
 import type { ApiRequest, FakeApi } from "./api.ts";
@@ -18,10 +18,13 @@ export type Call = Readonly<{
   pour: (pourer: Pourer) => void;
 }>;
 
-/** Text that follows the first one, each after this many milliseconds. */
+/**
+ * An answer without end. It begins with `first`, and continues every `every` milliseconds with the
+ * text that `next` returns.
+ */
 export type Pourer = Readonly<{ first?: string; next: () => string; every: number }>;
 
-/** In every answer of a server that fails: no output may contain it. */
+/** Part of every answer of a server that fails; our programs must never print it. */
 export const planted = "planted-2f81";
 
 const fail = ({ response }: Call): void => {
@@ -29,7 +32,7 @@ const fail = ({ response }: Call): void => {
   response.writeHead(500, { "Content-Type": "application/json" }).end(JSON.stringify(body));
 };
 
-/** The watched object, in a later version than any that was written. */
+/** The watched object in a new version, which is later than every written version. */
 function renewed({ api, request: { path, query } }: Call): string {
   const address = addressOf(path, api.store.resources);
   const [found] = api.store.list(address, picksOf(new URLSearchParams(query))).items;
@@ -45,14 +48,17 @@ const flood = (call: Call): Pourer => ({
   every: 1,
 });
 
-/** 1.8 MiB that take long to read: nearly as many values as the fleet's controller accepts. */
+/**
+ * 1.8 MiB that take long to read, because they contain nearly as many values as the fleet's
+ * controller accepts.
+ */
 const fat = Array.from({ length: 33_000 }, (_, n) => `"k${"-".repeat(40)}${n}":{"a":[]}`).join(",");
 const bloat = (call: Call): Pourer => ({
   next: () => `{"type":"MODIFIED","fat":{${fat}},"object":${renewed(call)}}\n`,
   every: 500,
 });
 
-/** A MiB for each policy or list of Secrets, which takes 21 MiB when it is parsed. */
+/** Answers each request for policies or Secrets with 1 MiB that needs 21 MiB when it is parsed. */
 const swell = ({ request: { path }, response, serve }: Call): void => {
   if (path === "/readyz") response.writeHead(200).end("ok");
   else if (/\/(validatingadmissionpolic|secrets)/.test(path))
@@ -63,7 +69,7 @@ const swell = ({ request: { path }, response, serve }: Call): void => {
 const drip: Pourer = { next: () => " ", every: 500 };
 const endless: Pourer = { first: "[", next: () => `"${planted}",`.repeat(10_000), every: 20 };
 
-/** Answers a watch like this, and everything else well. */
+/** Answers watches in this way, and everything else as a healthy server does. */
 const watching =
   (manner: (call: Call) => void) =>
   (call: Call): void =>
@@ -73,28 +79,28 @@ export type Manner = keyof typeof manners;
 
 export const manners = {
   well: ({ serve }: Call) => serve(),
-  /** 500 with planted words. */
+  /** Answers 500 with planted words. */
   fails: fail,
-  /** No answer. */
+  /** Never answers. */
   hangs: () => {},
   /** An answer that never stops. */
   endless: ({ pour }: Call) => pour(endless),
-  /** 500 for GlobalPullSecrets; well otherwise. */
+  /** Answers 500 for GlobalPullSecrets; otherwise healthy. */
   blind: (call: Call) =>
     call.request.path.includes("/globalpullsecrets") ? fail(call) : call.serve(),
   /** Watches send events without end, each of a new version. */
   floods: watching((call) => call.pour(flood(call))),
   /** Watches send events of 1.8 MiB, two a second. */
   bloats: watching((call) => call.pour(bloat(call))),
-  /** Ready, with policies and Secrets that are large when they are parsed; well otherwise. */
+  /** Ready, with policies and Secrets that are large when they are parsed; otherwise healthy. */
   swells: swell,
-  /** A byte of each answer twice a second. */
+  /** Sends one byte every half second, without end. */
   drips: ({ pour }: Call) => pour(drip),
-  /** Watches drip. */
+  /** Sends watches one byte every half second, without end. */
   stutters: watching(({ pour }) => pour(drip)),
   /** Watches end at once. */
   ends: watching(({ response }) => void response.writeHead(200).end("{}")),
-  /** Answers writes well, reports each change, and keeps nothing. */
+  /** Accepts writes, reports each change, and stores nothing. */
   forgets: ({ api, serve }: Call) => {
     serve();
     api.store.clear();

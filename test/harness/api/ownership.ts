@@ -1,16 +1,18 @@
 /**
  * Fake API server: field managers and their fields (metadata.managedFields), and server-side apply.
- * Fields are in the API's own form (fieldsV1): `f:name` for a
- * field, `k:{"name":"a"}` for an item of a list that is merged by keys, `v:"a"` for one of a set.
+ * Fields are in the API's own form (fieldsV1): `f:name` for a field, `k:{"name":"a"}` for an item
+ * of a list that is merged by keys, `v:"a"` for an item of a set.
  */
 import { isDeepStrictEqual } from "node:util";
 import { refuse, type ManagedFields, type Schema, type Stored } from "./protocol.ts";
 
-/** Owned fields as a tree; a leaf has no fields below it. */
+/** Owned fields as a tree. An empty object is a leaf. */
 type Fields = { [key: string]: Fields };
 type Json = Record<string, unknown>;
 
-/** Lists that are merged item by item, and the keys of their items. All others are one value. */
+/**
+ * Lists that are merged item by item, and the keys of their items. Every other list is one value.
+ */
 const listKeys: Readonly<Record<string, readonly string[]>> = {
   conditions: ["type"],
   containers: ["name"],
@@ -25,7 +27,7 @@ const listKeys: Readonly<Record<string, readonly string[]>> = {
   volumes: ["name"],
 };
 const sets: ReadonlySet<string> = new Set(["finalizers"]);
-/** Objects that are one value: selectors, references to a key or a field, a reference to a role. */
+/** Objects that count as one value: selectors, references to a key, a field or a role. */
 const atomic: ReadonlySet<string> = new Set([
   "configMapKeyRef",
   "fieldRef",
@@ -37,7 +39,10 @@ const atomic: ReadonlySet<string> = new Set([
   "selector",
 ]);
 
-/** Fields of metadata without an owner: the API server writes them, or they name the object. */
+/**
+ * Fields of metadata that have no owner, because the API server writes them or because they name
+ * the object.
+ */
 const unowned: ReadonlySet<string> = new Set([
   "name",
   "namespace",
@@ -54,12 +59,15 @@ const isJson = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * A value with the schema of its custom resource or the name of its field, which determine the
- * lists and objects that are merged.
+ * A value with the schema of its custom resource or the name of its field. The schema or the name
+ * determines whether a list or an object is merged.
  */
 type Part = Readonly<{ value: unknown; name: string; schema?: Schema | undefined }>;
 
-/** Keys of the items of a list; none for a set, undefined for a list that is one value. */
+/**
+ * The keys by which items of a list are identified. Empty for a set, undefined for a list that is
+ * one value.
+ */
 function keysOf({ name, schema }: Part): readonly string[] | undefined {
   if (schema === undefined) return sets.has(name) ? [] : listKeys[name];
   const kind = schema["x-kubernetes-list-type"];
@@ -144,14 +152,14 @@ function without(fields: Fields, gone: Fields): Fields | undefined {
   return isLeaf(left) ? undefined : left;
 }
 
-/** The fields of both. */
+/** The fields of both trees. */
 function union(one: Fields, other: Fields): Fields {
   const all: Fields = { ...one };
   for (const [key, below] of Object.entries(other)) all[key] = union(all[key] ?? {}, below);
   return all;
 }
 
-/** Those of `fields` that the value still has. */
+/** Those of `fields` that still exist in the value. */
 function present(fields: Fields, part: Part): Fields {
   const parts = partsOf(part);
   const left: Fields = {};
@@ -191,8 +199,8 @@ function merged(live: Part, wanted: Part): unknown {
 }
 
 /**
- * The value without the fields of `gone`, unless `kept` has them. An object that is empty then goes
- * as well.
+ * The value without the fields of `gone`, unless `kept` has them. Also removes an object that is
+ * empty afterwards.
  */
 function removed(part: Part, gone: Fields, kept: Fields): unknown {
   const left = [...(partsOf(part) ?? [])].flatMap(([key, one]) => {
@@ -239,7 +247,7 @@ function entryOf(
 
 const fieldsIn = (entry: ManagedFields | undefined): Fields => (entry?.fieldsV1 ?? {}) as Fields;
 
-/** Entries without these fields; an entry that owns nothing is removed. */
+/** Removes these fields from the entries, and each entry that then owns nothing. */
 function shrunk(entries: readonly ManagedFields[], gone: Fields): ManagedFields[] {
   return entries.flatMap((entry) => {
     const fieldsV1 = without(fieldsIn(entry), gone);
@@ -248,9 +256,10 @@ function shrunk(entries: readonly ManagedFields[], gone: Fields): ManagedFields[
 }
 
 /**
- * Server-side apply of `config`, whose metadata has only declared fields. A field that another
- * manager owns with another value is a 409, unless `force`; then it is taken over. A field that
- * this manager applied before and no longer declares is removed, unless another manager owns it.
+ * Server-side apply of `config`, whose metadata has only declared fields. If another manager owns a
+ * field with another value, the answer is 409; with `force` the new manager takes the field over.
+ * If this manager applied a field before and no longer declares it, the field is removed, unless
+ * another manager owns it.
  */
 export function applied(
   live: Stored | undefined,
@@ -282,7 +291,7 @@ export function applied(
   return { ...result, metadata: { ...((result["metadata"] ?? {}) as Json), managedFields } };
 }
 
-/** The owners after `after` has replaced `before` in any way except an apply. */
+/** Returns the owners after a write has replaced `before` by `after`. The write is not an apply. */
 export function updated(
   before: Stored | undefined,
   after: Stored,

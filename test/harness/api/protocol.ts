@@ -1,10 +1,10 @@
 /**
- * Fake API server: what its parts share. Its resources, their paths, how selectors match objects,
- * and how it refuses.
+ * The code that the parts of the fake API server share: its resources, their paths, how selectors
+ * match objects, and how it refuses requests.
  */
 import { loadDocuments } from "#kube/yaml.ts";
 
-/** An object as it is stored and sent: JSON, whose fields only its kind defines. */
+/** An object as it is stored and sent: JSON. Its kind defines the fields. */
 export type Stored = {
   apiVersion: string;
   kind: string;
@@ -43,7 +43,7 @@ export type ManagedFields = {
   subresource?: string;
 };
 
-/** A kind of object, as its collection is served. */
+/** A kind of object, and how the server serves its collection. */
 export type Resource = Readonly<{
   /** `apps/v1`, or `v1` of the core group. */
   apiVersion: string;
@@ -51,11 +51,11 @@ export type Resource = Readonly<{
   kind: string;
   /** Writes to `spec` are counted in metadata.generation. */
   counted?: true;
-  /** `status` is written through the path of that name only. */
+  /** Clients can write `status` only through the path `/status`. */
   hasStatus?: boolean;
   /** The status of a new object; none by default. `given`: the status in the request. */
   bornStatus?: object | "given";
-  /** Defined by a CustomResourceDefinition; its schema has the defaults. */
+  /** Only for kinds that a CustomResourceDefinition defines. The schema contains the defaults. */
   schema?: Schema;
 }>;
 
@@ -206,11 +206,11 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   return merged;
 }
 
-/** A refusal, as the API's Status. */
+/** A refused request, which becomes a Status of the API. */
 export class Refusal extends Error {
   readonly status: number;
   readonly reason: string;
-  /** For the Retry-After header of a 429 or 503. */
+  /** The value of the Retry-After header of a 429 or 503. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(status: number, reason: string, message: string, retryAfterSeconds?: number) {
@@ -235,7 +235,10 @@ export class Refusal extends Error {
   }
 }
 
-/** A refusal to throw: HTTP status, the API's reason, and a message in the API server's words. */
+/**
+ * Makes a refusal that you can throw, from the HTTP status, the API's reason, and a message in the
+ * API server's words.
+ */
 export const refuse = (
   status: number,
   reason: string,

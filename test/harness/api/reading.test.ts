@@ -112,7 +112,7 @@ spec:
 });
 
 describe("fake API server: watches", () => {
-  /** The events of a watch, as they come; it ends with the test. */
+  /** Collects the events of a watch as they arrive. The watch ends with the test. */
   function watched(cluster: Cluster, query: Record<string, string>, signal: AbortSignal) {
     const events: string[] = [];
     const ended = cluster
@@ -142,7 +142,7 @@ describe("fake API server: watches", () => {
     assert.deepEqual(events.slice(1), ["MODIFIED b", "DELETED b"]);
   });
 
-  test("shows an object that comes into its selector as added, and one that leaves it as deleted", async (t) => {
+  test("shows an object as added when it starts to match the selector, and as deleted when it stops", async (t) => {
     const { cluster } = await filled(named("a"), named("b"));
     const { events } = watched(cluster, { labelSelector: "x=1" }, t.signal);
     await settled();
@@ -152,7 +152,7 @@ describe("fake API server: watches", () => {
     assert.deepEqual(events, ["ADDED a", "DELETED a"]);
   });
 
-  test("is too old after a compaction", async (t) => {
+  test("reports after a compaction that its version is too old", async (t) => {
     const { api, cluster } = await filled(named("a"));
     const found = await cluster.get<List>(collections.pods);
     api.store.compact();

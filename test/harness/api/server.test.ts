@@ -25,7 +25,7 @@ describe("fake API server: over the wire", () => {
     return connect(config, () => {}, { manager: "test", seconds: 5, fixed: true });
   }
 
-  /** The lines of a watch until `count` of them have come, or it has ended. */
+  /** Reads the lines of a watch until `count` lines have come, or the watch has ended. */
   async function lines(cluster: Cluster, count: number): Promise<string[]> {
     const stop = new AbortController();
     const found: string[] = [];
@@ -74,7 +74,7 @@ describe("fake API server: over the wire", () => {
     await ended;
   });
 
-  test("has a kubeconfig that a fleet accepts", () => {
+  test("returns a kubeconfig that a fleet accepts", () => {
     const read = parseKubeconfig(JSON.parse(server.kubeconfig("a")), "test");
     assert.ok(read.ok, JSON.stringify(read));
   });

@@ -24,7 +24,7 @@ type Served = {
   readonly api: FakeApi;
   manner: Manner;
   readonly watches: Set<Http2ServerResponse>;
-  /** Times of its requests, watches included; milliseconds since the epoch. */
+  /** The times of the cluster's requests, watches included, in milliseconds since the epoch. */
   readonly requests: number[];
 };
 
@@ -35,7 +35,7 @@ export class FakeServer implements AsyncDisposable {
   readonly #definitions: readonly string[];
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #sessions = new Set<ServerHttp2Session>();
-  /** Pieces of answers without end. */
+  /** How many pieces of endless answers the server has sent. */
   poured = 0;
 
   private constructor(
@@ -51,7 +51,7 @@ export class FakeServer implements AsyncDisposable {
       session.on("close", () => this.#sessions.delete(session));
     });
     server.on("request", (request, response) => {
-      // A client that left before its request was whole gets no answer.
+      // A client that leaves before its request is complete gets no answer.
       void textOf(request).then(
         (text) => this.#answer(request, text, response),
         () => {},
@@ -59,7 +59,7 @@ export class FakeServer implements AsyncDisposable {
     });
   }
 
-  /** Opens a port of the loopback. Each cluster has these CustomResourceDefinitions, in YAML. */
+  /** Opens a port on 127.0.0.1. Each cluster has these CustomResourceDefinitions, in YAML. */
   static async start(...definitions: readonly string[]): Promise<FakeServer> {
     const { key, certificate } = makeCertificate();
     const server = createSecureServer({ key, cert: certificate });
@@ -68,7 +68,7 @@ export class FakeServer implements AsyncDisposable {
     return new FakeServer(certificate, server, definitions);
   }
 
-  /** A kubeconfig as data only. The server does not check its token. */
+  /** A kubeconfig that names no files. The server does not check its token. */
   kubeconfig(name: string): string {
     const { port } = this.#server.address() as AddressInfo;
     const server = `https://127.0.0.1:${port}/${name}`;
@@ -89,12 +89,12 @@ export class FakeServer implements AsyncDisposable {
     return this.#cluster(name).api;
   }
 
-  /** Times of that cluster's requests since `forget`; milliseconds since the epoch. */
+  /** The times of that cluster's requests since `forget`, in milliseconds since the epoch. */
   requests(name: string): readonly number[] {
     return this.#cluster(name).requests;
   }
 
-  /** How many connections are open now, of all clusters. */
+  /** The number of open connections of all clusters. */
   get connections(): number {
     return this.#sessions.size;
   }
@@ -183,7 +183,7 @@ export class FakeServer implements AsyncDisposable {
     });
   }
 
-  /** Sends only as much as the other side reads; the rest waits here. */
+  /** Sends only as much as the client reads, and keeps the rest. */
   #pour(response: Http2ServerResponse, { first = "", next, every }: Pourer): void {
     response.writeHead(200, json).write(first);
     const timer = setInterval(() => {
@@ -194,7 +194,7 @@ export class FakeServer implements AsyncDisposable {
     this.#keep(response, timer);
   }
 
-  /** Timers that end with an answer, or with the server. */
+  /** Ends these timers with the answer, or with the server. */
   #keep(response: Http2ServerResponse, ...timers: readonly NodeJS.Timeout[]): void {
     for (const timer of timers) {
       this.#timers.add(timer);

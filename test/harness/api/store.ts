@@ -1,9 +1,9 @@
 /**
  * Fake API server: its objects, in memory and without a clock of its own. It has the rules that our
  * programs depend on: versions, conflicts, field owners, deletion in two steps, watches from a
- * version. It has no controllers (test/harness/nodes has those of nodes and DaemonSets; nothing
- * collects the pods of a deleted owner), no required namespaces, and no validation except that of
- * pull secrets.
+ * version. It has no controllers, so nothing deletes the pods of a deleted owner.
+ * test/harness/nodes plays the controllers of nodes and DaemonSets. The fake does not require a
+ * namespace to exist, and validates only pull secrets.
  */
 import { isDeepStrictEqual } from "node:util";
 import { applied, updated, type Writer } from "./ownership.ts";
@@ -21,7 +21,7 @@ import {
   type StoredMetadata,
 } from "./protocol.ts";
 
-/** A change of an object, in the version of `object`. */
+/** A change of an object. Its version is that of `object`. */
 export type Change = Readonly<{
   type: "ADDED" | "MODIFIED" | "DELETED";
   address: Address;
@@ -29,7 +29,7 @@ export type Change = Readonly<{
   before: Stored | undefined;
 }>;
 
-/** A list at one moment; `next` is where the next page begins. */
+/** A page of a list at one moment. `next` is the place where the next page begins. */
 export type Page = Readonly<{
   items: readonly Stored[];
   version: string;
@@ -42,10 +42,13 @@ export type DeleteOptions = Readonly<{
   preconditions?: Readonly<{ uid?: string; resourceVersion?: string }> | undefined;
 }>;
 
-/** This many changes are kept for watches that resume; API servers keep some minutes of them. */
+/**
+ * The store keeps this many changes for watches that resume. Real API servers keep the changes of
+ * some minutes.
+ */
 const historyLength = 1000;
 
-/** A version that no object ever has is below this one. */
+/** The lowest version that an object can have. */
 const firstVersion = 100;
 
 /** An object as a client sends it. */
@@ -74,7 +77,7 @@ export class Store {
     return String(this.#version);
   }
 
-  /** Uses up a version, as a write of an object elsewhere does. */
+  /** Uses up a version, as if a client had written an unrelated object, and returns it. */
   spent(): string {
     return this.#next();
   }
@@ -92,12 +95,15 @@ export class Store {
     return this.#objects.has(keyOf(address));
   }
 
-  /** The object; 404 where there is none. */
+  /** Returns the object. Refuses with 404 if it does not exist. */
   get(address: Address): Stored {
     return this.#objects.get(keyOf(address)) ?? notFound(address);
   }
 
-  /** A collection's objects in the order of their names, at most `limit` of them from `from` on. */
+  /**
+   * Returns objects of a collection in the order of their names: at most `limit` objects, beginning
+   * with `from`.
+   */
   list(
     address: Omit<Address, "name">,
     picks: Picks,
@@ -119,7 +125,7 @@ export class Store {
 
   /**
    * Calls `each` with every change after `version`, beginning with those already made. Returns a
-   * function that ends it. 410 if some of them are forgotten.
+   * function that ends the watch. Refuses with 410 if the store has forgotten some of the changes.
    */
   watch(version: number, each: (change: Change) => void): () => void {
     if (version < this.#compacted) throw refuse(410, "Expired", "too old resource version");
@@ -161,8 +167,8 @@ export class Store {
   }
 
   /**
-   * JSON merge patch. The version is compared before the uid, which cannot be changed: an object
-   * that was created again under the same name has another version.
+   * Applies a JSON merge patch. Compares the version first: if an object was created again under
+   * the same name, it has another version. Then compares the uid, which a patch cannot change.
    */
   patch(address: Address, body: Body, { manager, dryRun = false }: WriteOptions): Stored {
     const live = this.get(address);
@@ -209,8 +215,9 @@ export class Store {
   }
 
   /**
-   * Deletes an object, or begins to: while it has finalizers, and a pod that was bound to a node
-   * until its kubelet deletes it with no grace period.
+   * Deletes an object, or marks it as deleted: an object with finalizers stays until its finalizers
+   * are removed. A pod that was bound to a node stays until its kubelet deletes it without a grace
+   * period.
    */
   remove(address: Address, { gracePeriodSeconds, preconditions }: DeleteOptions): Stored {
     const live = this.get(address);
@@ -231,7 +238,7 @@ export class Store {
     return this.#put(address, live, { ...live, metadata }, false);
   }
 
-  /** Deletes all objects, whatever they wait for. */
+  /** Deletes all objects at once, also those that wait for finalizers or kubelets. */
   clear(): void {
     for (const object of this.#objects.values()) this.#drop(this.#addressed(object), object);
   }
@@ -248,7 +255,7 @@ export class Store {
     return { manager, subresource, time: stamp(this.#now()), schema };
   }
 
-  /** A new object: its metadata is generated, and its status begins as its kind defines. */
+  /** A new object. Its metadata is generated, and its kind defines its first status. */
   #born({ resource, namespace, name }: Address, { status, ...body }: Body): Stored {
     const { apiVersion, kind, counted, hasStatus, bornStatus, schema } = resource;
     this.#uids += 1;
@@ -284,7 +291,7 @@ export class Store {
       : (withDefaults(object, resource.schema) as Stored);
   }
 
-  /** Stores the object, unless nothing changed or nothing may be written. */
+  /** Stores the object, unless nothing has changed or the request is a dry run. */
   #put(address: Address, before: Stored | undefined, wanted: Stored, dryRun: boolean): Stored {
     const after = asJson(wanted);
     after.metadata.managedFields?.sort((one, other) => (entryKey(one) < entryKey(other) ? -1 : 1));
@@ -353,7 +360,7 @@ function notFound(address: Address): never {
   throw refuse(404, "NotFound", `${described(address)} not found`);
 }
 
-/** Refuses with 409 unless the live object has this uid and version, if they are given. */
+/** Refuses with 409 if the live object has another uid or version than the given ones. */
 function expect(address: Address, { metadata }: Stored, uid?: string, version?: string): void {
   if (uid !== undefined && uid !== metadata.uid)
     throw refuse(
@@ -385,7 +392,7 @@ function declaredIn({ resource, subresource }: Address, body: Body): Body {
   ) as Body;
 }
 
-/** Seconds that a pod's kubelet gets; nothing else waits. */
+/** Seconds that a pod's kubelet gets to end the pod; 0 for everything else. */
 function graceOf({ kind, spec, status }: Stored, wanted: number | undefined): number {
   const { nodeName = "", terminationGracePeriodSeconds = 30 } = (spec ?? {}) as {
     nodeName?: string;
@@ -425,7 +432,7 @@ const declared = (object: Stored): object => ({
   status: undefined,
 });
 
-/** True if a write changed only the times and versions that come with each write. */
+/** True if a write changed only the times and versions that every write changes. */
 function isSame(one: Stored, other: Stored): boolean {
   const timeless = ({ metadata, ...rest }: Stored) => ({
     ...rest,
@@ -438,11 +445,13 @@ function isSame(one: Stored, other: Stored): boolean {
   return isDeepStrictEqual(timeless(one), timeless(other));
 }
 
-/** Entries in one order, so that two writers that write in turn change nothing. */
+/**
+ * The key by which the entries are sorted, so that two writers that write in turn change nothing.
+ */
 const entryKey = ({ manager, operation, subresource = "" }: ManagedFields): string =>
   [operation, manager, subresource].join("/");
 
-/** A copy as it would arrive over the wire: without undefined fields. */
+/** A copy without undefined fields, as it would arrive over the wire. */
 const asJson = <T extends object>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
 
 /** A time as metadata has it: to the second. */

@@ -1,7 +1,6 @@
 /**
- * The agent in the model: it applies the revision that its pod is granted, from the mounted Secret,
- * and restarts its node's kubelet for it. Without a grant and a journal it takes the served
- * content.
+ * The agent in the model: it applies the granted revision from the mounted Secret, and restarts its
+ * node's kubelet. If it has neither a grant nor a journal, it takes the served content.
  */
 import { catalogue } from "#contract/agent-codes.ts";
 import { grantOf, keyOf, type Grant } from "#contract/grant.ts";
@@ -40,7 +39,7 @@ export const agent: Agent = (node, pod, { behaviour, mounted, now, began }) => {
       : { exitCode, message };
   };
   if (node.kubelet === "down") {
-    // A pod without a grant reports its predecessor's.
+    // A pod without a grant reports its predecessor's grant.
     const { begun } = node.journal ?? {};
     const failed = key || (begun ? keyOf({ ...begun, since: "before" }) : "");
     rollBack(node, failed);
@@ -82,13 +81,13 @@ export const agent: Agent = (node, pod, { behaviour, mounted, now, began }) => {
 };
 
 /**
- * An agent that has written its termination message continues, unless the message reports that it
- * cannot.
+ * After an agent has written its termination message, it continues, unless the message reports that
+ * it cannot continue.
  */
 const answerAfter = (kind: MessageKind): Answer =>
   kind === "proved" || kind === "released" ? "ready" : "busy";
 
-/** True after a probe was answered NotReady under this grant, and in a later second. */
+/** True once a probe was answered NotReady under this grant, and a later second has begun. */
 function isAnswered(pod: ModelPod, grant: Grant | undefined, now: number): boolean {
   if (grant === undefined) return true;
   const isOther = Math.floor(now) !== Math.floor(Date.parse(grant.since) / 1000);
@@ -131,7 +130,7 @@ function contentIn(
   return { revision, digest, intent: text(keys.intent), document: isEmpty ? undefined : document };
 }
 
-/** The kubelet is restarted for the content, unless the node has it already. */
+/** Restarts the kubelet for the content, unless the node has the content already. */
 function begin(node: ModelNode, content: Content): void {
   const { document } = content;
   if (document === node.applied) {
@@ -158,7 +157,7 @@ const journalOf = ({ revision, digest, intent }: Content): Journal => ({
   released: intent === "release",
 });
 
-/** The former file is restored. A grant that failed is dead. */
+/** Restores the former file, and records the failed grant as dead. */
 function rollBack(node: ModelNode, key: string): void {
   const { begun, revision = 0, digest = "" } = node.journal ?? {};
   node.journal = { revision, digest, ...(begun && { dead: key }) };

@@ -1,11 +1,12 @@
 /**
  * The DaemonSet controller (kubernetes/pkg/controller/daemon) with the update strategy OnDelete,
- * for APIs that have none: which pods must be created, and what the DaemonSet's status counts.
+ * for APIs that have none. It computes which pods must be created, and the numbers in the
+ * DaemonSet's status.
  */
 import type { ModelNode, ModelPod } from "./nodes.ts";
 
 export type DaemonRules = Readonly<{
-  /** Counts pods of the template in force. */
+  /** The hash of the current template. Pods of this template count as updated. */
   hash: string;
   minReadySeconds: number;
   /** Since when the pod is Ready, as the controller sees it; undefined if it is not. */
@@ -15,8 +16,8 @@ export type DaemonRules = Readonly<{
 export type DaemonCounts = { desired: number; updated: number; ready: number; available: number };
 
 /**
- * One sync at `now`: the nodes that have no pod, and the status, which counts the oldest pod of
- * each node. A pod of an older template stays until a client deletes it.
+ * Plays one sync at `now`. Returns the nodes that have no pod, and the status, which counts the
+ * oldest pod of each node. A pod of an older template stays until a client deletes it.
  */
 export function syncDaemonSet(
   { hash, minReadySeconds, ready }: DaemonRules,

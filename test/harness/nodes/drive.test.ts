@@ -1,4 +1,4 @@
-/** The driver over the fake API server, with a clock of its own. */
+/** The driver on the fake API server, with a clock of its own. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1DaemonSet, V1Node, V1Pod } from "@kubernetes/client-node";

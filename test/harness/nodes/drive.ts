@@ -1,7 +1,7 @@
 /**
- * Plays the model's nodes against an API. A real API server has a DaemonSet controller, so only
- * kubelets are played there, by a watch. For a scripted one the DaemonSet controller is played as
- * well, and everything is read at each step, so that a test's own clock can drive it.
+ * Plays the model's nodes against an API. A real cluster has a DaemonSet controller, so there the
+ * driver plays only kubelets, and follows a watch. For a fake API server it also plays the
+ * DaemonSet controller and reads everything at each step, so that a test's own clock can drive it.
  */
 import type {
   V1DaemonSet,
@@ -32,15 +32,15 @@ type Options = Readonly<{
   model?: NodesModel;
   /** Milliseconds since 1970. */
   clock?: () => number;
-  /** Plays the DaemonSet controller, too. */
+  /** Also plays the DaemonSet controller. */
   daemonSets?: boolean;
-  /** Milliseconds between two steps of nodes where nothing happens. */
+  /** Milliseconds between two steps of nodes on which nothing happens. */
   pace?: number;
-  /** How long a node's lease lasts; it is renewed four times as often. */
+  /** The duration of a node's lease. In this time the lease is renewed four times. */
   leaseSeconds?: number;
 }>;
 
-/** A node that begins with a grant. `at`: milliseconds since 1970. */
+/** Records that a node's agent begins with a grant. `at`: milliseconds since 1970. */
 export type PodStart = Readonly<{ node: string; revision: number; at: number }>;
 
 /** The API's view of a pod. */
@@ -60,11 +60,11 @@ const secret = [
 
 export class NodesDriver implements AsyncDisposable {
   readonly model: NodesModel;
-  /** Every begin of a grant, in order. */
+  /** All starts of agents with a grant, in order. */
   readonly starts: PodStart[] = [];
-  /** Most nodes that held an unfulfilled grant at the same time. */
+  /** The highest number of nodes that held unfulfilled grants at the same time. */
   mostAtOnce = 0;
-  /** How many are now. */
+  /** The number of nodes that hold an unfulfilled grant now. */
   atWork = 0;
   readonly #cluster: Cluster;
   readonly #options: Required<Omit<Options, "model">>;
@@ -91,13 +91,13 @@ export class NodesDriver implements AsyncDisposable {
       void this.starts.push({ node: name, revision: revisionOf(pod), at: this.#options.clock() });
   }
 
-  /** Plays by the real clock until it is disposed of. */
+  /** Plays by the real clock until you dispose of the driver. */
   start(): this {
     const { pace, daemonSets } = this.#options;
     const { signal } = this.#stop;
     const every = (milliseconds: number, work: () => Promise<void>) => {
       const loop = repeat(milliseconds, signal, work);
-      // The caller that disposes of this gets the error.
+      // A caller that disposes of the driver gets the error.
       loop.catch(() => {});
       this.#loops.push(loop);
     };
@@ -124,8 +124,7 @@ export class NodesDriver implements AsyncDisposable {
   }
 
   /**
-   * The behaviour of agents from now on, by their node's name and the revision that they are
-   * granted.
+   * Sets the behaviour of agents from now on, by the name of the node and the granted revision.
    */
   set behaviour(of: (node: string, revision: number) => Behaviour) {
     this.model.behaviour = ({ name, trouble }, pod) => trouble ?? of(name, revisionOf(pod));
@@ -140,7 +139,8 @@ export class NodesDriver implements AsyncDisposable {
   async add(name: string, object?: object): Promise<ModelNode> {
     this.#setClock();
     const node = this.model.join(name);
-    // Before the Node exists: its pod may be seen before the answer to its creation.
+    // This comes before the request that creates the Node, because the node's pod may appear before
+    // the API server answers.
     this.#reported.set(node, node.ready);
     this.#nodes.set(name, node);
     await this.#cluster.create(collections.nodes, object ?? nodeObject(name, node.ready));
@@ -149,7 +149,7 @@ export class NodesDriver implements AsyncDisposable {
 
   async remove(name: string): Promise<void> {
     const node = this.#nodes.get(name);
-    // Its pods end at once: the collector of such pods takes a minute.
+    // Its kubelet ends the pods at once, because the pod garbage collector would take a minute.
     if (node !== undefined) this.model.revive(node);
     this.model.leave(name);
     this.#nodes.delete(name);
@@ -159,15 +159,15 @@ export class NodesDriver implements AsyncDisposable {
   }
 
   /**
-   * Leaves these nodes, alive: nodes that a failed test has added or killed must not fail the next
-   * one.
+   * Removes all nodes except these, and revives these: nodes that a failed test added or killed
+   * must not break the next test.
    */
   async reset(names: readonly string[]): Promise<void> {
     for (const name of this.#nodes.keys()) if (!names.includes(name)) await this.remove(name);
     for (const name of this.#nodes.keys()) await this.revive(name);
   }
 
-  /** Nothing of ours is left on any node, as after a new installation of all of them. */
+  /** Removes everything of ours from the nodes, as if all of them were newly installed. */
   forget(): void {
     for (const node of this.model.nodes)
       Object.assign(node, { applied: undefined, journal: undefined, restarts: [] });
@@ -175,7 +175,7 @@ export class NodesDriver implements AsyncDisposable {
     this.mostAtOnce = 0;
   }
 
-  /** The kubelet falls silent, and the node controller has noticed. */
+  /** Silences the kubelet of the node, and lets the node controller notice it. */
   async die(name: string): Promise<void> {
     await this.#change(name, (node) => this.model.die(node));
   }
@@ -186,7 +186,7 @@ export class NodesDriver implements AsyncDisposable {
   }
 
   /**
-   * The next step of everything, by the clock: DaemonSet controller, kubelets, and their reports.
+   * Plays the next step by the clock: the DaemonSet controller, the kubelets, and their reports.
    */
   async step(): Promise<void> {
     this.#setClock();
@@ -196,7 +196,7 @@ export class NodesDriver implements AsyncDisposable {
     await this.#play(this.model.nodes);
   }
 
-  /** Reads everything that it plays by, unless nothing was written since the last time. */
+  /** Reads the objects again, unless nothing was written since the last time. */
   async #read(): Promise<void> {
     const any = await this.#cluster.get<V1NodeList>(`${collections.nodes}?limit=1`);
     const version = any?.metadata?.resourceVersion ?? "";
@@ -258,7 +258,7 @@ export class NodesDriver implements AsyncDisposable {
     this.#wake();
   }
 
-  /** Pods are known from when they are bound. */
+  /** The driver ignores a pod until the pod is bound. */
   #new(metadata: V1ObjectMeta, bound: string | undefined): Known | undefined {
     const { uid = "", annotations = {}, labels, creationTimestamp } = metadata;
     const node = this.#nodes.get(bound ?? "");
@@ -271,7 +271,10 @@ export class NodesDriver implements AsyncDisposable {
     return known;
   }
 
-  /** Nodes to which something has happened, at once; all others at their own rate. */
+  /**
+   * If something has happened to a node, plays the node at once. Plays all other nodes every
+   * `pace`.
+   */
   async #follow(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
@@ -300,7 +303,7 @@ export class NodesDriver implements AsyncDisposable {
     await this.#report(nodes);
   }
 
-  /** Writes what the API does not have yet. */
+  /** Writes all changes of nodes and pods that the API does not have yet. */
   async #report(nodes: readonly ModelNode[]): Promise<void> {
     const changed = nodes.filter((node) => this.#reported.get(node) !== node.ready);
     await inParallel(changed, (node) => this.#reportNode(node));
@@ -346,11 +349,11 @@ export class NodesDriver implements AsyncDisposable {
       const metadata = { name, namespace: "kube-node-lease" };
       const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
       await this.#cluster.apply(`${leases}/${name}`, lease, { manager: "kubelet", force: true });
-      // Spread, so that thousands of nodes are not renewed in the same second.
+      // Spreads the renewals, so that thousands of leases are not renewed in the same second.
       this.#renewals.set(name, now + (leaseSeconds / 4) * (0.5 + (this.#renewals.size % 8) / 16));
     });
   }
 }
 
-/** A salt is not text. */
+/** A salt is the only value that is not text. */
 const isSalt = (key: string): boolean => key === secretKeys.salt || key === servedKeys.salt;

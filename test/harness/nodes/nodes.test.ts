@@ -18,7 +18,7 @@ import { syncDaemonSet } from "./daemonset-controller.ts";
 import { type Answer, type Behaviour, NodesModel, readySince, type Texts } from "./nodes.ts";
 import { podStatus } from "./objects.ts";
 
-/** The Secret's keys for a content, in its slot for new nodes or for grants. */
+/** The Secret's keys for a content, either in the slot for new nodes or in the slot for grants. */
 const content = (
   revision: number,
   document: string,
@@ -47,7 +47,10 @@ const grantOf = (revision: number, document: string, since: string, more: Texts 
 const emptyDocument = '{"auths":{}}';
 const toAnswer = { [wordAnnotation]: "true" };
 
-/** A node with an agent that has a Secret with one document, and maybe a grant of it. */
+/**
+ * A node with an agent. The agent has a Secret with one document, and if `granted` also a grant of
+ * this document.
+ */
 function played(behaviour: Behaviour = "ready", { granted = true, served = 0, by = agent } = {}) {
   const model = new NodesModel(by);
   model.behaviour = () => behaviour;
@@ -61,7 +64,7 @@ function played(behaviour: Behaviour = "ready", { granted = true, served = 0, by
       model.kubelet(node);
     }
   };
-  /** Grants in place, as the controller does. */
+  /** Gives the running pod a grant, as the controller does. */
   const grant = (revision: number, document: string, more: Texts = {}) => {
     const since = new Date(pod.state.containersReady.since * 1000).toISOString();
     pod.annotations = grantOf(revision, document, since, more);
@@ -81,7 +84,7 @@ test("restarts the kubelet once for a grant, and is Ready afterwards", () => {
   assert.deepEqual([node.restarts, readySince(pod)], [["one"], 3]);
 });
 
-test("is never Ready and touches nothing when the agent hangs or is not started", () => {
+test("never turns Ready and touches nothing when the agent hangs or is not started", () => {
   for (const [behaviour, startedAt, waits] of [
     ["hangs", 1, undefined],
     ["never starts", undefined, "ImagePullBackOff"],
@@ -105,7 +108,7 @@ test("starts a container that could not be started once it can be", () => {
   assert.equal(node.applied, "one");
 });
 
-test("ends an agent that refuses or gives up once, with its termination message", () => {
+test("ends once, with a termination message, when the agent refuses or gives up", () => {
   for (const [behaviour, code, message] of [
     ["refuses", 3, /GPS206/],
     ["GPS203 it did not come back", 1, /^GPS203 it did not come back /],
@@ -147,7 +150,7 @@ test("brings the newest Secret at once after a patch of the pod, and nothing els
   assert.equal(pod.mounted?.secret["revision"], "3");
 });
 
-test("starts a container that ends at once, then after 10, 20, 40 s, and at once again after ten minutes", () => {
+test("starts an ended container at once, then after 10, 20, 40 s, and at once again after ten minutes", () => {
   let answer: Answer = { exitCode: 1, message: "" };
   const { model, node, pod, step } = played("ready", { by: () => answer });
   const pauses: number[] = [];
@@ -167,7 +170,7 @@ test("starts a container that ends at once, then after 10, 20, 40 s, and at once
   assert.equal(node.pods.length, 1);
 });
 
-test("takes Ready from the pods of a silent node, not ContainersReady; the kubelet restores it with the old time", () => {
+test("sets Ready to false on the pods of a silent node, keeps ContainersReady, and restores Ready with its old time", () => {
   const { model, node, pod, step } = played();
   step(1, 3);
   step(50);
@@ -224,7 +227,7 @@ test("creates missing pods, counts the others, and replaces none", () => {
   });
 });
 
-test("takes the served content once without a grant, or nothing", () => {
+test("takes the served content once when there is no grant, and nothing if nothing is served", () => {
   for (const served of [0, 1]) {
     const { model, node, step } = played("ready", { granted: false, served });
     step(1, 3);
@@ -235,7 +238,7 @@ test("takes the served content once without a grant, or nothing", () => {
   }
 });
 
-test("takes the served content, not the newest, on a node that joins during a rollout", () => {
+test("takes the served content, not the newest, when its node joins during a rollout", () => {
   const { model, node, pod, step } = played("ready", { granted: false });
   model.secret = { ...content(2, "two"), ...content(1, "one", "apply", servedKeys) };
   step(1, 3);
@@ -257,7 +260,7 @@ test("applies a grant in the same container, which turns NotReady in a later sec
   assert.ok(pod.state.ready.since > before);
 });
 
-test("brings the newest Secret at once after another value of the annotation sync", () => {
+test("brings the newest Secret at once when the annotation sync has another value", () => {
   const { model, pod, step } = played("ready", { granted: false });
   step();
   model.secret = content(2, "two");
@@ -286,7 +289,7 @@ test("proves a grant by termination message once, and refuses a grant below the 
   assert.deepEqual([word()?.kind, word()?.journal, pod.state.ready.is], ["behind", 9, false]);
 });
 
-test("rolls back if a kubelet does not come back, and ignores the grant until a new since", () => {
+test("rolls back if a kubelet does not come back, and ignores the grant until it has another since", () => {
   const { model, node, pod, step, grant, word } = played("breaks", { granted: false });
   step(1, 2);
   grant(1, "one");

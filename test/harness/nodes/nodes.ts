@@ -1,7 +1,7 @@
 /**
- * Nodes with their kubelets, and the pods that run there: a model that decides and touches nothing.
- * Its one clock is `now`, in seconds since 1970 or since a test's beginning. A node advances by one
- * step with each call of `kubelet`. A function plays its agent (agent.ts).
+ * A model of nodes with their kubelets, and of the pods that run there. It only computes; it makes
+ * no request. Its one clock is `now`, in seconds since 1970 or since a test's beginning. A node
+ * advances by one step with each call of `kubelet`. A function plays its agent (agent.ts).
  */
 
 /** A condition of a pod or a node. `since`: its transition time, by the writer's clock. */
@@ -16,22 +16,24 @@ type Exit = Readonly<{
 }>;
 
 type Container = Readonly<{
-  /** Undefined while it does not run. */
+  /** Undefined while the container does not run. */
   startedAt: number | undefined;
-  /** When it is started again. */
+  /** When the kubelet starts it again. */
   startsAt: number;
   restarts: number;
   last: Exit | undefined;
-  /** Why it is not started, as the kubelet reports it. */
+  /** Why the kubelet does not start it, as the kubelet reports it. */
   waits?: string;
 }>;
 
-/** A pod's status. It is replaced as a whole, so another object is another status. */
+/**
+ * A pod's status. Each change replaces the whole object, so you can compare two states by identity.
+ */
 export type PodState = Readonly<{
   container: Container;
-  /** As the kubelet reports it. */
+  /** The condition ContainersReady, as the kubelet reports it. */
   containersReady: Condition;
-  /** The same, unless the node controller has set it to false. */
+  /** Equal to `containersReady`, unless the node controller has set it to false. */
   ready: Condition;
 }>;
 
@@ -47,7 +49,7 @@ export type Texts = Readonly<Record<string, string>>;
 export type ModelPod = {
   readonly uid: string;
   readonly created: number;
-  /** Names the template that it was made from. */
+  /** The hash of the template from which the pod was made. */
   readonly hash: string;
   annotations: Texts;
   ending: boolean;
@@ -57,7 +59,7 @@ export type ModelPod = {
   seen: Readonly<{ key: string; answered: boolean }>;
 };
 
-/** A content of the Secret; `document` is undefined if it withdraws all. */
+/** A content of the Secret. `document` is undefined if the content withdraws everything. */
 export type Content = Readonly<{
   revision: number;
   digest: string;
@@ -67,10 +69,10 @@ export type Content = Readonly<{
 
 /** The agent's record on its node. */
 export type Journal = Readonly<{
-  /** 0: none is in force. */
+  /** 0: no revision is in force. */
   revision: number;
   digest: string;
-  /** The kubelet was restarted for it. */
+  /** The content for which the kubelet was restarted. */
   begun?: Content;
   /** Nothing of ours is left on the node, so the record ends with the pod. */
   released?: boolean;
@@ -79,9 +81,10 @@ export type Journal = Readonly<{
 }>;
 
 /**
- * The behaviour of an agent on its node: gets Ready, never does, is not started by the kubelet,
- * ends once to report that the node is unfit and stays, restarts a kubelet that does not come back,
- * withdraws without reporting it, or ends with this termination message.
+ * The behaviour of an agent, in the order of the values: it turns Ready; it never turns Ready; the
+ * kubelet does not start it; it ends once to report that the node is unfit, and then runs on; it
+ * restarts a kubelet that does not come back; it withdraws without reporting it; or it ends with
+ * this termination message.
  */
 export type Behaviour =
   | "ready"
@@ -94,9 +97,9 @@ export type Behaviour =
 
 export type ModelNode = {
   readonly name: string;
-  /** Its own condition Ready: false when its kubelet does not report. */
+  /** The node's own condition Ready: false while its kubelet does not report. */
   ready: Condition;
-  /** The oldest first. */
+  /** Oldest first. */
   pods: ModelPod[];
   kubelet: "up" | "restarting" | "down";
   /** The document in force. */
@@ -104,11 +107,14 @@ export type ModelNode = {
   journal: Journal | undefined;
   /** Documents for which its kubelet was restarted. */
   restarts: string[];
-  /** How its agents behave, if tests want another behaviour than that of the other nodes. */
+  /** The behaviour of this node's agents, if it differs from that of the other nodes. */
   trouble: Behaviour | undefined;
 };
 
-/** `ready`, `busy`, or the end of the process. It may change the state of the node. */
+/**
+ * An agent's answer: `ready`, `busy`, or the end of its process. The agent may also change the
+ * state of the node.
+ */
 export type Answer = "ready" | "busy" | Readonly<{ exitCode: number; message: string }>;
 export type Agent = (
   node: ModelNode,
@@ -119,8 +125,8 @@ export type Agent = (
 /** Seconds after which a kubelet syncs a pod's volumes although nothing has changed: 60 to 90. */
 const resyncSeconds = 75;
 /**
- * A container that ends is started at once if it has not been restarted for ten minutes, then after
- * 10, 20, 40 s … 300 s (kuberuntime, doBackOff).
+ * If a container ends and has not been restarted for ten minutes, the kubelet starts it again at
+ * once. After further ends the kubelet waits 10, 20, 40 s … 300 s (kuberuntime, doBackOff).
  */
 const backOff = { first: 10, longest: 300, forgotten: 600 };
 
@@ -155,12 +161,12 @@ export class NodesModel {
     return node;
   }
 
-  /** The node is gone with everything on it. A node that joins under its name has nothing of it. */
+  /** Removes the node with everything on it. A later node of the same name starts empty. */
   leave(name: string): void {
     this.nodes = this.nodes.filter((node) => node.name !== name);
   }
 
-  /** A pod that was made for the node. */
+  /** Adds a pod that was created for the node. */
   place(node: ModelNode, { hash, annotations, ...known }: NewPod): ModelPod {
     const { created = this.now, uid = `pod-${++this.#pods}` } = known;
     const never = { is: false, since: created };
@@ -173,7 +179,7 @@ export class NodesModel {
     return pod;
   }
 
-  /** The kubelet falls silent, and the node controller has noticed. */
+  /** Silences the kubelet, as if the node controller had already noticed. */
   die(node: ModelNode): void {
     if (!node.ready.is) return;
     node.ready = { is: false, since: this.now };
@@ -197,10 +203,10 @@ export class NodesModel {
     this.now += seconds;
   }
 
-  /** The next step of the node's kubelet. Returns the pods that it has ended. */
+  /** Plays the next step of the node's kubelet. Returns the pods that the kubelet has ended. */
   kubelet(node: ModelNode): ModelPod[] {
     if (!node.ready.is) return [];
-    // One that is down ends no pod.
+    // A kubelet that is down ends no pod.
     const ended = node.kubelet === "up" ? node.pods.filter(({ ending }) => ending) : [];
     node.pods = node.pods.filter((pod) => !ended.includes(pod));
     if (ended.length > 0 && node.journal?.released === true) node.journal = undefined;
@@ -223,7 +229,10 @@ export class NodesModel {
     else setReady(pod, answer === "ready" && !isNew, this.now);
   }
 
-  /** A patch of the pod brings the newest Secret at once. Otherwise it comes with the next sync. */
+  /**
+   * A patch of the pod brings the newest Secret at once. Without a patch the kubelet mounts the
+   * newest Secret at its next sync.
+   */
   #mount(pod: ModelPod): Mounted {
     const { mounted, annotations } = pod;
     const isFresh =
@@ -267,7 +276,7 @@ export const readySince = ({ state: { ready } }: ModelPod): number | undefined =
 
 type NewPod = Readonly<{ hash: string; annotations: Texts; uid?: string; created?: number }>;
 
-/** As a kubelet reports it: a transition time changes only with the condition. */
+/** Sets both conditions like a kubelet: the transition time changes only with the condition. */
 function setReady(pod: ModelPod, is: boolean, since: number): void {
   const { containersReady, ready } = pod.state;
   if (containersReady.is === is && ready.is === is) return;

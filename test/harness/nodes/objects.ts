@@ -9,7 +9,7 @@ export const hashLabel = "controller-revision-hash";
 
 const at = (seconds: number) => new Date(Math.floor(seconds) * 1000).toISOString();
 
-/** `Unknown`: the node controller's verdict on a kubelet that does not report. */
+/** The node controller sets `Unknown` if a kubelet does not report. */
 export const nodeCondition = ({ is, since }: Condition): object => ({
   type: "Ready",
   status: is ? "True" : "Unknown",
@@ -77,7 +77,7 @@ export function podStatus({ created, state }: ModelPod): object {
   };
 }
 
-/** The hash of a template: the same for the same template. */
+/** The hash of the DaemonSet's template. */
 export const hashOf = ({ spec }: V1DaemonSet): string =>
   createHash("sha256").update(JSON.stringify(spec?.template)).digest("hex").slice(0, 10);
 

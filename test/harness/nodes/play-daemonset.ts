@@ -1,4 +1,4 @@
-/** Plays the DaemonSet controller and the pods' collector against an API that has none. */
+/** Plays the DaemonSet controller and the pod garbage collector against an API without them. */
 import type { V1DaemonSet, V1ObjectMeta } from "@kubernetes/client-node";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
@@ -21,7 +21,10 @@ export class DaemonSetPlayer {
     this.#model = model;
   }
 
-  /** One sync. True if a pod was made, or all are deleted because the DaemonSet is gone. */
+  /**
+   * Plays one sync. Returns true if it created a pod, or deletes all pods because the DaemonSet is
+   * gone.
+   */
   async sync(found: V1DaemonSet | undefined, pods: ReadonlyMap<string, Seen>): Promise<boolean> {
     for (const { node, metadata } of pods.values())
       if (!this.#model.nodes.includes(node)) await endPod(this.#cluster, metadata);

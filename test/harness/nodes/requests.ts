@@ -6,13 +6,13 @@ import type { Cluster, Query } from "#kube/client/cluster.ts";
 import { collections } from "#kube/client/paths.ts";
 
 /**
- * Milliseconds. No conflict lasts that long, and no test separates the API from the nodes that
- * long.
+ * Milliseconds after which requests that keep failing are an error. No conflict lasts that long,
+ * and no test cuts the nodes off from the API for that long.
  */
 const longestFailing = 30_000;
 /** Milliseconds after which a failed request is tried again. */
 const pause = 150;
-/** Requests at a time. */
+/** The number of requests at the same time. */
 const parallel = 16;
 
 /** Begins to delete a pod, as the DaemonSet controller does. */
@@ -21,8 +21,8 @@ export async function deletePod(cluster: Cluster, { name, uid = "" }: V1ObjectMe
 }
 
 /**
- * Without a grace period, like a kubelet that has ended the containers. As an eviction, which the
- * API treats as a deletion once the pod is ending.
+ * Deletes a pod without a grace period, like a kubelet that has ended the containers. Uses an
+ * eviction, which the API treats as a deletion once the pod is ending.
  */
 export async function endPod(cluster: Cluster, of: V1ObjectMeta): Promise<void> {
   const { name = "", namespace = "", uid = "" } = of;
@@ -32,7 +32,10 @@ export async function endPod(cluster: Cluster, of: V1ObjectMeta): Promise<void> 
   await lenient(cluster.create(`${collections.pods}/${name}/eviction`, eviction));
 }
 
-/** Undefined if the object is gone or another client has written it: the next step reads again. */
+/**
+ * Returns undefined if the object is gone or another client has written it. The next step then
+ * reads it again.
+ */
 export async function lenient<T>(request: Promise<T>): Promise<T | undefined> {
   try {
     return await request;
@@ -56,8 +59,8 @@ export async function inParallel<T>(
 }
 
 /**
- * Does the work every so many milliseconds until `signal` aborts. The next turn repairs a failed
- * one; rejects if all turns fail for 30 s.
+ * Repeats the work at this interval until `signal` aborts. Ignores a failed turn, but rejects if
+ * all turns fail for 30 s.
  */
 export async function repeat(
   milliseconds: number,

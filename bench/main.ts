@@ -1,9 +1,9 @@
 /**
  * `npm run bench [-- --quick] [--only NAME] [--json FILE] [--write]`: measures the built product
- * and prints one table. A real cluster for what a node sees, simulated nodes beside a real API
- * server for what a controller sees. `--only` may be given several times. `--write` puts table and
- * pictures into docs/inside/performance. Exit 0: every goal is met; 1: one is not, or a measurement
- * failed.
+ * and prints one table. Measurements of nodes use a real cluster; measurements of the controller
+ * use simulated nodes and a real API server. You can repeat `--only`. `--write` puts the table and
+ * the pictures into docs/inside/performance. Exit code 0: every goal is met. 1: a goal is missed,
+ * or a measurement failed.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -28,7 +28,8 @@ import { Simulated } from "./simulated/simulated.ts";
 import { json, headingOf, table, type BenchRun } from "./result/table.ts";
 
 /**
- * In the order in which the clusters grow. At most 20 rows in all, so that people read the page.
+ * The measurements run in this order, so that a cluster only has to add nodes and never has to
+ * remove any. All measurements together have at most 20 rows, so that people read the page.
  */
 const all: readonly Measurement[] = [
   agentCpu,

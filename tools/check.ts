@@ -1,6 +1,4 @@
-/**
- * `npm run check`: everything that can be checked without running the code. Prints only mistakes.
- */
+/** `npm run check`: all checks that do not run the code. Prints only mistakes. */
 import { spawnSync } from "node:child_process";
 import { checkComments } from "./rules/comments.ts";
 import { checkImports } from "./rules/imports.ts";

@@ -25,7 +25,7 @@ const all = [
   ...globSync(["docs/**/*.md", "manifests/**/*.md", "lib/**/*.md"]),
 ];
 
-test("every link between the pages leads to a file, and to a heading of it", () => {
+test("every link between pages leads to an existing file and heading", () => {
   for (const file of all) {
     const links = readFileSync(file, "utf8").matchAll(/\]\(([^)#:]*)(?:#([^)]*))?\)/g);
     for (const [, target = "", anchor] of links) {
@@ -40,7 +40,7 @@ test("every link between the pages leads to a file, and to a heading of it", () 
   }
 });
 
-test("README.md leads to every page except the inside pages in two clicks", () => {
+test("README.md reaches every page outside docs/inside in two clicks", () => {
   const linked = (file: string): string[] =>
     Array.from(readFileSync(file, "utf8").matchAll(/\]\(([^)#:]+\.md)/g), ([, target = ""]) =>
       join(dirname(file), target),
@@ -57,7 +57,7 @@ test("README.md leads to every page except the inside pages in two clicks", () =
 
 const named = /\bdocs\/[\w/-]+\.md(?:#[\w-]+)?/g;
 
-test("every page that code, manifests or messages name exists, with its heading", () => {
+test("every page and heading that code, manifests or messages name exists", () => {
   const folders = "{agent,bench,controller,fleet,lib,manifests,plugin,tenants,test,tools}";
   const files = globSync(`${folders}/**/*.{ts,yaml,tpl,txt,md,lua,json}`);
   let found = 0;
@@ -72,7 +72,7 @@ test("every page that code, manifests or messages name exists, with its heading"
   assert.ok(found > 100, String(found));
 });
 
-test("every command of the plugin in a page's prose exists, with its flags", () => {
+test("every plugin command and flag in the prose of pages exists", () => {
   let found = 0;
   for (const file of all.filter((name) => name !== "CHANGELOG.md")) {
     const prose = readFileSync(file, "utf8").replaceAll(/^```[^]*?^```$/gm, "");
@@ -138,7 +138,7 @@ test("the example of docs/use/install.md is a GlobalPullSecret that the CRD and 
   assert.ok(policy.ok, JSON.stringify(policy));
 });
 
-/** The values of an object with their paths, as fieldsOf writes them. */
+/** The values of an object, with paths in the form of fieldsOf. */
 function leavesOf(value: unknown, path: string): readonly (readonly [string, unknown])[] {
   if (Array.isArray(value)) return value.flatMap((one) => leavesOf(one, `${path}[]`));
   if (typeof value !== "object" || value === null) return [[path, value]];

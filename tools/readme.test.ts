@@ -1,4 +1,4 @@
-/** README.md shows the demo's output, commands that tests run, and figures of other pages. */
+/** Compares README.md with the demo's output, with the tests' commands, and with other pages. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -19,7 +19,7 @@ const which = (pattern: RegExp): readonly string[] => commands.filter((line) => 
 /** The commands that a test below runs in a copy of the checkout, in this order. */
 const built = which(/^npm run build$|^export PATH=/);
 const images = which(/^podman /);
-/** test/install/chart.test.ts runs it, as helm template. */
+/** test/install/chart.test.ts runs this command as `helm template`. */
 const helm = which(/^helm install /);
 const demo = which(/^npm run demo$/);
 
@@ -33,15 +33,15 @@ test("runs every command of README.md in a test", () => {
   );
 });
 
-/** The text as a part of a pattern. */
+/** Escapes the text for a pattern. */
 const escaped = (text: string): string => text.replaceAll(".", "\\.");
 
-/** The checkout without files that npm run build does not read; its packages are the same. */
+/** A copy of the files that npm run build reads, with a link to this checkout's packages. */
 function copyOfCheckout(t: TestContext): string {
   const copy = mkdtempSync(join(tmpdir(), "a checkout-"));
   t.after(() => rmSync(copy, { recursive: true }));
   const lock = createHash("sha256").update(readFileSync("package-lock.json")).digest("hex");
-  // Otherwise npm run build would install them, through the link, into this checkout.
+  // Otherwise npm run build would install packages through the link into this checkout.
   assert.equal(readFileSync("node_modules/.installed-from", "utf8"), lock, "run it by npm test");
   const left = /^(?:node_modules|dist|results|\.git|test|bench|docs)$/;
   cpSync(".", copy, { recursive: true, filter: (path) => !left.test(path) });
@@ -49,7 +49,7 @@ function copyOfCheckout(t: TestContext): string {
   return copy;
 }
 
-test("makes the plugin that the next line puts on the PATH, and the image's content, with npm run build", (t) => {
+test("builds the plugin and the image's content with npm run build, and runs the plugin from the PATH", (t) => {
   const cwd = copyOfCheckout(t);
   const lines = [...built, "kubectl-pull_secret version"].join("\n");
   const ran = spawnSync("bash", ["-ec", lines], { cwd, encoding: "utf8" });
@@ -72,7 +72,7 @@ test("builds and pushes with podman the image that helm installs", () => {
   assert.deepEqual(images, [`podman build -t ${image} .`, `podman push ${image}`]);
 });
 
-test("shows in the chart's notes commands that the pages show, and tests run", () => {
+test("shows in the chart's notes only commands that pages show and tests run", () => {
   const joined = textOf("chart/templates/NOTES.txt").replaceAll(/\\\n\s*/g, "");
   const noted = Array.from(joined.matchAll(/^ {2}(\w.*)$/gm), ([, line = ""]) =>
     line.replace("{{ first .Values.fleet.sources }}", "source-pull-secret"),
@@ -87,7 +87,7 @@ test("shows in the chart's notes commands that the pages show, and tests run", (
   const texts = pages.map((page) => readFileSync(page, "utf8"));
   const shown = new Set(texts.flatMap(linesOf));
   for (const line of noted) {
-    // Only people can fill in its registry, so README.md shows it in a sentence.
+    // README.md shows this command in a sentence, because users must fill in their registry.
     const isInline = readme.replaceAll(/\s+/g, " ").includes(`\`${line}\``);
     const isHelp = line.startsWith("kubectl explain ");
     assert.ok(shown.has(line) || isInline || isHelp, line);
@@ -127,7 +127,7 @@ test("has every line of the demo's script in README.md's transcript, in its orde
     steps += 1;
     return `${steps}. ${text}`;
   });
-  // Each run has its own times; the image is at its registry, and any node may fail first.
+  // Times, the name of the registry, and the node that fails first differ between runs.
   const shown = reported.trimEnd().replaceAll(/^ *\d+\.\d s +/gm, "");
   assert.equal(
     shown

@@ -1,6 +1,6 @@
 /**
- * The pages of docs/recipes/, docs/use/quick-start.md and docs/use/troubleshoot.md: what they show
- * is what our own code takes.
+ * Checks with our own code what docs/recipes/, docs/use/quick-start.md and docs/use/troubleshoot.md
+ * show.
  */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
@@ -44,12 +44,12 @@ const objects = Array.from(page.matchAll(/^```yaml\n(.*?)^```/gms)).flatMap(
 );
 const ofKind = (kind: string): unknown => objects.find((one) => one.kind === kind);
 
-test("makes a pull secret without a warning from the template of the ECR recipe", () => {
+test("the template of the ECR recipe makes a pull secret without warnings", () => {
   const { metadata, spec } = ofKind("ExternalSecret") as ExternalSecret;
   assert.deepEqual(metadata, { name: "additional-pull-secret", namespace: "kube-system" });
   const { type, data } = spec.target.template;
   assert.equal(type, "kubernetes.io/dockerconfigjson");
-  // The values that the generator supplies, by its documentation.
+  // The values that the generator supplies according to its documentation.
   const supplied: Readonly<Record<string, string>> = {
     '.proxy_endpoint | replace "https://" ""': "0123.dkr.ecr.eu-west-1.amazonaws.com",
     ".username": "AWS",
@@ -69,7 +69,7 @@ test("makes a pull secret without a warning from the template of the ECR recipe"
   assert.deepEqual([registries, parsed.warnings], [["0123.dkr.ecr.eu-west-1.amazonaws.com"], []]);
 });
 
-test("counts the restarts of the ECR recipe by its interval", () => {
+test("the ECR recipe shows as many restarts per day as its refresh interval causes", () => {
   const { spec } = ofKind("ExternalSecret") as ExternalSecret;
   const changes = 24 / Number.parseInt(spec.refreshInterval, 10);
   assert.match(page, new RegExp(`^\\| \`Restart\` +\\| ${changes} `, "m"));
@@ -105,9 +105,9 @@ test("the quick start builds, saves, loads and installs one image, and otherwise
   for (const line of same) assert.ok(ofReadme.includes(line), line);
 });
 
-test("the quick start runs podman only with arguments that Docker takes, and reads no login file", () => {
+test("the quick start uses only podman arguments that Docker also accepts, and reads no login file", () => {
   const lines = linesOf(readFileSync("docs/use/quick-start.md", "utf8"));
-  // Docker looks for a Dockerfile, and its login file often has the credential in a helper.
+  // Docker expects a Dockerfile, and its login file often stores the credential in a helper.
   for (const line of lines.filter((one) => one.includes("podman")))
     assert.match(line, /^podman (?:build -f Containerfile -t \S+ \.|save -o gps\.tar \S+)$/);
   const added = lines.filter((line) => line.includes("pull-secret add "));
@@ -123,9 +123,9 @@ for (const [what, shown, printed, missing] of [
   ],
   ["accepts lines that the page leaves out", "a\n…\nc", "a\nb\nc\nd", undefined],
   ["accepts a part of a line that the page leaves out", "a … d", "a b c d", undefined],
-  ["finds another end of a line", "a … d", "a b c", "a … d"],
-  ["finds another word", "pod/a created", "pod/a unchanged", "pod/a created"],
-  ["finds another order", "a\nb", "b\na", "b"],
+  ["finds a line that ends differently", "a … d", "a b c", "a … d"],
+  ["finds a line with a different word", "pod/a created", "pod/a unchanged", "pod/a created"],
+  ["finds lines in a different order", "a\nb", "b\na", "b"],
   ["finds a line that occurs once too often", "a\na", "a", "a"],
   ["finds a missing column", "NAME READY\na 1/1", "NAME\na", "NAME READY"],
 ] as const)
@@ -133,7 +133,7 @@ for (const [what, shown, printed, missing] of [
     assert.equal(missingLine(shown, printed), missing);
   });
 
-test("the quick start shows the output of each step, except of steps that print no output of ours", () => {
+test("the quick start shows the output of each step that prints our output", () => {
   const blocks = pageOf("use/quick-start.md").blocksBelow("# Quick start on kind");
   const silent = blocks.filter(({ printed }) => printed === undefined);
   assert.deepEqual(
@@ -196,7 +196,7 @@ test("troubleshooting has every reason of Ready and Stalled, beside the code tha
   assert.ok(coded > 8, String(coded));
 });
 
-test("troubleshooting has every code with which the controller does not serve a node", () => {
+test("troubleshooting has every code for a node that the controller does not serve", () => {
   const [, section = ""] = symptoms.split("## One node does not get the credential");
   for (const [code] of Object.values(nodeCodes))
     assert.match(section, new RegExp(`^\\| \\[${code}\\]`, "m"), code);

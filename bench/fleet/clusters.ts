@@ -1,6 +1,6 @@
 /**
- * The clusters of a fleet: ten real API servers, each with its etcd, and fakes from one small
- * server that speaks the protocol.
+ * The clusters of a fleet: ten real API servers, each with its own etcd, and many fake clusters,
+ * which one small server plays.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { fleetManager } from "#fleet/connection.ts";
@@ -12,19 +12,19 @@ import type { FakeServer } from "#test/harness/api/server.ts";
 import { secrets } from "../testbed/objects.ts";
 import { WatchedObjects } from "../observe/watched-objects.ts";
 
-/** Real clusters that are started side by side: each takes a core for some seconds. */
+/** Real clusters that start at the same time. Each start uses a core for some seconds. */
 const batch = 2;
 
 export type RealGuest = fleet.GuestCluster &
   Readonly<{ name: string; target: WatchedObjects<V1Secret> }>;
 
-/** The content under which a pull secret keeps its document, in base64. */
+/** The document of a pull secret, in base64. */
 const contentOf = ({ data }: V1Secret): string | undefined => data?.[".dockerconfigjson"];
 
 export class Clusters implements AsyncDisposable {
   readonly real: readonly RealGuest[];
   readonly faked: FakeServer;
-  /** The real ones first. */
+  /** The real clusters come first. */
   readonly names: readonly string[];
   #ends: readonly number[];
 
@@ -35,7 +35,10 @@ export class Clusters implements AsyncDisposable {
     this.#ends = this.#auditEnds();
   }
 
-  /** The total number, declared in the management cluster, with none of them selected. */
+  /**
+   * Starts `count` clusters, `real` of them real, and declares them in the management cluster. No
+   * FleetSecret selects them yet.
+   */
   static async start(home: fleet.Home, count: number, real: number): Promise<Clusters> {
     const guests: RealGuest[] = [];
     for (let at = 0; at < real; at += batch) {
@@ -52,13 +55,13 @@ export class Clusters implements AsyncDisposable {
     return clusters;
   }
 
-  /** From now on, earlier requests of the fleet's controller do not count. */
+  /** Ignores all requests that the fleet's controller has made so far. */
   forget(): void {
     this.faked.forget();
     this.#ends = this.#auditEnds();
   }
 
-  /** Waits until each of the first `count` is followed. */
+  /** Waits until the fleet's controller follows each of the first `count` clusters. */
   async untilFollowed(count: number): Promise<void> {
     const isFollowed = (name: string, at: number) =>
       at < this.real.length
@@ -67,7 +70,7 @@ export class Clusters implements AsyncDisposable {
     await until(`${count} are followed`, () => this.names.slice(0, count).every(isFollowed));
   }
 
-  /** Waits until each of the first `count` has this content; `since` in milliseconds. */
+  /** Waits until each of the first `count` clusters has this content; `since` in milliseconds. */
   async untilDelivered(content: string, count: number, since: number): Promise<void> {
     const names = this.names.slice(this.real.length, count);
     await Promise.all([
@@ -96,7 +99,8 @@ export class Clusters implements AsyncDisposable {
     const guest = this.real[at];
     if (guest === undefined) return [];
     const all = auditOf(guest.cluster, { after: this.#ends[at] ?? 0 });
-    // By its program, not its user: Cluster API's kubeconfigs belong to an administrator.
+    // We select requests by user agent and not by user, because Cluster API's kubeconfigs belong to
+    // an administrator.
     return all.filter(({ userAgent }) => userAgent === fleetManager);
   }
 

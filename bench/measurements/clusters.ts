@@ -1,6 +1,6 @@
 /**
- * Many clusters without a real API server: the management cluster is in memory, the clusters are
- * fakes of one server, over HTTP/2 and TLS. This measures the controller's own work.
+ * Many clusters without a real API server: the management cluster is in memory, and one server
+ * plays all other clusters, over HTTP/2 and TLS. This measures the controller's own work.
  */
 import { Buffer } from "node:buffer";
 import { pino } from "pino";
@@ -18,7 +18,8 @@ import type { Measurement } from "../result/bench.ts";
 import { measure } from "../result/result.ts";
 
 /**
- * 90 of 100 clusters have the Secret while ten are broken in ten ways; 1 s of that is a deadline.
+ * Measures the time until 90 of 100 clusters have the Secret, while ten are broken in ten ways. The
+ * time includes a deadline of 1 s.
  */
 export const ailing: Measurement = {
   name: "ailing",
@@ -44,7 +45,8 @@ const definition = `spec:
 type Way = Readonly<{ clusters: readonly Readonly<{ cluster: object }>[] }>;
 
 /**
- * One round over a thousand joined clusters that answer: its duration, and its number of requests.
+ * Measures how long one round over a thousand joined clusters takes, and how many requests it
+ * sends. All clusters answer.
  */
 export const joinedClusters: Measurement = {
   name: "joined",
@@ -84,14 +86,14 @@ export const joinedClusters: Measurement = {
     });
     const stop = new AbortController();
     const ended = keeper.until(stop.signal);
-    // Each cluster's conditions are written once.
+    // The controller writes each cluster's conditions once.
     const patches = () => api.asked.filter(({ verb }) => verb === "patch").length;
     await until("every cluster is reported", () => patches() >= count, {
       timeout: 120_000,
       seen: async () => `${patches()}`,
     });
     const seconds = (performance.now() - begun) / 1000;
-    // A cluster reported as away is reported sooner, and makes the round look fast.
+    // The controller reports an unreachable cluster sooner, which would make the round look fast.
     const away: string[] = [];
     await home.pages<ClusterProfile>(clusterProfilesIn(clustersNamespace), {}, (page) => {
       for (const { status } of page) {

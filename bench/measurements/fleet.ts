@@ -1,7 +1,7 @@
 /**
- * One Secret for a hundred clusters: ten real API servers among them, the rest fakes of one small
- * server. The management cluster's API server and the controller are real, the latter with its
- * Deployment's limits.
+ * One Secret for a hundred clusters: ten have real API servers, and one small server plays the
+ * other clusters. The management cluster has a real API server, and the controller runs with the
+ * limits of its Deployment.
  */
 import { readFileSync } from "node:fs";
 import { until } from "#test/cluster/await.ts";
@@ -12,7 +12,10 @@ import type { Measurement } from "../result/bench.ts";
 import { Clusters } from "../fleet/clusters.ts";
 import { measure, type BenchResult } from "../result/result.ts";
 
-/** Goals: 1 s and 20 ms a cluster until the last one has it; 300 KiB a cluster at rest. */
+/**
+ * Goals: the last cluster has the Secret after 1 s plus 20 ms per cluster. At rest, the controller
+ * uses 300 KiB of memory per cluster.
+ */
 const goals = { seconds: (clusters: number) => 1 + 0.02 * clusters, kibibytes: 300 };
 
 const [count, real] = [100, 10];
@@ -34,7 +37,7 @@ export const fleetSize: Measurement = {
   },
 };
 
-/** Seconds of each rotation, and what the controller occupies at rest. */
+/** Seconds of each rotation, and the idle controller's memory. */
 type Served = Readonly<{ rotations: readonly number[]; kibibytes: number }>;
 
 function rowsOf(few: Served, all: Served): readonly BenchResult[] {
@@ -42,7 +45,7 @@ function rowsOf(few: Served, all: Served): readonly BenchResult[] {
   const seconds = { unit: "s", atMost: goals.seconds(count) };
   return [
     measure({ name: `${count} clusters, rotation to the last`, ...seconds }, all.rotations),
-    // The process's memory with few clusters is mostly constant: the code for TLS, HTTP and JSON.
+    // With few clusters most of the memory is constant: the code for TLS, HTTP and JSON.
     measure(
       {
         name: `${count} clusters, memory of each at rest`,
@@ -57,8 +60,8 @@ function rowsOf(few: Served, all: Served): readonly BenchResult[] {
 let version = 0;
 
 /**
- * A separate controller serves the first `size` clusters, from their first content on. Memory is
- * read after the last rotation, at rest. Everything is removed afterwards.
+ * Starts a separate controller for the first `size` clusters, which have no content yet. Reads its
+ * memory after the last rotation, when it is idle. Removes everything afterwards.
  */
 async function served(
   home: fleet.Home,
@@ -96,8 +99,8 @@ async function served(
 }
 
 /**
- * Anonymous resident KiB, once the value has changed by less than a hundredth for 10 s. The rest is
- * the program's text, which the kernel reclaims if memory is short.
+ * Anonymous resident KiB, once the value has changed by less than 1 % for 10 s. Other resident
+ * memory is the program's code, which the kernel reclaims if memory is short.
  */
 async function settled(pid: number): Promise<number> {
   const read = () =>

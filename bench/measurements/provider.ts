@@ -1,6 +1,6 @@
 /**
- * Rotations in mode CredentialProvider on four nodes: when the last node's next pull has the new
- * credential, and what it costs kubelets and pods.
+ * Rotations in mode CredentialProvider on four nodes: seconds until the last node's next pull uses
+ * the new credential, and the numbers of restarted kubelets and replaced pods.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DeliverySpec } from "#api/global-pull-secret.ts";
@@ -22,7 +22,7 @@ export const provider: Measurement = {
   name: "provider",
   run: async (bench) => {
     const testbed = await bench.real(4);
-    // Otherwise the old content of config.json would have to be reread first, for five minutes.
+    // Otherwise the kubelets would first have to reread config.json, which takes five minutes.
     await remove(testbed.api, additional);
     await testbed.global.first("it is withdrawn", ({ gone }) => gone, Date.now());
     await testbed.install("10%", delivery);
@@ -59,9 +59,10 @@ export const provider: Measurement = {
 };
 
 /**
- * Replaces the agents' pods, and rotates once. The first node of a rotation proves it by ending its
- * container, and a kubelet delays the next start after several ends within ten minutes, up to 80 s
- * here. Users rotate less often. With four rotations for new pods on four nodes, none ends twice.
+ * Replaces the agents' pods, and rotates once. In each rotation, one node's container ends to prove
+ * the revision. If a container ends several times within ten minutes, the kubelet delays its next
+ * start, here by up to 80 s. Users rotate less often, so this delay must not count. In four
+ * rotations on four new pods, no container ends twice.
  */
 async function freshAgents(testbed: Testbed): Promise<void> {
   const { cluster } = testbed;
@@ -69,7 +70,7 @@ async function freshAgents(testbed: Testbed): Promise<void> {
   await rotate(testbed);
 }
 
-/** Seconds until the last node's answer to its kubelet has the other user's password. */
+/** Seconds until the last node answers its kubelet with the other user's password. */
 async function rotate(testbed: Testbed): Promise<number> {
   const { registry } = testbed.cluster;
   const user = testbed.nextRevision() % 2 === 0 ? "original" : "additional";
@@ -107,7 +108,7 @@ async function alive({ api, nodes }: Testbed): Promise<string[]> {
   ];
 }
 
-/** Every node pulls an image that it does not have. */
+/** Lets every node pull an image that it does not have. */
 async function isPulled(testbed: Testbed): Promise<void> {
   const number = Date.now();
   const image = await testbed.cluster.pushApp(`team/app:provider-${number}`);

@@ -17,7 +17,7 @@ export const requests: Measurement = {
       await calm();
       const mark = auditEnd(testbed.cluster);
       await change(testbed);
-      await sleep(2000); // reports after the last node
+      await sleep(2000); // the controller still reports after the last node
       const all = controllersSince(testbed.cluster, mark);
       counts.push({
         patches: all.filter(isPatch).length / testbed.nodes.length,
@@ -41,7 +41,7 @@ export const requests: Measurement = {
 const isPatch = ({ resource, subresource, verb }: AuditedRequest): boolean =>
   resource === "pods" && subresource === "" && verb === "patch";
 
-/** The most requests that begin within a second of one of them, itself included. */
+/** The highest number of requests that begin within one second. */
 function mostInASecond(all: readonly AuditedRequest[]): number {
   const times = all.map(({ at }) => Date.parse(at));
   return Math.max(

@@ -14,7 +14,8 @@ import { interleave } from "../result/rounds.ts";
 const byReplacement = "replacement method";
 const bare = "bare restart";
 /**
- * Seconds that a node may take in addition to its restart and its probation, one node at a time.
+ * The goal for one node at a time: each node may take this many seconds in addition to its restart
+ * and its probation.
  */
 const betweenNodes = 1.5;
 
@@ -61,7 +62,7 @@ async function ofOneNode(bench: Bench): Promise<BenchResult[]> {
   ];
 }
 
-/** The last of three nodes, with a budget of all of them. */
+/** Time until the last of three nodes is done, with a budget of 100 %. */
 async function ofAllAtOnce(bench: Bench): Promise<BenchResult> {
   const testbed = await threeNodes(bench, "100%");
   await rotateByReplacement(testbed, "100%");
@@ -107,7 +108,7 @@ async function ofOneByOne(bench: Bench): Promise<BenchResult> {
   return compare({ name, unit: "s", against, atMost: 1 }, pairs);
 }
 
-/** With this budget in force, after a first change. */
+/** Installs the product with this budget on three nodes, and makes a first change. */
 async function threeNodes(bench: Bench, budget: 1 | "100%"): Promise<Testbed> {
   const testbed = await bench.real(3);
   await testbed.install(budget);

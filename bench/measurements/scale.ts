@@ -1,6 +1,6 @@
 /**
- * Rollouts on 5,000 simulated nodes, with one in a hundred unreachable and one in twenty
- * replaced in an hour, and the controller at rest afterwards.
+ * Rollouts on 5,000 simulated nodes (1 % of them unreachable, 5 % replaced per hour), and the idle
+ * controller afterwards.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { progress } from "#test/cluster/run.ts";
@@ -78,14 +78,14 @@ function revisionOf({ global }: Simulated): number {
   return secret === undefined ? 0 : publishedIn(secret);
 }
 
-/** Seconds of a processor. */
+/** Seconds of CPU that the idle controller uses. */
 async function atRest(simulated: Simulated): Promise<number> {
-  // A joining node's agent starts after 45 s, and is proved some seconds later.
+  // A joining node's agent starts after 45 s, and proves the revision some seconds later.
   await sleep(90_000);
   const before = await simulated.usage();
   await sleep(restMinutes * 60_000);
   const after = await simulated.usage();
-  // The amount that it has read explains most of it.
+  // The bytes that it read explain most of the CPU time.
   const [asked, read] = [after.requests - before.requests, after.bytes - before.bytes];
   progress(`at rest: ${asked} requests, ${(read / 1e6).toFixed(1)} MB read`);
   return after.cpuSeconds - before.cpuSeconds;

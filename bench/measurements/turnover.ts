@@ -1,4 +1,7 @@
-/** 1,000 nodes, half of them replaced every hour: every rollout and every withdrawal ends. */
+/**
+ * Checks that every rollout and every withdrawal ends, on 1,000 nodes of which half are replaced
+ * every hour.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { additional, remove } from "../testbed/objects.ts";
 import type { Measurement } from "../result/bench.ts";
@@ -7,7 +10,8 @@ import { measure } from "../result/result.ts";
 import type { Simulated } from "../simulated/simulated.ts";
 
 /**
- * Time in which a change or a withdrawal must end; without turnover it takes one or two minutes.
+ * Every change and withdrawal must end within this time. Without turnover it takes one or two
+ * minutes.
  */
 const withinSeconds = 300;
 
@@ -53,7 +57,7 @@ async function change(simulated: Simulated, password: string): Promise<void> {
   await putAndWait(simulated, document, withinSeconds);
 }
 
-/** A withdrawal waits for an unreachable node until `forgetAfter`, so there is none here. */
+/** Removes unreachable nodes first, because a withdrawal waits for them until `forgetAfter`. */
 async function withdraw(simulated: Simulated): Promise<void> {
   const { api, global } = simulated;
   await simulated.removeUnreachable();

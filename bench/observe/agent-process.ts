@@ -7,14 +7,14 @@ import { slotOf } from "./healthz.ts";
 const mebibyte = 1024 * 1024;
 
 /**
- * MiB. `working`: the value that the kubelet evicts by and `kubectl top` shows; `own`: memory that
- * no other process shares.
+ * MiB. `working`: the working set, which `kubectl top` shows and on which the kubelet bases
+ * evictions. `own`: memory that no other process shares.
  */
 export type Memory = Readonly<{ working: number; own: number }>;
 
 /**
- * Process id of the agent on this node; undefined if there is none. The newest one if there are
- * two.
+ * Process id of the agent on this node; undefined if there is none. If two agents run, the process
+ * id of the newer agent.
  */
 export function agentOn(testbed: Testbed, node: TestbedNode): number | undefined {
   return processOn(testbed, node, "/app/agent.cjs");
@@ -51,7 +51,7 @@ export function memoryOf(pid: number): Memory | undefined {
   };
 }
 
-/** Seconds on a CPU so far, all threads, to the nanosecond. */
+/** The CPU time of all threads so far, in seconds, exact to the nanosecond. */
 export function cpuOf(pid: number): number {
   const tasks = readdirSync(`/proc/${pid}/task`);
   const nanoseconds = tasks.map((task) =>
@@ -60,7 +60,7 @@ export function cpuOf(pid: number): number {
   return nanoseconds.reduce((sum, one) => sum + one, 0) / 1e9;
 }
 
-/** The container's group in the hierarchy that accounts for memory, of cgroup v1 or v2. */
+/** The container's memory cgroup, of cgroup v1 or v2. */
 function memoryGroup(pid: number): string | undefined {
   for (const line of read(`/proc/${pid}/cgroup`).split("\n")) {
     const [, controllers = "", path = ""] = line.split(":");

@@ -4,7 +4,7 @@
  * MILLISECONDS`
  */
 import { setTimeout as sleep } from "node:timers/promises";
-// Over a bare socket: with node:http the probe would take a tenth of the processor that it
+// Uses a bare socket. With node:http, the probe itself would use a tenth of the CPU that it
 // measures.
 import { askHealthz } from "#agent/observe/kubelet.ts";
 
@@ -13,7 +13,7 @@ let last = "";
 for (;;) {
   const asked = Date.now();
   const now = (await askHealthz(10248)) ? "up" : "down";
-  // The answer describes the moment of the request, or of its arrival.
+  // TIME: for `down` the time of the request, for `up` the time at which the answer arrived.
   if (now !== last) process.stdout.write(`${now} ${now === "up" ? Date.now() : asked}\n`);
   last = now;
   await sleep(every);

@@ -1,4 +1,4 @@
-/** When a node's kubelet answered its healthz and when it did not, to 10 ms. */
+/** Records when a node's kubelet answers healthz and when it does not, to 10 ms. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -31,8 +31,8 @@ export class Healthz implements Disposable {
   }
 
   /**
-   * The time at which the kubelet first answered again after a silence that began at `since` or
-   * later; waits for it.
+   * Waits until the kubelet answers again after a silence that began at `since` or later. Returns
+   * that time.
    */
   async backAfter(since: number): Promise<number> {
     const { at } = await until("healthz was silent and answers again", () => this.#back(since), {
@@ -66,7 +66,7 @@ export class Healthz implements Disposable {
   }
 }
 
-/** The slot of a cluster, which names its directory. */
+/** The slot of a cluster, which is part of the name of its directory. */
 export function slotOf(cluster: Cluster): number {
   return Number(basename(cluster.directory));
 }

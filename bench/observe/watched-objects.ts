@@ -1,17 +1,19 @@
 /**
- * The events of a watch with their times: shows within milliseconds that an object changed, without
- * another request.
+ * The events of a watch with their times. They show within milliseconds that an object changed,
+ * without another request.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 
-/** `at`: milliseconds of the wall clock. `gone`: the object as it was when it was deleted. */
+/**
+ * `at`: milliseconds of the wall clock. `gone`: the object was deleted; `object` is its last state.
+ */
 export type Sighting<T> = Readonly<{ at: number; object: T; gone: boolean }>;
 
 type Line<T> = { type: string; object: T };
 
 export class WatchedObjects<T> implements Disposable {
-  /** Everything that was seen, in order. */
+  /** All events, in order. */
   readonly seen: Sighting<T>[] = [];
   readonly #stop = new AbortController();
   readonly #waiting = new Set<() => void>();
@@ -50,7 +52,7 @@ export class WatchedObjects<T> implements Disposable {
     this.#stop.abort();
   }
 
-  /** Waits for a sighting, a second at most. */
+  /** Waits for the next event, at most a second. */
   async #next(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.add(resolve);

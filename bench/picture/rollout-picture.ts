@@ -1,4 +1,4 @@
-/** One rollout as a picture: what happens on each node, and when. */
+/** A picture of one rollout: the steps of each node, with their times. */
 import type { V1Pod } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import type { Testbed } from "../testbed/testbed.ts";
@@ -15,7 +15,7 @@ type Steps = Readonly<{
   /** systemd's job is done. */
   job: number;
   healthz: number;
-  /** The agent's pod is Ready for good. */
+  /** The agent's pod is Ready, and stays Ready. */
   ready: number;
 }>;
 
@@ -115,7 +115,7 @@ type LogLine = { time: string; action?: string; msg: string };
 
 async function logOf({ cluster }: Testbed, pod: V1Pod): Promise<LogLine[]> {
   const log = ["logs", "-n", names.namespace, pod.metadata?.name ?? ""];
-  // The first node proves by its container's end: its steps are in the log of the previous
+  // The canary's container ends to prove the revision, so its steps are in the log of the previous
   // container.
   const before = await cluster.kubectl(...log, "--previous").catch(() => "");
   return `${before}\n${await cluster.kubectl(...log)}`

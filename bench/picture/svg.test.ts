@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { linear, ticks } from "./svg.ts";
 
-test("maps both ends of a scale to their positions, even in reverse, and the middle to the middle", () => {
+test("maps both ends and the middle of a scale to their positions, even if the scale is reversed", () => {
   const y = linear([0, 10], [300, 100]);
   assert.deepEqual([0, 5, 10].map(y), [300, 200, 100]);
 });

@@ -1,4 +1,4 @@
-/** A minimal plot writer: a frame, axes with round numbers, and a place for each value. */
+/** A minimal plot writer: a frame, axes with round numbers, and a position for each value. */
 
 /** Distinguishable with every kind of colour vision, on white and on dark grey. */
 export const palette = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"] as const;
@@ -36,7 +36,7 @@ export function document(
   ].join("\n");
 }
 
-/** A function from values to places. */
+/** A function from values to positions. */
 export function linear(
   [from, to]: readonly [number, number],
   [start, end]: readonly [number, number],

@@ -1,7 +1,8 @@
 /**
- * The cost of an idle agent: it answers the kubelet's probe, one a second, and checks twice a
- * minute. Counted for the later half of some minutes, when V8 has compiled the code that runs every
- * second. A bare Node, probed by the same kubelet, runs beside it.
+ * The CPU time of an idle agent: it answers the kubelet's probe every second, and checks the node
+ * twice a minute. The measurement lasts some minutes. Only the second half counts, because V8 has
+ * then compiled the code that runs every second. A bare Node process, which the same kubelet
+ * probes, is the baseline.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import * as names from "#contract/names.ts";
@@ -41,7 +42,7 @@ export const agentCpu: Measurement = {
   },
 };
 
-/** A new agent and a bare Node, both just started; their process ids. */
+/** Starts a new agent and a bare Node process; returns their process ids. */
 async function startBoth(testbed: Testbed, one: TestbedNode): Promise<readonly [number, number]> {
   const old = agentOn(testbed, one);
   const its = ["-n", names.namespace, "-l", `name=${names.agentName}`];
@@ -60,8 +61,8 @@ const bareName = "bench-bare";
 const barePort = 31249;
 
 /**
- * The cost of a bare Node that only answers the kubelet's probe each second in a pod, as the agent
- * does.
+ * Starts a pod with a bare Node process, which does nothing but answer the kubelet's probe each
+ * second.
  */
 async function startBare(testbed: Testbed, { node }: TestbedNode): Promise<void> {
   const path = "jsonpath={.spec.template.spec.containers[0].image}";

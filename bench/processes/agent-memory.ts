@@ -9,9 +9,12 @@ import { largeDocument } from "../testbed/objects.ts";
 import { measure } from "../result/result.ts";
 import { drawLines } from "../picture/lines.ts";
 
-/** The MiB that the closest peer, written in Go, requests. */
+/** The memory request in MiB of the most similar product, which is written in Go. */
 const peer = 35;
-/** More is refused: nodes get at most `capacity`; `sources` takes 45 bytes of it per entry. */
+/**
+ * The controller refuses a larger Secret. Nodes get at most `capacity`, and `sources` uses 45 bytes
+ * for each entry.
+ */
 const largest = capacity - 64 * 1024;
 
 type Sample = Memory & Readonly<{ pid: number; at: number }>;
@@ -53,7 +56,7 @@ function present(testbed: Testbed): Memory {
   return memory;
 }
 
-/** Samples of the agent until `work` is over and 3 s more. A proof ends its process. */
+/** Samples the agent until 3 s after `work`. A proof ends the agent's process. */
 async function sampled(testbed: Testbed, work: () => Promise<unknown>): Promise<Sample[]> {
   const samples: Sample[] = [];
   const [one] = testbed.nodes;
@@ -61,12 +64,12 @@ async function sampled(testbed: Testbed, work: () => Promise<unknown>): Promise<
   const working = work()
     .then(() => sleep(3000))
     .finally(() => over.abort());
-  // It is awaited below; until then its failure must not end the run.
+  // `work` is awaited below; until then its failure must not end the run.
   working.catch(() => {});
   let pid: number | undefined;
   while (!over.signal.aborted) {
     await sleep(20);
-    // Searching all processes is expensive: only while the known one is gone.
+    // Searching all processes is expensive, so do it only if the known process is gone.
     if (pid === undefined || memoryOf(pid) === undefined) pid = one && agentOn(testbed, one);
     const memory = pid === undefined ? undefined : memoryOf(pid);
     if (memory !== undefined && pid !== undefined) samples.push({ ...memory, pid, at: Date.now() });

@@ -1,4 +1,4 @@
-/** The inputs of a measurement, and its result. */
+/** The inputs of a measurement, and what it returns. */
 import type { Testbed } from "../testbed/testbed.ts";
 import type { BenchResult } from "./result.ts";
 import type { Simulated } from "../simulated/simulated.ts";
@@ -6,13 +6,13 @@ import type { Simulated } from "../simulated/simulated.ts";
 export interface Bench {
   readonly quick: boolean;
   /**
-   * The real cluster with at least this many nodes, and the product in force with its own budget;
-   * started when first needed.
+   * The real cluster with at least this many nodes, on which the product serves a Secret with its
+   * default budget. Starts when it is first needed.
    */
   real(nodes: number): Promise<Testbed>;
-  /** A simulated cluster with exactly this many nodes; the real one is ended first. */
+  /** A simulated cluster with exactly this many nodes. Ends the real cluster first. */
   simulated(nodes: number): Promise<Simulated>;
-  /** Does something once for several measurements. */
+  /** Calls `make` once, also if several measurements need its result. */
   once<T>(key: string, make: () => Promise<T>): Promise<T>;
   /** A picture beside docs/inside/performance.md, written with its table. */
   picture(name: string, svg: string): void;

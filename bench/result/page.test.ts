@@ -8,7 +8,7 @@ const date = new Date("2026-01-02T03:04:05Z");
 const run = (commit: string) => ({ commit, date, quick: true, changed: false });
 const row = (name: string, value: number) => measure({ name, unit: "s" }, [value]);
 
-test("has the rows of one run, states their build, and keeps the text around them", () => {
+test("writes the rows and the build of one run, and keeps the text around them", () => {
   const first = withResults(page, run("abc"), [row("a", 1), row("b", 2)]);
   const second = withResults(first, run("def"), [row("c", 4), row("a", 3)]);
   const values = second
@@ -25,7 +25,7 @@ test("states the day in UTC, whatever the machine's time zone", (t) => {
     if (TZ === undefined) delete process.env["TZ"];
     else process.env["TZ"] = TZ;
   });
-  // At half past ten in UTC it is the next day in one zone, and the day before in the other.
+  // At 10:30 UTC one zone already has the next day, and the other still has the day before.
   const halfPastTen = new Date("2026-01-02T10:30:00Z");
   for (const [zone, day] of [
     ["Pacific/Kiritimati", 3],
@@ -65,4 +65,5 @@ for (const [what, only, before, end, words] of [
   ["with failures", false, clean, { after: clean, failed: 2 }, /2 measurements failed/],
   ["of all, committed", false, clean, { after: clean }, /^$/],
 ] as const)
-  test(`a run ${what}: ${words.source}`, () => assert.match(unwritable(only, before, end), words));
+  test(`answers "${words.source}" for a run ${what}`, () =>
+    assert.match(unwritable(only, before, end), words));

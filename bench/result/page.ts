@@ -1,6 +1,6 @@
 /**
- * docs/inside/performance.md: its table and its pictures are measured, everything else is written
- * by hand.
+ * docs/inside/performance.md: the bench writes its table and its pictures. Everything else is
+ * written by hand.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import type { BenchResult } from "./result.ts";
@@ -9,7 +9,7 @@ import { headingOf, table, type BenchRun } from "./table.ts";
 const page = "docs/inside/performance.md";
 const [begin, end] = ["<!-- measured: npm run bench -- --write -->", "<!-- /measured -->"];
 
-/** Puts the run's table and pictures into the page, in place of the former ones. */
+/** Replaces the page's table and pictures with those of this run. */
 export function writePage(
   run: BenchRun,
   results: readonly BenchResult[],
@@ -20,19 +20,19 @@ export function writePage(
   for (const [name, svg] of pictures) writeFileSync(`docs/inside/performance/${name}.svg`, svg);
 }
 
-/** Pure part. No row of another run remains: all rows come from one build. */
+/** Pure part. Replaces all rows, so that every row comes from one build. */
 export function withResults(text: string, run: BenchRun, results: readonly BenchResult[]): string {
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
   if (from < 0 || to < from) throw new Error(`${page}: the lines ${begin} and ${end} are missing`);
   return `${text.slice(0, from)}${begin}\n\n${headingOf(run)}\n\n${table(results)}\n${text.slice(to)}`;
 }
 
-/** A checkout at one moment: its commit, and the changed files by `git status`. */
+/** A checkout at one moment: its commit, and the changed files that `git status` lists. */
 export type Checkout = Readonly<{ commit: string; changed: string }>;
 
 /**
- * Why this run may not be written into the page; empty if it may. Checked before and after, because
- * the measurements read the tree for hours.
+ * Why the bench may not write this run into the page; empty if it may. It compares the checkout
+ * before and after the run, because the measurements read its files for hours.
  */
 export function unwritable(
   only: boolean,

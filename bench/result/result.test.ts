@@ -4,7 +4,7 @@ import { compare, isMet, measure, verdict } from "./result.ts";
 
 const about = { name: "speed", unit: "s", against: "a bare restart" };
 
-test("takes the median of the rounds' ratios, not the ratio of medians: a slow round is slow on both sides", () => {
+test("takes the median of the rounds' ratios, not the ratio of medians, because a slow round is slow on both sides", () => {
   const result = compare(about, [
     [11, 10],
     [110, 100],
@@ -15,7 +15,7 @@ test("takes the median of the rounds' ratios, not the ratio of medians: a slow r
   assert.deepEqual([result.value, result.baseline, result.rounds], [11, 10, 3]);
 });
 
-test("meets a goal up to and including its limit, and claims nothing without a goal", () => {
+test("counts a goal as met up to and including its limit, and reports neither met nor missed without a goal", () => {
   assert.equal(isMet(compare({ ...about, atMost: 1.2 }, [[12, 10]])), true);
   assert.equal(isMet(compare({ ...about, atMost: 1.2 }, [[13, 10]])), false);
   assert.equal(isMet(compare(about, [[13, 10]])), undefined);
@@ -24,7 +24,7 @@ test("meets a goal up to and including its limit, and claims nothing without a g
   assert.equal(isMet(measure({ name: "calls", unit: "calls" }, [1])), undefined);
 });
 
-test("does not end with 0 after a missed goal, or a failed measurement", () => {
+test("does not exit with 0 after a missed goal or a failed measurement", () => {
   const met = measure({ name: "calls", unit: "calls", atMost: 0 }, [0]);
   const missed = measure({ name: "seconds", unit: "s", atMost: 1 }, [2]);
   const free = measure({ name: "size", unit: "KiB" }, [2]);

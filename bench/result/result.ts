@@ -12,7 +12,7 @@ export type BenchResult = Readonly<{
   against?: string;
   baseline?: number;
   ratio?: number;
-  /** Smallest and largest ratio of a round; of the value if there is no baseline. */
+  /** Smallest and largest ratio of all rounds; without a baseline, smallest and largest value. */
   range?: readonly [number, number];
   rounds: number;
   goal?: Goal;
@@ -21,8 +21,8 @@ export type BenchResult = Readonly<{
 type Compared = Readonly<{ name: string; unit: string; against: string; atMost?: number }>;
 
 /**
- * Medians of both sides; the ratio is the median of the rounds' ratios, each of two neighbours in
- * time.
+ * Medians of both sides. The ratio is the median of the rounds' ratios. A round measures both sides
+ * one right after the other.
  */
 export function compare(
   about: Compared,
@@ -54,7 +54,7 @@ export function measure(
   return { name, value: median, unit, range: [least, most], rounds, ...(goal && { goal }) };
 }
 
-/** Undefined where nothing is asked. */
+/** Undefined if there is no goal. */
 export function isMet({ value, ratio, goal }: BenchResult): boolean | undefined {
   if (goal === undefined) return undefined;
   const judged = goal.of === "ratio" ? ratio : value;
@@ -62,8 +62,8 @@ export function isMet({ value, ratio, goal }: BenchResult): boolean | undefined 
 }
 
 /**
- * The end of a run: 0 if every goal is met, 1 if one is missed or a measurement failed; and the
- * line that names the missed goals, empty if there are none.
+ * The exit code of a run: 0 if every goal is met, 1 if one is missed or a measurement failed. Also
+ * a line with the names of the missed goals; empty if there are none.
  */
 export function verdict(
   results: readonly BenchResult[],

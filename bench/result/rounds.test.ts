@@ -23,11 +23,11 @@ test("leaves as many values below the median as above it", () => {
   );
 });
 
-test("refuses a median of nothing", () => {
+test("refuses a median without values", () => {
   assert.throws(() => spread([]), /needs at least one value/);
 });
 
-test("rounds alternate", async () => {
+test("alternates both sides in each round", async () => {
   const order: string[] = [];
   const side = (name: string) => async (round: number) => {
     order.push(`${name}${round}`);

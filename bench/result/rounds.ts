@@ -2,7 +2,7 @@
 
 export type Spread = Readonly<{ median: number; least: number; most: number; rounds: number }>;
 
-/** Median (of the middle two if there are two) and range. Throws without values. */
+/** Median and range. With two middle values, the median is their mean. Throws without values. */
 export function spread(values: readonly number[]): Spread {
   const sorted = values.toSorted((a, b) => a - b);
   const [least, most] = [sorted[0], sorted.at(-1)];

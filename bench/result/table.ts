@@ -1,7 +1,7 @@
-/** Results for people (one Markdown table, readable as it is) and for programs (JSON). */
+/** Results for people (one Markdown table) and for programs (JSON). */
 import { isMet, type BenchResult } from "./result.ts";
 
-/** The measured build, and how it was measured. `changed`: the tree differed from the commit. */
+/** The measured build, and how it was measured. `changed`: the checkout had uncommitted changes. */
 export type BenchRun = Readonly<{ commit: string; date: Date; quick: boolean; changed: boolean }>;
 
 const dayOf = ({ date }: BenchRun): string => date.toISOString().slice(0, 10);
@@ -31,7 +31,7 @@ export function table(results: readonly BenchResult[]): string {
 
 /**
  * The results as JSON: `{"results":[{"name","value","unit","baseline","ratio","goal", …}]}`. Absent
- * values are null. Each row names its build, so rows of several files can be told apart.
+ * values are null. Each row names its build, so that you can combine rows of several files.
  */
 export function json(run: BenchRun, results: readonly BenchResult[]): string {
   const rows = results.map((result) => ({

@@ -1,6 +1,6 @@
 /**
- * Nodes as in real clusters: 20 kB each with the API server's own fields, most of it the list of
- * images. Some are unreachable.
+ * Node objects as large as in real clusters: 20 kB each with the API server's own fields. The list
+ * of images is the largest part. Some nodes are unreachable.
  */
 import type { Condition } from "#test/harness/nodes/nodes.ts";
 import { nodeObject } from "#test/harness/nodes/objects.ts";
@@ -13,7 +13,7 @@ export function fakeNode(name: string): object {
   return weighted(name, { is: true, since: Date.now() / 1000 });
 }
 
-/** A node that fell silent before the test began: it has no kubelet, not even a fake one. */
+/** An unreachable node: it has no kubelet, not even a fake one. */
 export function unreachableNode(name: string): object {
   return weighted(name, { is: false, since: 0 });
 }

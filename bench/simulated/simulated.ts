@@ -1,8 +1,8 @@
 /**
- * Many nodes without kubelets: real etcd, API server, DaemonSet controller and scheduler, the
- * product's controller as it is shipped, and the tests' driver (test/harness/nodes), which plays
- * the nodes. Its agents fulfil a grant within three seconds; the work of nodes is measured on real
- * ones. One node in a hundred is unreachable.
+ * Many nodes without kubelets. Real parts: etcd, API server, DaemonSet controller, scheduler, and
+ * the product's controller as it is shipped. The tests' driver (test/harness/nodes) plays the
+ * nodes. Its agents fulfil a grant within three seconds; other measurements use real nodes. One
+ * node in a hundred is unreachable.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { spawn, type ChildProcess } from "node:child_process";
@@ -38,9 +38,9 @@ const root = join(import.meta.dirname, "../..");
 const agentImage = "example.invalid/agent:1";
 
 /**
- * The DaemonSet controller's own limit of 20 requests a second would hide everything else: 100 s
- * for 1,000 nodes. One lease in 200 s of each node instead of 40 s: 5,000 nodes would spend the
- * machine on leases alone.
+ * The DaemonSet controller's own limit of 20 requests a second would hide everything else: 1,000
+ * nodes would take 100 s. Each node renews its lease every 200 s instead of 40 s, because the
+ * leases of 5,000 nodes would use up the machine.
  */
 const controllerManagerFlags = [
   "--kube-api-qps=1000",
@@ -50,7 +50,7 @@ const controllerManagerFlags = [
 ];
 const schedulerFlags = ["--kube-api-qps=2000", "--kube-api-burst=4000"];
 const leaseSeconds = 200;
-/** Milliseconds until a joining node's agent starts: until then its image is pulled. */
+/** Milliseconds until a joining node's agent starts, for the pull of its image. */
 const joinMilliseconds = 45_000;
 
 /** Flags and environment of the Deployment. */
@@ -112,7 +112,7 @@ export class Simulated implements Disposable {
     }
   }
 
-  /** The number of nodes that answer. */
+  /** The number of reachable nodes. */
   get nodes(): number {
     return this.driver.model.nodes.length;
   }
@@ -133,7 +133,7 @@ export class Simulated implements Disposable {
       await remove(this.api, `${collections.nodes}/dead-${this.#dead - 1}`);
   }
 
-  /** Replaces the oldest node by a new one, this many per hour, until it is aborted. */
+  /** Replaces the oldest node with a new one, `anHour` times per hour, until `signal` aborts. */
   async replaceNodes(anHour: number, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const { canary } = this;
@@ -146,7 +146,7 @@ export class Simulated implements Disposable {
     }
   }
 
-  /** The node that begins a rollout stays, because a node that disappears has failed. */
+  /** The canary of a rollout must stay, because a canary that disappears counts as failed. */
   get canary(): string | undefined {
     const { starts } = this.driver;
     const newest = starts.at(-1)?.revision;
@@ -176,7 +176,7 @@ export class Simulated implements Disposable {
     for (const stream of [child.stdout, child.stderr])
       stream.on("data", (data) => (running.output += String(data)));
     this.#controller = running;
-    // Not a standby: a killed controller keeps the Lease until it expires.
+    // Waits for the Lease, which a killed controller keeps until it expires.
     const leads = async () => (await (await fetch(`${running.metrics}/readyz`)).text()) === "ok\n";
     await until("the controller leads", leads, { seen: () => running.output });
   }
@@ -205,9 +205,9 @@ export class Simulated implements Disposable {
     return {
       requests: sum("global_pull_secret_api_requests_total{"),
       cpuSeconds: sum("process_cpu_seconds_total "),
-      // Everything that it reads, from sockets and from (few, small) files.
+      // All bytes that it reads, from sockets and from (few, small) files.
       bytes: proc("io", "rchar"),
-      // The highest so far.
+      // The peak so far.
       rssMiB: proc("status", "VmHWM") / 1024,
     };
   }
@@ -221,7 +221,9 @@ export class Simulated implements Disposable {
   }
 }
 
-/** The hub's own groups: programs started there end with the cluster. */
+/**
+ * The hub's own cgroups. A program that starts in one of these cgroups ends when the cluster ends.
+ */
 function hubGroups(cluster: Cluster): string[] {
   const { device } = networkOf(slotOf(cluster));
   return parentGroups().map((group) => join(group, device, "hub"));

@@ -18,11 +18,11 @@ function node(grant: number, revision: number, ready: number | undefined): Model
 
 const table = [
   ["a node without the grant waits", 1, 1, 10, "waiting"],
-  ["a node that is not Ready cannot get it", 1, 1, undefined, "done"],
-  ["a node that took it when it joined is done", 1, 2, 10, "done"],
+  ["a node that is not Ready cannot get the grant", 1, 1, undefined, "done"],
+  ["a node that took the revision when it joined is done", 1, 2, 10, "done"],
   ["a node that has the grant but has not seen it is open", 2, 1, 10, "open"],
   ["a node that restarts its kubelet is open", 2, 2, undefined, "open"],
-  ["a node that has it, Ready since before, is open", 2, 2, 10, "open"],
+  ["a node that was last Ready before the grant is open", 2, 2, 10, "open"],
   ["a node that is Ready again is done", 2, 2, 20, "done"],
 ] as const;
 

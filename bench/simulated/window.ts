@@ -1,10 +1,10 @@
-/** How much of the rollout's window is used while nodes wait for it. */
+/** Measures how much of the rollout's window is in use while other nodes wait. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { grantOf } from "#contract/grant.ts";
 import type { ModelNode } from "#test/harness/nodes/nodes.ts";
 import type { Simulated } from "./simulated.ts";
 
-/** Nodes by their state with a revision: granted and not proved, not granted, and neither. */
+/** States of a node: granted and not proved (open), not granted (waiting), neither (done). */
 type WindowState = "open" | "waiting" | "done";
 
 export function stateOf({ journal, pods }: ModelNode, revision: number): WindowState {
@@ -13,15 +13,15 @@ export function stateOf({ journal, pods }: ModelNode, revision: number): WindowS
   const isReady = pod?.state.ready.is === true;
   const has = journal?.begun === undefined && (journal?.revision ?? 0) >= revision;
   if (grant === undefined || grant.revision < revision)
-    // A node that joins takes the content by itself, or is granted it once its agent runs.
+    // A joining node takes the content by itself, or gets a grant once its agent runs.
     return isReady && !has ? "waiting" : "done";
   const since = Math.floor(pod?.state.ready.since ?? 0) * 1000;
   return has && isReady && since !== Date.parse(grant.since) ? "done" : "open";
 }
 
 /**
- * Samples it five times a second from when more than the first node is granted the revision.
- * Returns the shares, 0 to 1, for each moment in which nodes waited.
+ * Samples the window five times a second, starting when more than one node has the grant. Returns
+ * the used share, 0 to 1, for each sample in which nodes waited.
  */
 export async function sampleWindow(
   { driver }: Simulated,

@@ -1,4 +1,7 @@
-/** `systemctl restart kubelet`, the least that a change in mode Restart can take. */
+/**
+ * Runs `systemctl restart kubelet`. A change in mode Restart cannot take less time than this
+ * command.
+ */
 import type { Testbed } from "./testbed.ts";
 
 /** Milliseconds until the node's healthz answers again, and how long it was silent. */

@@ -1,6 +1,5 @@
 /**
- * A change of the credential, from the write of additional-pull-secret to the last node that has
- * it.
+ * A change of the credential, from the write of additional-pull-secret until the last node has it.
  */
 import type { V1Pod, V1Secret } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,12 +13,12 @@ export type MeasuredChange = Readonly<{
   begun: number;
   revision: number;
   /**
-   * Milliseconds from the request to the first answer of a kubelet that was started with it: of the
-   * first node, and of the last one.
+   * Milliseconds from the request until a kubelet that started with the new file answers: on the
+   * first node, and (`healthy`) on the last node.
    */
   first: number;
   healthy: number;
-  /** Milliseconds from the request until status reports that it is in force. */
+  /** Milliseconds from the request until status reports that the change is in force. */
   served: number;
   /** Milliseconds without healthz, by node. */
   silent: readonly number[];
@@ -28,13 +27,14 @@ export type MeasuredChange = Readonly<{
 let calms = 0;
 
 /**
- * A pause for the kubelets' relists and the pods' terminations of the previous round. It is the
- * same before every side of every round, except for a fraction of a second. Kubelets act once a
- * second from their start on; without the fraction every round would meet the same moment.
+ * Waits until the kubelets' relists and the pods' terminations of the previous round are over. The
+ * pause has the same length before every measurement, except for a fraction of a second. Kubelets
+ * act once a second. Without the fraction, every round would begin at the same moment of that
+ * second.
  */
 export async function calm(): Promise<void> {
   calms += 1;
-  // Multiples of the golden ratio are spread evenly, however many there are.
+  // Fractions of multiples of the golden ratio are evenly spread, for any number of rounds.
   await sleep(4000 + 1000 * ((calms * 0.618034) % 1));
 }
 
@@ -65,8 +65,8 @@ export async function putAndWait(
 }
 
 /**
- * Writes another password and waits until every node has it. The product is idle before and
- * afterwards.
+ * Writes another password and waits until every node has it. The product must be idle before, and
+ * is idle afterwards.
  */
 export async function change(testbed: Testbed, document?: string): Promise<MeasuredChange> {
   const password = `password-${testbed.nextRevision()}`;
@@ -77,7 +77,7 @@ export async function change(testbed: Testbed, document?: string): Promise<Measu
   if (document === undefined) {
     for (const { node } of testbed.nodes)
       if (!node.readFile("config.json")?.toString().includes(auth))
-        throw new Error(`${node.name} has it not`);
+        throw new Error(`${node.name} does not have it`);
   }
   return {
     begun,
@@ -99,8 +99,7 @@ function isInForce({ status }: GlobalPullSecret, revision: number): boolean {
 }
 
 /**
- * Makes sure that a document is in force on every node, so that the next write is a change and not
- * a first creation.
+ * Makes sure that every node has a document, so that the next write is a change and not a creation.
  */
 export async function ensureInForce(testbed: Testbed): Promise<void> {
   const current = testbed.global.current();
@@ -109,7 +108,7 @@ export async function ensureInForce(testbed: Testbed): Promise<void> {
     const auth = Buffer.from(`bench:first-${testbed.nextRevision()}`).toString("base64");
     await putAndWait(testbed, JSON.stringify({ auths: { "private.example": { auth } } }));
   }
-  // A node that joins takes it by itself.
+  // A joining node takes the document by itself.
   const { api, nodes } = testbed;
   const agents = { labelSelector: "name=global-pull-secret-syncer" };
   await until("every node has it", async () => {

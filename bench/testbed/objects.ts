@@ -1,8 +1,8 @@
-/** The few objects that the measurements write and read. Paths are the API's own. */
+/** The few objects that the measurements write and read. Paths are those of the API. */
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import * as names from "#contract/names.ts";
 
-/** spec.rollout.maxUnavailable: the API server does not accept a number written as text. */
+/** spec.rollout.maxUnavailable: the API server does not accept a plain number as a string. */
 export type Budget = number | `${number}%`;
 
 const inNamespace = `/namespaces/${names.namespace}`;
@@ -14,8 +14,8 @@ export const replacementName = "bench-replacement";
 export const additional = `${secrets}/${names.additionalSecretName}`;
 
 /**
- * Applies an object on the server's side. kubectl's own apply would copy the whole object into an
- * annotation, and some are too large for that.
+ * Applies an object by server-side apply. kubectl's own apply would copy the whole object into an
+ * annotation, and some objects are too large for an annotation.
  */
 export async function put(api: Api, path: string, object: object): Promise<void> {
   await api.apply(path, object, { manager: "bench", force: true });
@@ -37,7 +37,7 @@ export async function remove(api: Api, path: string): Promise<void> {
   if (object !== undefined) await api.remove(path, object.metadata.uid);
 }
 
-/** A document of `count` entries and about `bytes` bytes; another `seed`, another meaning. */
+/** A document of `count` entries and about `bytes` bytes. Each `seed` gives other credentials. */
 export function largeDocument(count: number, bytes: number, seed: number): string {
   const each = Math.floor(bytes / count) - 46;
   const auths = Array.from({ length: count }, (_, index) => {

@@ -1,10 +1,10 @@
 /**
- * The replacement method, as HyperShift's agent works: a Secret and the hash in a DaemonSet's
- * template change together, the DaemonSet controller replaces each pod, and the new pod writes the
- * file and restarts its kubelet at once. Nothing is proved: no node goes first, no kubelet is
- * watched, no file is rolled back. Here it is a shell, which starts faster than a program in Go or
- * Node, and the bench writes its Secret, so no controller has to notice it. The file has another
- * name, so that our agents see nothing.
+ * The replacement method, which HyperShift uses: a Secret and the hash in a DaemonSet's template
+ * change together. The DaemonSet controller replaces each pod, and the new pod writes the file and
+ * restarts its kubelet at once. There is no canary, no health check of the kubelet and no rollback.
+ * Here the agent is a shell, which starts faster than a program in Go or Node. The bench writes the
+ * Secret itself, so no controller has to notice it. The file has another name, so that our agents
+ * ignore it.
  */
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
@@ -40,7 +40,7 @@ export async function rotateByReplacement(
   );
   for (const { node } of testbed.nodes)
     if (!node.readFile("../bench-config.json")?.toString().includes(`"${revision}"`))
-      throw new Error(`${node.name} has it not`);
+      throw new Error(`${node.name} does not have it`);
   return Math.max(...backs) - begun;
 }
 
@@ -66,7 +66,7 @@ function daemonSet(testbed: Testbed, revision: string, maxUnavailable: Budget): 
     name: "agent",
     image: testbed.shellImage,
     command: ["/bin/sh", "-c", script],
-    // For the node's own systemctl.
+    // It runs the node's own systemctl.
     securityContext: { privileged: true },
     volumeMounts: [{ name: "secret", mountPath: "/secret" }],
   };

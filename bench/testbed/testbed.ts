@@ -1,6 +1,6 @@
 /**
- * The real cluster of a run, with the product installed: grows from one node to four, as the
- * measurements need.
+ * The real cluster of a run, with the product installed. It grows from one node to four, as the
+ * measurements need it.
  */
 import { type V1DaemonSet, type V1Pod, type V1Secret } from "@kubernetes/client-node";
 import { connect } from "#kube/client/client.ts";
@@ -46,8 +46,8 @@ export class Testbed implements Disposable {
   }
 
   static async start(): Promise<Testbed> {
-    // Every node is prepared for a provider, so that modes are compared on the same nodes: with an
-    // empty answer it costs a pull some milliseconds.
+    // Every node is prepared for a credential provider, so that all modes are measured on the same
+    // nodes. A provider with an empty answer costs a pull some milliseconds.
     const cluster = await startCluster({ nodes: 0 });
     await cluster.addNode({ before: prepare });
     const admin = loadKubeConfig(cluster.kubeconfig);
@@ -73,8 +73,8 @@ export class Testbed implements Disposable {
   }
 
   /**
-   * (Re)installs the product with this budget and delivery, of which 10 % and Restart are its own,
-   * and flags of its controller.
+   * Installs the product (again) with this budget and delivery, and with flags of its controller.
+   * 10 % and Restart are its defaults.
    */
   async install(
     maxUnavailable: Budget = "10%",
@@ -91,7 +91,7 @@ export class Testbed implements Disposable {
     });
   }
 
-  /** A number that no earlier call returned, for templates and passwords. */
+  /** Returns a different number at each call, for templates and passwords. */
   nextRevision(): number {
     this.#revision += 1;
     return this.#revision;

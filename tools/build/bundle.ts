@@ -1,8 +1,9 @@
 /**
- * `npm run build`: minified CommonJS files in dist/. One file starts faster and needs about 13 MiB
- * less memory than the same modules loaded one by one; CommonJS because write-file-atomic uses
- * __filename. The agent's two programs and the users' plugin are a file each. The other programs
- * share one, programs.cjs, so that the image holds the API client once.
+ * `npm run build` writes minified CommonJS files to dist/. One file starts faster and needs about
+ * 13 MiB less memory than the same modules loaded one by one. The files are CommonJS, because
+ * write-file-atomic uses __filename. The agent's two programs and the users' plugin are separate
+ * files. The other programs share one file, programs.cjs, so that the image contains the API client
+ * only once.
  */
 import { build, type Plugin } from "esbuild";
 import { chmodSync, existsSync, globSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
@@ -16,22 +17,26 @@ type Programs = Readonly<Record<string, string>>;
 /** Program → entry point. These run on nodes, in our image. */
 const onNodes: Programs = { agent: "agent/main.ts", hidden: "agent/hidden.ts" };
 
-/** The programs beside an API server, in one file; each has a small file that runs it. */
+/**
+ * The programs that use an API server share one file. Each of these programs also has a small file
+ * that starts it from the shared file.
+ */
 const shared: Programs = { programs: "tools/build/programs.ts" };
 
 /** Runs on users' machines, on Node 20 or newer. */
 const plugins: Programs = { [plugin]: "plugin/main.ts" };
 
 /**
- * Modules that dbus-next and pino load but we never use: xml2js parses introspection XML (we send
- * low-level messages only), thread-stream moves logs to another thread (we write them at once), x11
- * and the others serve transports other than a unix socket. If they stayed, esbuild would fail at
- * x11, and the agent would grow by 90 KiB.
+ * Modules that dbus-next and pino load, but that we never use. xml2js parses introspection XML, but
+ * we only send low-level messages. thread-stream moves logs to another thread, but we write logs at
+ * once. x11 and the others serve transports other than a unix socket. If we bundled these modules,
+ * esbuild would fail at x11, and the agent would be 90 KiB larger.
  */
 const unused: Readonly<Record<string, string>> = {
   xml2js: "module.exports = { Parser: class {}, Builder: class {} };",
   "thread-stream": "module.exports = class {};",
-  // Takes 2 ms to load, for pino and write-file-atomic to learn that there is one thread.
+  // Node's own module takes 2 ms to load. pino and write-file-atomic only need to know that there
+  // is one thread.
   worker_threads: "module.exports = { isMainThread: true, threadId: 0 };",
   ...Object.fromEntries(
     ["x11", "usocket", "event-stream", "hexy"].map((name) => [
@@ -41,7 +46,10 @@ const unused: Readonly<Record<string, string>> = {
   ),
 };
 
-/** Node's own takes 3 ms to load, for three conditions in dbus-next and sonic-boom. */
+/**
+ * Replaces Node's module assert, which takes 3 ms to load. dbus-next and sonic-boom use assert to
+ * check only three conditions.
+ */
 const assertion = `
   module.exports = (value, message) => { if (!value) throw new Error(message); };
   module.exports.strictEqual = (a, b, message) => module.exports(a === b, message);`;
@@ -66,7 +74,7 @@ const bundlePath = (name: string): string => `dist/${name}.cjs`;
 
 export type Bundle = Readonly<{
   path: string;
-  /** Folders of the packages whose code it contains, as in package-lock.json. */
+  /** Folders of the bundled packages, as in package-lock.json. */
   packages: ReadonlySet<string>;
   /** Paths of all files that were read for it. */
   sources: readonly string[];
@@ -77,19 +85,19 @@ export async function bundle(): Promise<string[]> {
   return (await bundles()).map(({ path }) => path);
 }
 
-/** The sources of the bundles. */
+/** The record of the bundles' sources. */
 export const stamp = "dist/.made-from";
 
 /**
- * The same, but only if a source has changed: a test file that starts agents would otherwise spend
- * two seconds on bundling before its first test.
+ * The same as `bundle`, but only if a source has changed. Otherwise a test file that starts agents
+ * would spend two seconds on bundling before its first test.
  */
 export async function freshBundle(): Promise<string[]> {
   if (!isCurrent(stamp)) return await bundle();
   return Object.keys({ ...onNodes, ...shared, ...plugins }).map(bundlePath);
 }
 
-/** The same, with their licences and the plugin's launcher beside them; prints their content. */
+/** The same as `bundle`, with the licences and the plugin's launcher; returns what they contain. */
 export async function bundles(): Promise<Bundle[]> {
   const executable = "#!/usr/bin/env node";
   const made = [
@@ -108,8 +116,8 @@ export async function bundles(): Promise<Bundle[]> {
 }
 
 /**
- * `target` rewrites syntax that the target lacks. Only a run can show what its library lacks
- * (test/cli).
+ * esbuild rewrites syntax that `target` lacks, but not missing library functions. Tests find those
+ * (test/plugin).
  */
 async function bundleFor(target: string, wanted: Programs, firstLine = ""): Promise<Bundle[]> {
   const entries = Object.entries(wanted).filter(([, entry]) => existsSync(entry));
@@ -142,7 +150,10 @@ async function bundleFor(target: string, wanted: Programs, firstLine = ""): Prom
   });
 }
 
-/** By rename: tests bundle at the same time, and start bundles that other tests have just made. */
+/**
+ * Writes a new file and renames it, because several tests bundle at the same time and start each
+ * other's bundles.
+ */
 function replace(path: string, contents: string | Uint8Array, mode = 0o644): void {
   const staged = `${path}.${process.pid}`;
   writeFileSync(staged, contents);
@@ -150,7 +161,7 @@ function replace(path: string, contents: string | Uint8Array, mode = 0o644): voi
   renameSync(staged, path);
 }
 
-/** `node_modules/a/node_modules/@b/c`, of a file in it. */
+/** The folder of a file's package, such as `node_modules/a/node_modules/@b/c`. */
 function packageOf(input: string): string | undefined {
   return /node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+/.exec(input)?.[0];
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { choicesIn, forTests } from "./environment.ts";
 
-test("passes on only the variables that programs need or that choose tests", () => {
+test("gives tests only the variables that programs need or that select tests", () => {
   const needed = {
     PATH: "/bin",
     HOME: "/root",
@@ -25,7 +25,7 @@ test("passes on only the variables that programs need or that choose tests", () 
   });
 });
 
-test("names each variable that changes the choice of tests", () => {
+test("names each set variable that changes the selection of tests", () => {
   assert.equal(choicesIn({ PATH: "/bin", SEED: "", TZ: "UTC" }), "");
   assert.equal(choicesIn({ PATIENCE: "2", SEED: "-7" }), "SEED=-7 PATIENCE=2");
 });

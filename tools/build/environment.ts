@@ -1,16 +1,16 @@
-/** The environment of tests: only variables that this list names reach them. Pure. */
+/** The environment of tests: tests get only the variables in these lists. Pure. */
 
-/** Each changes which tests run, or how: a run that has one prints it. */
+/** These variables change which tests run, or how they run. The run prints those that are set. */
 const choices = ["SEED", "EVERY_POINT", "PATIENCE", "SOAK_MINUTES", "DIFFERENTIAL_FILES"] as const;
 
 /**
- * The variables that programs need to find their files, the network and the packages that they
- * build from.
+ * Programs need these variables to find their files, the network, and the packages that they build
+ * from.
  */
 const needed: readonly RegExp[] = [
   /^(?:PATH|HOME|USER|LOGNAME|SHELL|TERM|CI|TMPDIR|XDG_\w+)$/,
   /^(?:all|https?|no)_proxy$/i,
-  // Certificates of a proxy, for Node, Go and curl.
+  // Node, Go and curl read a proxy's certificates from the files that these variables name.
   /^(?:SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS|CURL_CA_BUNDLE|GIT_SSL_CAINFO)$/,
   /^GO(?:PATH|ROOT|CACHE|MODCACHE|TOOLCHAIN|PROXY|PRIVATE|NOPROXY|SUMDB|NOSUMDB|INSECURE|AUTH)$/,
   /^npm_config_/i,
@@ -20,7 +20,7 @@ const needed: readonly RegExp[] = [
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The longest TMPDIR that leaves room for the longest path of a socket: Linux takes 107 bytes, and
+ * The longest TMPDIR that leaves room for the longest path of a socket. Linux allows 107 bytes, and
  * the agent's lock in a node's folder needs 69 of them.
  */
 const longest = 38;
@@ -37,6 +37,6 @@ export function forTests(outer: Environment): Record<string, string> {
   );
 }
 
-/** `SEED=7 PATIENCE=2`: the choices that an environment makes; empty if it makes none. */
+/** The choices in an environment, such as `SEED=7 PATIENCE=2`; empty if there are none. */
 export const choicesIn = (outer: Environment): string =>
   choices.flatMap((name) => (outer[name] ? [`${name}=${outer[name]}`] : [])).join(" ");

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { launcher, plugin } from "./launcher.ts";
 
-test("starts the plugin with the checkout's Node, otherwise with the machine's, otherwise asks for one", (t) => {
+test("starts the plugin with the checkout's Node or else the machine's Node, and without any asks for one", (t) => {
   const root = mkdtempSync(join(tmpdir(), "a launcher-"));
   t.after(() => rmSync(root, { recursive: true }));
   const bin = join(root, "bin");
@@ -16,7 +16,7 @@ test("starts the plugin with the checkout's Node, otherwise with the machine's, 
   };
   const prints = (name: string) => `#!/bin/sh\necho ${name} "$@"\n`;
   const run = () => {
-    // Through a link, as users install it; the PATH contains nothing else.
+    // We start the plugin through a link, as users do. The PATH contains nothing else.
     const ran = spawnSync(join(bin, plugin), ["status", "two words"], {
       encoding: "utf8",
       env: { PATH: bin },

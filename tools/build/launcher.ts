@@ -2,15 +2,16 @@
 export const plugin = "kubectl-pull_secret";
 
 /**
- * Starts the bundle beside it with the Node that npm installed in this checkout: the machine's own
- * may be too old to reach a cluster. npm has none for macOS, where the machine's own is used. A
- * shell script, because Node cannot replace itself by a program, and would have to pass on signals.
+ * Starts the bundle beside it with the Node that npm installed in this checkout, because the
+ * machine's own Node may be too old to reach a cluster. npm has no Node for macOS; there it uses
+ * the machine's own. It is a shell script, because Node cannot replace its own process with another
+ * program, and would have to pass on signals.
  */
 export const launcher = `#!/bin/sh
 # Made by npm run build. Link to it from a folder of your PATH, or add this folder to the PATH.
 here=$(dirname "$(readlink -f "$0")")
 for node in "$here"/../node_modules/node-*-*/bin/node; do
-  # It does not start with another C library.
+  # This Node does not start on machines with another C library.
   if "$node" --version >/dev/null 2>&1; then exec "$node" "$here/${plugin}.cjs" "$@"; fi
 done
 if command -v node >/dev/null; then exec node "$here/${plugin}.cjs" "$@"; fi

@@ -1,6 +1,6 @@
 /**
- * Loaded before test files. Laws repeat the run that printed their SEED, and make lists and texts
- * as long as the law allows: by default fast-check stops at about ten.
+ * Loaded before test files. Configures the property tests (laws): SEED repeats an earlier run, and
+ * lists and texts may be as long as the law allows. By default fast-check stops at about ten.
  */
 import fc from "fast-check";
 

@@ -5,7 +5,7 @@ import { licensesOf } from "./licenses.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-test("names a package without a licence text with its author", () => {
+test("names the author of a package without a licence text", () => {
   const text = licensesOf(new Set(["node_modules/stream-buffers"]), root);
   assert.match(text, /^stream-buffers \S+: Unlicense\n\nby \S+/);
 });

@@ -1,10 +1,10 @@
-/** The licences of the bundles' contents: most of them must be distributed with the code. */
+/** The licences of the bundled packages. Most of them require a copy with the code. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
  * One text for these packages (folders below `root`), sorted by name: name, version, licence and
- * its whole text. A package without a text is named with its author.
+ * the licence's whole text. If a package has no licence text, its author is named instead.
  */
 export function licensesOf(packages: ReadonlySet<string>, root = "."): string {
   return [...packages]

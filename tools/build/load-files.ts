@@ -1,7 +1,7 @@
 /**
- * The only file that Node's test runner gets: it loads the test files. Given several files, Node
- * ignores an error in a file's body if the file has already registered a test (24.21, with
- * `--test-isolation=none`), and silently omits its later tests.
+ * The only file that Node's test runner gets. It loads the test files. If the runner itself gets
+ * several files, it ignores an error in a file's body after the file's first test, and silently
+ * omits the file's later tests (Node 24.21 with `--test-isolation=none`).
  */
 import { Socket } from "node:net";
 import { resolve } from "node:path";
@@ -16,8 +16,8 @@ delete process.env[filesVariable];
 delete process.env[loadBoundVariable];
 
 /**
- * The run that started this process has ended for whatever reason: end with everything that was
- * started.
+ * When the run that started this process ends, for whatever reason, this process ends too, with all
+ * processes that it started.
  */
 new Socket({ fd: lifeline }).on("end", () => process.kill(-process.pid, "SIGTERM")).unref();
 
@@ -39,15 +39,15 @@ async function load(file: string): Promise<void> {
 }
 
 for (const file of files) {
-  // The file's tests are registered by then, and Node reports them in the order of registration.
+  // By then the file's tests are registered, and Node reports tests in the order of registration.
   const loaded = load(file);
   await loaded.catch(() => {});
   void test(markOf(file), () => loaded);
 }
 
 /**
- * Milliseconds that the last test waits for the leftovers of other tests, such as a rejection, or a
- * timer that registers a test.
+ * Milliseconds that the last test waits for leftovers of other tests, such as a rejected promise or
+ * a timer that registers a test.
  */
 const patience = 1000;
 

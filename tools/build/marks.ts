@@ -1,7 +1,7 @@
 /**
- * The contract between the runner of test files, their loader (load-files.ts) and the reporter: the
- * tests by which the loader marks the end of a file's tests, and the descriptors beside the
- * standard ones.
+ * The contract between the runner of test files, their loader (load-files.ts) and the reporter. The
+ * loader registers a special test, the mark, after the tests of each file. The processes share two
+ * descriptors in addition to the standard ones.
  */
 import { join } from "node:path";
 
@@ -18,8 +18,8 @@ export const loadBoundVariable = "TEST_LOAD_BOUND";
 
 export const markOf = (file: string): string => `${file} loads`;
 
-/** After the marks of all files. A test after it was registered too late. */
+/** Comes after the marks of all files. A test after it was registered too late. */
 export const lastMark = "all files have loaded";
 
-/** The file that a mark is about. */
+/** The file that belongs to a mark. */
 export const markedBy = (name: string): string => name.replace(/ loads$/, "");

@@ -1,6 +1,6 @@
 /**
  * Entry of dist/programs.cjs: the programs of our image that call an API server. They share one
- * file, so that the image holds the API client once. The plugin is there for the chart's uninstall.
+ * file, so that the image contains the API client only once. The chart's uninstall runs the plugin.
  */
 export const programs: Readonly<Record<string, () => Promise<unknown>>> = {
   controller: () => import("#controller/main.ts"),

@@ -1,7 +1,7 @@
 /**
  * A reporter of node:test for our runner: one JSON object per line. The runner (run-files.ts) loads
- * it with `--test-reporter` and reads the lines from a separate descriptor. So the output of a test
- * cannot be taken for a line, or merge with one.
+ * it with `--test-reporter` and reads the lines from a separate descriptor, so that they never mix
+ * with the output of a test.
  */
 import { writeSync } from "node:fs";
 import { relative } from "node:path";
@@ -11,12 +11,12 @@ import { channel, lastMark, loader, markedBy } from "./marks.ts";
 /** The result of one test. */
 export type Line =
   | Readonly<{ kind: "passed"; name: string; file: string }>
-  /** `note`: why. */
+  /** `note`: the reason for the skip. */
   | Readonly<{ kind: "skipped"; name: string; file: string; note: string }>
   | Readonly<{ kind: "failed"; name: string; file: string; error: string }>;
 
 /**
- * `loaded`: every test of the file was registered and is reported. `end` is the last line; it is
+ * `loaded`: every test of the file was registered and reported. `end` is the last line. It is
  * missing if a test ended the process.
  */
 export type Report = Line | Readonly<{ kind: "loaded"; file: string }> | Readonly<{ kind: "end" }>;
@@ -25,16 +25,16 @@ type Result = Extract<TestEvent, { type: "test:pass" | "test:fail" }>;
 
 // oxlint-disable-next-line require-yield -- Node wants a generator; this one prints nothing
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  /** Lines of the file whose mark comes next. */
+  /** Number of lines since the last mark. */
   let fresh = 0;
   let isOver = false;
   const send = (line: Report): void => {
-    // At once: Node may lose the last output of a stream when the process ends.
+    // We write synchronously, because Node may lose a stream's last output when the process ends.
     writeSync(channel, `${JSON.stringify(line)}\n`);
   };
   for await (const event of events) {
-    // A test left something behind, such as a rejected promise: Node fails the run with this line
-    // only.
+    // If a test leaves something behind, such as a rejected promise, Node fails the run with only
+    // this line.
     if (event.type === "test:diagnostic" && event.data.message.startsWith("Error: ")) {
       const { message, file = "" } = event.data;
       send({ kind: "failed", name: "after its end", file: relative("", file), error: message });
@@ -69,7 +69,7 @@ function lineOf(event: Result, isLate: boolean): Line | undefined {
   if (event.type === "test:fail") return failed(errorOf(event));
   if (isLate) return failed("registered after all files had loaded: such a test may be lost");
   if (todo !== undefined) return failed("marked as todo: its failure would be excused");
-  // Absent from @types/node 24.19.
+  // @types/node 24.19 does not declare `expectFailure`.
   if ("expectFailure" in event.data && event.data.expectFailure !== undefined)
     return failed("marked with expectFailure: a test that must fail shows nothing");
   if (skip !== undefined)

@@ -77,7 +77,7 @@ const isGone = (pid: number): boolean => {
   }
 };
 
-/** A runner of that test as a program of its own; with the pids of its tests' processes. */
+/** Starts a separate program that runs that test; returns the pids of the test's processes too. */
 async function runner(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), "run-files-"));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -108,7 +108,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"] as const)
     assert.deepEqual(await ended, signal === "SIGKILL" ? [null, signal] : [7, null]);
   });
 
-test("leaves no process behind when its time is over", async (t) => {
+test("leaves no process behind when it exceeds its time", async (t) => {
   const { printed, passed } = await outcome(t, [starting], { bound: 1500, testBound: 60_000 });
   assert.equal(passed, false);
   const pids = printed.trim().split(" ").map(Number);

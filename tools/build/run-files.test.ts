@@ -13,7 +13,7 @@ type Expected = Readonly<{ kind: Line["kind"]; text: RegExp }>;
 const failed = (text: RegExp): Expected => ({ kind: "failed", text });
 const skipped = (text: RegExp): Expected => ({ kind: "skipped", text });
 
-/** The content of a test file beside a good test → the last line about it. */
+/** Body of a test file, after a good test → the last reported line of that file. */
 const table: Readonly<Record<string, readonly [body: string, line: Expected]>> = {
   "fails a test that fails": ['test("a", () => { throw new Error("no"); });', failed(/no/)],
   "fails a file whose body throws after a test": ['throw new Error("boom");', failed(/boom/)],
@@ -36,7 +36,7 @@ const table: Readonly<Record<string, readonly [body: string, line: Expected]>> =
     failed(/no/),
   ],
   "fails a test that passes as a todo": ['test("a", { todo: "why" }, () => {});', failed(/todo/)],
-  "fails a test that must fail": [
+  "fails a test that is marked with expectFailure": [
     'test("a", { expectFailure: true }, () => { throw new Error("no"); });',
     failed(/expectFailure/),
   ],
@@ -60,7 +60,7 @@ const textOf = (line: Line): string =>
 type Played = Outcome & Readonly<{ printed: string }>;
 let played: Promise<Played> | undefined;
 
-/** Once for all tests: all files in one process, as the unit tests run. */
+/** Runs all files once, in one process, as the unit tests run. */
 async function play(): Promise<Played> {
   writeFileSync(noTest, "");
   writeFileSync(
@@ -116,7 +116,7 @@ test("fails a run as soon as one file fails, and passes the good ones", async ()
   );
 });
 
-test("does not take a test's output for a line of the report", async () => {
+test("does not mistake a test's output for a line of the report", async () => {
   const { printed, lines } = await outcomeOf();
   assert.equal(printed, '{"kind":"passed","name":"forged","file":"x"}\nno end of a line');
   assert.ok(lines.every(({ name }) => name !== "forged"));

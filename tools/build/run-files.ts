@@ -13,9 +13,9 @@ export type How = Readonly<{
   bound: number;
   /** Milliseconds that a test, or the loading of a file, may take; by default 9/10 of `bound`. */
   testBound?: number;
-  /** Beside what forTests() takes from this process. */
+  /** Variables in addition to those that forTests() takes from this process. */
   env?: Readonly<Record<string, string>>;
-  /** Ends the run early. Tests have a minute to take their clusters down. */
+  /** Ends the run early. Tests then have a minute to remove their clusters. */
   signal?: AbortSignal;
   /** Called for each line as it arrives, and for the output of the tests. */
   seen?: (line: Line) => void;
@@ -32,15 +32,15 @@ export type Outcome = Readonly<{
 const beside = (name: string): string => join(import.meta.dirname, name);
 
 /**
- * Runs the files in this order, all in one process: a process for each would cost a second of
- * processor time. A file that does not load or registers no test also fails, and so does a process
- * that ends too early. Every program that the tests started is ended, unless it is detached.
+ * Runs the files in this order, all in one process, because a process for each file would cost a
+ * second of CPU time. A file fails if it does not load or registers no test. The run fails if the
+ * process ends too early. Ends every program that the tests started, unless it is detached.
  */
 export async function runFiles(files: readonly string[], how: How): Promise<Outcome> {
   const begun = performance.now();
   const child = start(files, how);
   const group = new Group(child);
-  // An endless loop runs no timer of its own process, so it cannot handle the second signal.
+  // A process in an endless loop cannot handle a signal, so it is killed after this time.
   const grace = Math.min(60_000, how.bound);
   const timers: NodeJS.Timeout[] = [];
   const endSoon = (): void => {
@@ -60,7 +60,7 @@ export async function runFiles(files: readonly string[], how: How): Promise<Outc
     lines.push(line);
     how.seen?.(line);
   }
-  /** Files whose mark has not come. */
+  /** Files whose mark is missing so far. */
   const awaited = new Set(files);
   let ended = false;
   for await (const text of createInterface({ input: child.stdio[channel] as Readable })) {
@@ -80,7 +80,7 @@ export async function runFiles(files: readonly string[], how: How): Promise<Outc
       `the process ended before all tests were reported: ${killedBy ?? `exit code ${code}`}`,
     );
   if (!has("failed"))
-    // A test marked `only` silences the others, and the marks.
+    // A test marked `only` silences all other tests, and the marks.
     for (const file of awaited) fail(file, "another test silences the tests of this file");
   if (!has("failed") && code !== 0) fail(first, `the tests set the exit code ${code}`);
   const seconds = (performance.now() - begun) / 1000;
@@ -110,7 +110,7 @@ function start(files: readonly string[], how: How): ChildProcess {
     },
     // The last descriptor is open while this process lives, and the loader watches it.
     stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
-    // In a process group of its own, with everything that the tests start.
+    // The child gets its own process group, together with everything that the tests start.
     detached: true,
   });
 }
@@ -123,7 +123,7 @@ class Group {
     this.#child = child;
     const end = this.end.bind(this);
     process.on("exit", end);
-    // Leftover programs would keep its pipes open, and this run would wait for them.
+    // Otherwise leftover programs would keep its pipes open, and this run would wait for them.
     child.once("exit", () => {
       process.off("exit", end);
       this.end();
@@ -134,14 +134,14 @@ class Group {
     try {
       process.kill(-(this.#child.pid ?? Number.NaN), "SIGKILL");
     } catch {
-      // Nothing of it is left.
+      // Its processes have already ended.
     }
   }
 }
 
 /**
- * From now on, signals that end a program abort this instead, so that it can end its tests first. A
- * second signal ends the program and its tests at once.
+ * From now on, the first signal that would end the program only aborts this controller, so that the
+ * program can end its tests first. A second signal ends the program and its tests at once.
  */
 export function endedBySignal(): AbortController {
   const ending = new AbortController();

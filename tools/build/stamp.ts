@@ -1,18 +1,18 @@
-/** A record of the files that a build read and wrote, by content. */
+/** Records the content of all files that a build read and wrote. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 
 const hashOf = (path: string): string =>
   createHash("sha256").update(readFileSync(path)).digest("base64");
 
-/** The record of these files as they are now. */
+/** A record of the present content of these files. */
 export function stampOf(paths: Iterable<string>): string {
   return `${JSON.stringify(Object.fromEntries(Array.from(paths, (path) => [path, hashOf(path)])))}\n`;
 }
 
 /**
- * True if every file of the record exists with the same content. Times do not count: `cp -p`, tar
- * and git may set times older than the build's.
+ * True if every file of the record exists with the same content. Times do not count, because `cp
+ * -p`, tar and git may set times before the build.
  */
 export function isCurrent(stamp: string): boolean {
   try {

@@ -18,7 +18,7 @@ test("counts a promise once, and only when its test passed", () => {
   );
 });
 
-test("names skipped tests by their reason, and ends with the counts", () => {
+test("lists skipped tests by reason, and ends with the counts", () => {
   const lines = [passed("a"), skipped("b", "needs Linux"), skipped("c", "needs Linux")];
   assert.equal(
     summaryOf(lines, { tier: "test", seconds: 61.4, whole: false }),
@@ -26,7 +26,7 @@ test("names skipped tests by their reason, and ends with the counts", () => {
   );
 });
 
-test("warns of a whole run that takes longer than its tier may", () => {
+test("warns if a whole run takes longer than the goal of its tier", () => {
   const warns = (tier: Tier, minutes: number, whole = true) =>
     /^slow: /m.test(summaryOf([], { tier, seconds: minutes * 60, whole }));
   assert.deepEqual(
@@ -37,7 +37,7 @@ test("warns of a whole run that takes longer than its tier may", () => {
   assert.equal(warns("all", 1000), false);
 });
 
-test("takes at most 40 lines when much is skipped", () => {
+test("prints at most 40 lines when many tests are skipped", () => {
   const lines = Array.from({ length: 500 }, (_, index) => skipped(`t${index}`, `r${index % 2}`));
   const text = summaryOf(lines, { tier: "test", seconds: 1, whole: true });
   assert.ok(text.split("\n").length <= 40, text);
@@ -46,7 +46,7 @@ test("takes at most 40 lines when much is skipped", () => {
 
 const core = Object.keys(promises).filter((one) => one.startsWith("H") && one !== "H25");
 
-test("requires every promise of the core of test:cluster", () => {
+test("requires test:cluster to show every promise of the core", () => {
   const all = core.map((number) => passed(`${number}: a`));
   assert.deepEqual(missingIn(all, "cluster", []), []);
   const [number = "", ...without] = core;
@@ -56,7 +56,7 @@ test("requires every promise of the core of test:cluster", () => {
   }
 });
 
-test("requires the promises in the names of npm test, unless the machine lacks something for the file", () => {
+test("requires npm test to show the promises in its test names, except in files that skip a test", () => {
   const tests = [
     { file: "a.test.ts", name: "H1, L2: a", tier: "test" },
     { file: "b.test.ts", name: "H1: b", tier: "test" },

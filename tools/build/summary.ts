@@ -5,7 +5,7 @@ import type { Line } from "./reporter.ts";
 import type { Outcome } from "./run-files.ts";
 import { commandOf, type Tier } from "./tiers.ts";
 
-/** At most this many skipped tests are named one by one. */
+/** The summary names at most this many skipped tests. */
 const named = 12;
 
 const countOf = (lines: readonly Line[], kind: Line["kind"]): number =>
@@ -16,24 +16,24 @@ const counts = (lines: readonly Line[]): string =>
     .map((kind) => `${countOf(lines, kind)} ${kind}`)
     .join(", ");
 
-/** One line for a process of tests that has ended. */
+/** One line about a test process that has ended. */
 export function progressOf(name: string, { passed, seconds, lines }: Outcome): string {
   return `${passed ? "ok" : "FAILED"} ${name}: ${counts(lines)}, ${seconds.toFixed(0)} s`;
 }
 
-/** Minutes that a whole run may take: if it takes longer, people stop running it. */
+/** Minutes that a whole run may take. If it takes longer, people stop running it. */
 const promisedMinutes: Readonly<Partial<Record<Tier, number>>> = { test: 3, cluster: 25 };
 
 type Run = Readonly<{
   tier: Tier;
   seconds: number;
-  /** Not narrowed to some files, so the shown promises are counted. */
+  /** All files of the tier ran, so the summary counts the promises. */
   whole: boolean;
 }>;
 
 /**
- * The last lines of a run: skipped tests and why, the promises that it showed and which commands
- * show the others, whether it took too long, and the counts.
+ * The last lines of a run: the skipped tests with their reasons, the promises that it showed, the
+ * commands that show the others, a warning if it took too long, and the counts.
  */
 export function summaryOf(lines: readonly Line[], { tier, seconds, whole }: Run): string {
   const skipped = lines.filter((line) => line.kind === "skipped");
@@ -61,7 +61,7 @@ function skippedFor(reason: string, some: readonly Line[]): readonly string[] {
   return [`skipped, ${reason}:`, ...names];
 }
 
-/** `H 18 of 26, K …`: how many of each letter's promises a passed test has shown. */
+/** How many promises of each letter the passed tests have shown: `H 18 of 26, K …`. */
 export function shownIn(lines: readonly Line[]): string {
   const passed = lines.filter(({ kind }) => kind === "passed").map(({ name }) => name);
   return Object.entries(shownOf(passed))
@@ -74,9 +74,10 @@ export const withoutCluster = "H25";
 
 /**
  * The promises that a whole run of the tier must show, but that no passed test has shown.
- * `test:cluster` must show the whole core, and `npm test` the promises in the names of its tests,
- * each with its files. Only `npm test` excuses a limitation of the machine: a file that skips a
- * test for a stated reason may leave out its promises.
+ * `test:cluster` must show the whole core. `npm test` must show the promises in the names of its
+ * tests. The result lists each promise with its files. If a file of `npm test` skips a test, its
+ * promises may stay unshown, because the machine may lack something that the test needs. This
+ * exception does not exist in other tiers.
  */
 export function missingIn(
   lines: readonly Line[],

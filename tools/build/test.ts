@@ -3,8 +3,8 @@
  * tools/build/test.ts test|cluster|all [word …]`. A word selects the files whose path contains it;
  * tiers.ts assigns the files to commands.
  *
- * The first two play the same tests with the same seed every time; only `all` draws a seed.
- * `SEED=n` repeats the run that printed it.
+ * The first two commands always use the same seed. Only `all` uses a random seed. `SEED=n` repeats
+ * the run that printed it.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -21,8 +21,8 @@ const [tier, ...words] = process.argv.slice(2) as [Tier, ...string[]];
 const results = "results";
 
 /**
- * The seed of every run except those of `all`. The number has no meaning; another number plays
- * other schedules.
+ * The seed of `npm test` and `test:cluster`. The number has no meaning; another number gives other
+ * schedules.
  */
 const committedSeed = 20_261;
 
@@ -32,7 +32,7 @@ const committedSeed = 20_261;
  */
 const bound = { test: 20 * 60_000, cluster: 20 * 60_000, all: 180 * 60_000 }[tier];
 
-/** Milliseconds for one test of `npm test`, so that a test that hangs is named soon. */
+/** Milliseconds for one test of `npm test`, so that the run soon reports a test that hangs. */
 const testBound = tier === "test" ? 60_000 : undefined;
 
 function refuse(problem: string): never {
@@ -47,7 +47,10 @@ if (!Number.isSafeInteger(seed)) refuse(`SEED=${process.env["SEED"]}: give a who
 const patience = process.env["PATIENCE"] || "1";
 if (!(Number(patience) > 0)) refuse(`PATIENCE=${patience}: give a number above 0`);
 
-/** The groups that run, narrowed to the words. The first word of `all` may name a shard. */
+/**
+ * The groups that run, with only the files whose path contains one of the words. For `all`, the
+ * first word may be the name of a shard.
+ */
 function chosen(): readonly Group[] {
   const [first = ""] = words;
   const isShard = tier === "all" && shards.includes(first);
@@ -67,9 +70,9 @@ const fits = (file: string, wanted: readonly string[]): boolean =>
 
 function whereIs(word: string): string {
   const other = testFiles().find((file) => file.includes(word));
-  if (other !== undefined) return `${other} is run by ${commandOf[tierOf(other)]}`;
+  if (other !== undefined) return `${commandOf[tierOf(other)]} runs ${other}`;
   const known = tier === "all" ? `; the shards are ${shards.join(", ")}` : "";
-  return `no test file has it in its path${known}`;
+  return `no path of a test file contains it${known}`;
 }
 
 const lines: Line[] = [];
@@ -119,7 +122,8 @@ async function runGroup(group: Group): Promise<void> {
 
 const ending = endedBySignal();
 
-// Enough for the slowest machine so far, and less than CI allows for all three commands.
+// The limit is high enough for the slowest machine so far. It is below the limit of CI for all
+// three commands.
 if (tier === "cluster")
   setTimeout(() => {
     process.stdout.write("FAILED: test:cluster takes longer than 70 minutes\n");
@@ -138,7 +142,8 @@ if (tier !== "test") {
   await freshBundle();
   await setUp();
 }
-// One after the other: a shard uses the whole machine, and a story waits for real clocks.
+// The groups run one after the other, because a shard uses the whole machine, and stories wait for
+// real clocks.
 for (const group of groups) if (!ending.signal.aborted) await runGroup(group);
 
 const seconds = (performance.now() - begun) / 1000;

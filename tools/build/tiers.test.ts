@@ -43,7 +43,7 @@ test("gives every shard files, and each file of test:all one shard", () => {
   );
   for (const { name, files: its } of groups) {
     assert.ok(its.length > 0, name);
-    // The shard of the unit tests also plays those of `npm test`.
+    // The shard of the unit tests also runs the unit tests of `npm test`.
     for (const file of its) if (tierOf(file) === "all") assert.equal(shardOf(file), name, file);
   }
 });
@@ -55,7 +55,7 @@ test("shows every promise of the core in test:cluster, except the one about impo
   assert.deepEqual(missing, [withoutCluster]);
 });
 
-test("runs all points of a file in test:all if test:cluster runs only a sample of them", () => {
+test("runs all points of a file in test:all if test:cluster runs only some of them", () => {
   const sampling = clusterFiles.filter((file) => {
     const text = readFileSync(file, "utf8");
     return text.includes('sample.ts"') || text.includes(".fixture.ts");

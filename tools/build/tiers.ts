@@ -1,9 +1,9 @@
 /**
- * Which command runs a test file. A test belongs to the lowest tier that can show its promise:
+ * Assigns each test file to a command. A test belongs to the lowest tier that can show its promise:
  *
- * - `test`: `npm test`. Needs only the checkout; three minutes at most.
- * - `cluster`: `npm run test:cluster`. A fixed list on real parts; 25 minutes at most.
- * - `all`: `npm run test:all [shard]`. Everything else, in shards of 100 minutes at most.
+ * - `test`: `npm test`. Needs only the checkout. At most three minutes.
+ * - `cluster`: `npm run test:cluster`. A fixed list of files on real parts. At most 25 minutes.
+ * - `all`: `npm run test:all [shard]`. All other files, in shards of at most 100 minutes.
  */
 import { globSync } from "node:fs";
 
@@ -26,8 +26,8 @@ export type Group = Readonly<{
 }>;
 
 /**
- * What `test:cluster` runs, the longest first: every promise of the core; one walk-through each for
- * fleets, tenants and joined clusters; every delivery; the faults that users meet.
+ * The files of `test:cluster`, the longest first: every promise of the core; one walk-through each
+ * for fleets, tenants and joined clusters; every delivery mode; the faults that users meet.
  */
 export const clusterFiles: readonly string[] = [
   "test/e2e/two-clusters.test.ts",
@@ -49,7 +49,10 @@ export const clusterFiles: readonly string[] = [
   "test/faults/reboot.test.ts",
 ];
 
-/** Shard of `test:all` → the beginnings of its files' paths. The first match wins. */
+/**
+ * Shard of `test:all` → the first part of its files' paths. If several shards match a path, the
+ * first one gets the file.
+ */
 const shardPaths: Readonly<Record<string, readonly string[]>> = {
   mutants: ["test/mutants/"],
   soak: ["test/faults/soak"],
@@ -63,7 +66,7 @@ const shardPaths: Readonly<Record<string, readonly string[]>> = {
 
 export const shards: readonly string[] = Object.keys(shardPaths);
 
-/** Folders below test/ whose tests need only the checkout, unless their names contain long. */
+/** Folders below test/ whose tests need only the checkout, except `*.slow` and `*.long` tests. */
 const withoutParts = /^test\/(?:harness|story|cluster)\//;
 
 /** The tier that runs the file, a path from the root of the checkout. */
@@ -85,24 +88,24 @@ export function testFiles(): readonly string[] {
   return globSync("**/*.test.ts", { exclude: ["node_modules/**", "dist/**"] }).toSorted();
 }
 
-/** Beside other files, a wait may take four times as long as alone. */
+/** While other files run, a wait may take four times as long as alone. */
 const busy = { PATIENCE: "4" };
 
-/** The files and bounds of a tier. `all` also plays the unit tests, with the seed that it draws. */
+/** The files and bounds of a tier. `all` also runs the unit tests, with its random seed. */
 export function groupsOf(tier: Tier): readonly Group[] {
   const files = testFiles();
   const isStory = (file: string): boolean => file.startsWith("test/story/");
   const both = files.filter((file) => tierOf(file) === "test");
   const [stories, quick] = [both.filter(isStory), both.filter((file) => !isStory(file))];
-  // As far from UTC as a zone can be, so that a test that depends on the machine's own zone fails
-  // everywhere.
+  // Tests run in the time zone farthest from UTC, so that a test that depends on the machine's time
+  // zone fails everywhere.
   const units = { env: { TZ: "Pacific/Kiritimati" }, processes: "one" } as const;
   switch (tier) {
     case "test":
       return [
         { name: "units", files: quick, ...units },
-        // Two at a time, because they wait more than they compute. A wait may take twice as long as
-        // alone: with more, a test would reach its bound first.
+        // Two files run at a time, because these tests wait more than they compute. A wait may take
+        // twice as long as alone. With a larger factor, a test would reach its bound first.
         { name: "stories", files: stories, processes: 2, env: { PATIENCE: "2" } },
       ];
     case "cluster":
@@ -115,7 +118,7 @@ export function groupsOf(tier: Tier): readonly Group[] {
       return shards.map((name) => {
         const its = of.get(name) ?? [];
         if (name === "units") return Object.assign({ name, files: quick.concat(its) }, units);
-        // A mutant makes its test wait in vain: alone, it waits half as long.
+        // Under a mutant, tests wait until they time out. A single process has shorter timeouts.
         if (name === "mutants") return { name, files: its, processes: 1 };
         return { name, files: its, processes: 2, env: { ...busy, EVERY_POINT: "1" } };
       });

@@ -18,8 +18,7 @@ const both: readonly (readonly [value: object, schema: Schema])[] = [
 
 test("generates types with exactly the fields of the CRDs", () => {
   for (const [value, definition] of both) {
-    // Values that are not below a plain object are not fields: an int-or-string, a scalar,
-    // metadata.
+    // An int-or-string, a scalar and metadata have no fields of their own.
     const declared = fieldsOf(definition).map(({ path }) => path);
     assert.deepEqual(pathsOf(value).toSorted(), declared.toSorted());
   }
@@ -36,7 +35,7 @@ test("limits every text and every list as the CRDs do", () => {
   assert.deepEqual(unbounded, []);
 });
 
-test("states for every list how it is merged, and for every field its purpose", () => {
+test("declares for every list how it is merged, and describes every field", () => {
   for (const { path, schema: one } of both.flatMap(([, all]) => fieldsOf(all))) {
     if (one.type === "array") assert.ok(one["x-kubernetes-list-type"], path);
     const items = path.endsWith("[]") && one.type !== "object";
@@ -58,7 +57,7 @@ test("uses the same defaults in the controller as the API server", () => {
   said({ ...defaults, delivery }, "spec");
 });
 
-test("gives every field of spec a default, except values that only the user knows, and a mode's own choices", () => {
+test("gives every field of spec a default, except values that only the user knows and fields of one mode", () => {
   const without = fieldsOf(schema)
     .filter(({ path }) => path.startsWith("spec") && !path.endsWith("[]"))
     .filter(({ schema: one }) => one.default === undefined);
@@ -73,7 +72,7 @@ test("gives every field of spec a default, except values that only the user know
   );
 });
 
-/** The paths of a value and of everything below it, as fieldsOf names the fields of a schema. */
+/** The paths of a value and of everything below it, in the form of fieldsOf. */
 function pathsOf(value: unknown, path = ""): readonly string[] {
   if (typeof value !== "object" || value === null || path === "metadata") return [path];
   if (Array.isArray(value)) return [path, ...pathsOf(value[0], `${path}[]`)];

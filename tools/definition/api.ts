@@ -1,6 +1,6 @@
 /**
- * The types of lib/api/, made from the CRD. The CRD is written by hand, because users read it. Part
- * of `npm run docs`; the test of the pages compares the file with the CRD.
+ * Generates the types of lib/api/ from the CRDs. The CRDs are written by hand, because users read
+ * them. Part of `npm run docs`; tools/docs.test.ts compares the files with the CRDs.
  */
 import {
   crdFile,
@@ -34,7 +34,7 @@ const names: Readonly<Record<string, string>> = {
   "status.conditions[]": "StatusCondition",
 };
 
-/** Kind → the type of its conditions' names, and the file in api/ that has it. */
+/** Kind → the type of its conditions' names, and the file in lib/api/ with that type. */
 const conditionTypes: Readonly<Record<string, readonly [type: string, file: string]>> = {
   GlobalPullSecret: ["ConditionType", "reasons"],
   FleetSecret: ["FleetConditionType", "fleet-reasons"],
@@ -84,7 +84,7 @@ function typesOf(file: string, names: Readonly<Record<string, string>>): string 
   for (const { path } of objects)
     if (names[path] === undefined)
       throw new Error(`${path}: name its type in tools/definition/api.ts`);
-  // Objects that share a name are the same type, written once.
+  // Objects with the same name have the same type, which is written once.
   const unlike = Object.entries(names).filter(
     ([, name], at, all) => all.findIndex(([, other]) => other === name) === at,
   );
@@ -110,14 +110,14 @@ import type { ${conditionType} } from "./${reasons}.ts";
     "apiVersion?: string": `apiVersion: "${apiVersion}"`,
     "kind?: string": `kind: "${kind}"`,
     "metadata?: object": "metadata: V1ObjectMeta",
-    // Only a condition's field with this name is a string that the CRD leaves open.
+    // Only in conditions a field of this name is a string without an enum.
     "  type: string": `  type: ${conditionType}`,
   };
   const text = [head, ...types].join("\n");
   return Object.entries(literals).reduce((all, [from, to]) => all.replace(from, to), text);
 }
 
-/** An object with fields of its own; a map has none. */
+/** True for an object with named fields; false for a map. */
 const isObject = ({ schema }: Field): boolean =>
   schema.type === "object" && schema.additionalProperties === undefined;
 
@@ -131,7 +131,7 @@ function typeOf(
     const below = path === "" ? field : `${path}.${field}`;
     const optional = required.has(field) ? "" : "?";
     const line = `  ${field}${optional}: ${written(below, one, names)};`;
-    // As the formatter breaks a union that is too long for a line.
+    // If a union is too long for a line, the formatter breaks it in this way.
     const broken = line.replace(": ", ":\n    | ").replaceAll('" | "', '"\n    | "');
     const fits = line.length <= 100 || one.enum === undefined;
     return `${comment(meaningOf(one), "  ")}${fits ? line : broken}\n`;
@@ -139,7 +139,7 @@ function typeOf(
   return `${comment(meaningOf(schema), "")}export type ${name} = Readonly<{\n${fields.join("")}}>;\n`;
 }
 
-/** The type of a field, as it is written. */
+/** The TypeScript type of a field. */
 function written(path: string, schema: Schema, names: Readonly<Record<string, string>>): string {
   if (schema["x-kubernetes-int-or-string"] === true) return "number | string";
   if (schema.enum !== undefined) return schema.enum.map((one) => JSON.stringify(one)).join(" | ");

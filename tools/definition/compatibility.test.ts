@@ -6,7 +6,7 @@ import { onlyVersion, ourCrd, readCrd, type Schema } from "./crd.ts";
 
 const { schema } = onlyVersion(ourCrd());
 
-/** Our CRD with the schema at `path` changed. */
+/** Returns our CRD after a change to the schema at `path`. */
 function changed(path: string, change: (one: Record<string, unknown>) => void): Schema {
   const copy = structuredClone(schema);
   let at = copy;
@@ -18,7 +18,7 @@ function changed(path: string, change: (one: Record<string, unknown>) => void): 
   return copy;
 }
 
-/** The change, where and how → the message; none if it only adds. */
+/** A change: what, where and how → the message; undefined if the change only adds. */
 const table: readonly (readonly [
   sentence: string,
   path: string,

@@ -1,6 +1,6 @@
 /**
- * Whether a CRD only adds to another: objects that were accepted stay accepted and keep their
- * meaning, so an upgrade breaks no object and a downgrade can read them. Pure.
+ * Whether a CRD only adds to an older CRD: accepted objects stay accepted and keep their meaning.
+ * So an upgrade breaks no object, and a downgrade can read all objects. Pure.
  */
 import { fieldsOf, type Schema } from "./crd.ts";
 
@@ -24,7 +24,7 @@ type Keyword =
   | (typeof lowerBounds)[number]
   | "x-kubernetes-validations";
 
-/** Why `after` is not additive, a sentence each with the field's path; empty if it is. */
+/** Each reason why `after` is not additive, as a sentence with the field's path; empty if it is. */
 export function notAdditive(before: Schema, after: Schema): string[] {
   const now = new Map(fieldsOf(after).map(({ path, schema }) => [path, schema]));
   return fieldsOf(before).flatMap(({ path, schema: old }) => {
@@ -60,9 +60,7 @@ function narrowed(path: string, old: Schema, present: Schema): string[] {
   return found.map((one) => `${path}: ${one}`);
 }
 
-/**
- * A rule about a field that the old CRD does not have: no object accepted by the old CRD has it.
- */
+/** True if the rule is about a field that the old CRD lacks. No accepted object has that field. */
 function isOfNewField(rule: string, old: Schema): boolean {
   const [, field = ""] = /^!has\(self\.(\w+)\) \|\| /.exec(rule) ?? [];
   return field !== "" && old.properties?.[field] === undefined;

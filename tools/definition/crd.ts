@@ -1,4 +1,4 @@
-/** A CRD of manifests/crds, read as the schema from which types, reference and checks are made. */
+/** Reads a CRD of manifests/crds: the schema behind our types, reference pages and checks. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { load } from "js-yaml";
@@ -44,7 +44,7 @@ export function ourCrd(file = crdFile): Crd {
 export function onlyVersion({ spec }: Crd): Readonly<{ schema: Schema; apiVersion: string }> {
   const [version, ...others] = spec.versions;
   if (version === undefined || others.length > 0)
-    throw new Error(`${spec.names.kind}: ${spec.versions.length} versions; teach tools/ of them`);
+    throw new Error(`${spec.names.kind}: ${spec.versions.length} versions; tools/ supports one`);
   return { schema: version.schema.openAPIV3Schema, apiVersion: `${spec.group}/${version.name}` };
 }
 
@@ -56,7 +56,7 @@ export function meaningOf({ description = "", default: standard }: Schema, quote
   return plain ? `${description} Default: ${quote}${standard}${quote}.` : description;
 }
 
-/** The schema and every one below it, depth first; an array's items are `path[]`. */
+/** The schema and all schemas below it, depth first. The path of an array's items is `path[]`. */
 export function fieldsOf(schema: Schema, path = ""): readonly Field[] {
   const below = Object.entries(schema.properties ?? {}).flatMap(([name, one]) =>
     fieldsOf(one, path === "" ? name : `${path}.${name}`),

@@ -24,9 +24,9 @@ const table: readonly (readonly [string, Record<string, string>, Record<string, 
 const noGit = spawnSync("git", ["--version"]).status !== 0 && "git is not installed";
 
 for (const [where, env, skips] of table)
-  test(`skips only what needs the last release if ${where}`, { skip: noGit }, async () => {
+  test(`skips only the tests that need the last release if ${where}`, { skip: noGit }, async () => {
     const files = ["tools/definition/compatibility.test.ts"];
-    // This problem of the clone does not affect another test's own repository.
+    // ready.test.ts uses a repository of its own, which this problem does not affect.
     if (released in skips) files.push("tools/release/ready.test.ts");
     const { passed, lines } = await runFiles(files, { bound: 60_000, env });
     assert.ok(passed, JSON.stringify(lines.filter(({ kind }) => kind === "failed")));

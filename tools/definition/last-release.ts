@@ -1,7 +1,7 @@
 /**
- * The release before this checkout's: upgrades start from it, and the CRDs are compared with its
- * CRDs. A release changes the two lines. 0.2.0 was never tagged: this is the last commit that its
- * section of the changelog describes.
+ * The release before this checkout. Upgrade tests start from it, and the CRDs are compared with its
+ * CRDs. Each release changes `version` and `commit`. 0.2.0 was never tagged. `commit` is the last
+ * commit that the changelog's section about 0.2.0 describes.
  */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
@@ -11,7 +11,10 @@ export const lastRelease = {
   commit: "ecd1f065b29e3d152f48371527753638cb4e0096",
 } as const;
 
-/** 64 MiB: all files of a release have about 3 MiB. */
+/**
+ * Maximum number of bytes of git's output: 64 MiB. All files of a release together have about 3
+ * MiB.
+ */
 const most = 64 << 20;
 
 /** A file of the last release. */
@@ -19,7 +22,7 @@ export function lastFile(path: string): string {
   return git("show", `${lastRelease.commit}:${path}`).toString();
 }
 
-/** The paths of a folder's files in the last release, those of its folders included. */
+/** The paths of all files below a folder in the last release. */
 export function lastFilesIn(folder: string): readonly string[] {
   const names = git("ls-tree", "-r", "--name-only", lastRelease.commit, folder).toString();
   return names.split("\n").filter(Boolean);

@@ -1,6 +1,6 @@
 /**
- * What the pod templates of all agents have in common, as values that a policy can hold an object
- * against.
+ * The common parts of all agents' pod templates, as values with which an admission policy compares
+ * an object.
  */
 import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
@@ -16,7 +16,9 @@ const appArmorProfile = "APPARMOR-PROFILE";
 const probePath = "/PROBE-PATH";
 const probePort = 65_535;
 
-/** What an installer or the agent's arguments decide → the policy's expression of its value. */
+/**
+ * A value that the installer or the agent's arguments decide → its CEL expression in the policy.
+ */
 export const places = {
   [kubeletDirectory]: "variables.kubeletDirectory",
   [seLinuxType]: "variables.seLinuxType",
@@ -26,8 +28,8 @@ export const places = {
 } as const;
 
 /**
- * Fields of the pods that installers, and other people's admission, set as they like: none of them
- * decides what runs, as whom, and what it reaches.
+ * Fields of the agents' pods that installers, and other admission webhooks or policies, may set
+ * freely. None of these fields changes which program runs, as which user, or what it can access.
  */
 const freeOfPod = [
   "affinity",
@@ -46,13 +48,13 @@ const judged = {
   agent: ["args", "readinessProbe"],
 } as const;
 
-/** Variables that platforms add to every container. The agent asks no proxy. */
+/** Variables that platforms add to every container. The agent uses no proxy. */
 export const proxies = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"].flatMap((name) => [
   name,
   name.toLowerCase(),
 ]);
 
-/** The API server adds these to a pod, a container, a probe and a request. */
+/** Fields that the API server adds to a pod, a container, a probe and an HTTP request. */
 const completedPod = { restartPolicy: "Always", schedulerName: "default-scheduler" };
 const completedContainer = {
   terminationMessagePath: "/dev/termination-log",
@@ -68,7 +70,7 @@ type Pins = Readonly<Record<string, readonly unknown[]>>;
 export type AgentTemplate = Readonly<{
   podFields: Pins;
   otherPodFields: readonly string[];
-  /** By the container's name. */
+  /** The key is the container's name. */
   containerFields: Readonly<Record<string, Pins>>;
   otherContainerFields: Readonly<Record<string, readonly string[]>>;
   mounts: Readonly<Record<string, readonly unknown[]>>;
@@ -76,7 +78,7 @@ export type AgentTemplate = Readonly<{
   environment: Readonly<Record<string, readonly unknown[]>>;
   /** The agent's readiness probe. */
   probe: Fields;
-  /** Pattern of the agent's arguments, joined by spaces: each flag in its place. */
+  /** Pattern for the agent's arguments, joined by spaces, with the flags in a fixed order. */
   arguments: string;
 }>;
 
@@ -112,7 +114,7 @@ export function template(): AgentTemplate {
   };
 }
 
-/** The agents as each mode and each choice of an installer makes them. */
+/** The agents' pods for each mode and each choice of an installer. */
 function variants(): V1PodSpec[] {
   const parsed = parseConfig([]);
   const made = parsed.ok && policyOf(parsed.value.installed, {});
@@ -126,7 +128,7 @@ function variants(): V1PodSpec[] {
     imagePullSecrets: ["pull-secret"],
     probationSeconds: rollout.probationSeconds,
   };
-  // An empty type leaves the container to the runtime's, which allows less.
+  // With an empty type the container gets the runtime's type, which allows less.
   const choices: readonly Partial<Agent>[] = [
     { hiddenFiles: "Look", seLinuxType },
     { hiddenFiles: "Ignore", seLinuxType: "" },
@@ -140,7 +142,7 @@ function variants(): V1PodSpec[] {
   );
 }
 
-/** Every field but these, which all of the objects have to have, with its values. */
+/** The values of every field except `others`. Throws if an object lacks such a field. */
 function pins(objects: readonly object[], others: readonly string[]): Pins {
   const all = objects as readonly Fields[];
   const fields = [...new Set(all.flatMap(Object.keys))].filter((field) => !others.includes(field));
@@ -151,7 +153,7 @@ function pins(objects: readonly object[], others: readonly string[]): Pins {
   );
 }
 
-/** The values as the API server completes them, each once. */
+/** The values with the fields that the API server adds, without duplicates. */
 function distinct(values: readonly unknown[]): readonly unknown[] {
   const texts = values.map((one) => JSON.stringify(completed(one)));
   return [...new Set(texts)].map((text) => JSON.parse(text) as unknown);
@@ -164,7 +166,7 @@ function completed(value: unknown): unknown {
   return { ...("fieldPath" in value && { apiVersion: "v1" }), ...Object.fromEntries(fields) };
 }
 
-/** Each flag is followed by its value, which the kubelet must not expand: `$(HTTP_PROXY)`. */
+/** A value follows each flag. It must not contain `$`, so that the kubelet expands no variable. */
 function patternOf(all: readonly (readonly string[])[]): string {
   const flags = all.map((args) => args.filter((_, index) => index % 2 === 0));
   const texts = flags.map((ours) => ours.map((flag) => `${flag} [^ $]+`).join(" "));

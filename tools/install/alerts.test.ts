@@ -49,7 +49,7 @@ test("gives every alert a description with an existing command", () => {
   assert.ok(ofPlugin > 15, String(ofPlugin));
 });
 
-/** Metric → its labels that name what an alert is about, as Prometheus has them after a scrape. */
+/** Metric → its labels that name an alert's subject, as Prometheus has them after a scrape. */
 const naming: Readonly<Record<string, readonly string[]>> = {
   credential_expiry_timestamp_seconds: ["source"],
   nodes: ["state"],
@@ -83,7 +83,7 @@ test("uses in alerts and panels only metrics of docs/reference/metrics.md", () =
   for (const name of asked) assert.match(page, new RegExp(`\`${name}\\b`), name);
 });
 
-test("an alert has one name", () => {
+test("gives every alert a unique name", () => {
   const names = alerts.map(({ alert }) => alert);
   assert.deepEqual(names, [...new Set(names)]);
 });

@@ -7,20 +7,23 @@ import { catalogue } from "#controller/sources/problems.ts";
 import { troubles, type TroubleKind } from "#controller/status/troubles.ts";
 import type { Result } from "#tenants/metrics.ts";
 
-/** Those that have metrics, by the name of their Deployment without `global-pull-secret-`. */
+/** Programs with metrics: the name of the Deployment without `global-pull-secret-`. */
 export const programs = ["controller", "fleet", "sync-management", "sync-tenant"] as const;
 export type Program = (typeof programs)[number];
 
 export type Alert = Readonly<{
   alert: string;
-  /** The programs whose metrics it needs. */
+  /** The programs whose metrics the alert needs. */
   of: readonly Program[];
   expr: string;
-  /** How long it must last: what the product ends by itself must not wake a person. */
+  /**
+   * How long the problem lasts before the alert fires. The time is long enough for problems that
+   * the product solves by itself, because they must not wake a person.
+   */
   for: string;
   severity: "critical" | "warning";
   summary: string;
-  /** The command to run next. Only labels that `expr` keeps can be in it. */
+  /** The command to run next. It can contain only labels that `expr` keeps. */
   description: string;
   /** Path and anchor below the folder of the docs. */
   runbook: string;
@@ -30,7 +33,7 @@ export type Alert = Readonly<{
 const namespace = "kube-system";
 
 /**
- * A metric of this installation. The namespace is the one of the scraped pod: without it, the
+ * A metric of this installation, selected by the namespace of the scraped pod. Otherwise the
  * controllers of several guests in one management cluster would hide each other's failures.
  */
 const metric = (name: string, ...matchers: readonly string[]): string =>
@@ -38,23 +41,23 @@ const metric = (name: string, ...matchers: readonly string[]): string =>
 
 const controller = ["controller"] as const;
 
-/** Anchor of a code, as a runbook. */
+/** The runbook of a code: its section on the page of codes. */
 const codeOf = (kind: keyof typeof catalogue): string => helpOf(catalogue[kind][0]);
-/** The Event has one of many codes. */
+/** The runbook of an alert whose Event can have any of many codes. */
 const ofSources = `${codesPage}#pull-secrets`;
 
 /** In a release with role Hosted the chart names the guest instead. */
 const run = (command: string, then: string): string =>
   `In the cluster, run \`${command}\`. ${then}`;
-/** What most conditions need: their message, and what to do about it. */
+/** The instructions for most conditions: read the message of the condition, then act. */
 const status = (then: string): string => run("kubectl pull-secret status", then);
-/** What only an Event reports. */
+/** How to read the Event of a failure that only an Event reports. */
 const eventOf = (reason: TroubleReason, then: string): string =>
   run(`kubectl get events -n kube-system --field-selector reason=${reason}`, then);
 
 type Lasting = readonly [time: string, summary: string, description: string, runbook: string];
 
-/** What lasts → how long it may, what is wrong, what to run next, where the page about it is. */
+/** A lasting failure → time until the alert, summary, description, runbook. */
 const lasting: Readonly<Record<TroubleKind, Lasting>> = {
   rejected: [
     "5m",
@@ -86,7 +89,7 @@ const lasting: Readonly<Record<TroubleKind, Lasting>> = {
   ],
   notAllowed: [
     "5m",
-    "The policy asks for more than the installer allows",
+    "The policy exceeds a limit of the installer",
     status("The first line names the fields. Change the spec of GlobalPullSecret cluster."),
     codeOf("notAllowed"),
   ],
@@ -207,7 +210,7 @@ const ofTroubles = Object.entries(lasting).map(([kind, row]): Alert => {
   };
 });
 
-// Typed, because an alert on a value that no program sets never fires.
+// We give the states a type, because an alert for a state that no program sets would never fire.
 const leftOut: readonly NodeState[] = ["failed", "excused"];
 const fleetClusters = (state: ClusterStatus["state"]): string =>
   `max by (object, state) (${metric("fleet_clusters", `state="${state}"`)}) > 0`;
@@ -263,7 +266,7 @@ export const alerts: readonly Alert[] = [
     expr: `min by (source) (${metric("credential_expiry_timestamp_seconds")}) - time() < 900`,
     for: "1m",
     severity: "critical",
-    summary: "A credential ends within 15 minutes, or has ended",
+    summary: "A credential expires within 15 minutes, or has expired",
     description: status(
       "It shows when the credentials of the source {{ $labels.source }} expire. Renew them where its Secret comes from, or with `kubectl pull-secret add REGISTRY -u USER --password-stdin`.",
     ),
@@ -275,7 +278,7 @@ export const alerts: readonly Alert[] = [
     expr: `min(${metric("sync_token_expiry_timestamp_seconds")} > 0) - time() < 21600`,
     for: "15m",
     severity: "warning",
-    summary: "The token of a tenant's side ends within six hours",
+    summary: "The token of a tenant's side expires within six hours",
     description:
       "Apply the output of `kubectl pull-secret tenant NAMESPACE` to the management cluster again, or renew the kubeconfig in Secret kube-system/global-pull-secret-sync-management.",
     runbook: helpOf("GPS477"),
@@ -328,7 +331,8 @@ export const ruleGroupsOf = (program: Program) => ({
           alert,
           expr,
           for: time,
-          // Aggregations drop it, and a missing leader has no series that has it.
+          // We set the label namespace here, because an aggregation drops it, and because without a
+          // leader no series has it.
           labels: { severity, namespace },
           annotations: { summary, description, runbook_url: runbook },
         })),

@@ -1,4 +1,7 @@
-/** What test/controller/bounds.test.ts cannot see on an API server that works. */
+/**
+ * Tests settings that have no visible effect on a working API server. So
+ * test/controller/bounds.test.ts cannot test them.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { loadAll } from "js-yaml";
@@ -15,7 +18,7 @@ type Written = Readonly<{
 }>;
 
 for (const [file, text] of Object.entries(boundsFiles()))
-  test(`${file} denies what cannot be judged`, () => {
+  test(`${file} denies requests that it cannot judge`, () => {
     const [policy, binding] = loadAll(text) as Written[];
     assert.equal(policy?.kind, "ValidatingAdmissionPolicy");
     assert.equal(policy.spec.failurePolicy, "Fail");

@@ -1,8 +1,8 @@
 /**
- * The ValidatingAdmissionPolicies that bound the controller's own account
- * (docs/inside/decisions/admission-bounds.md). They are written from the objects that the
- * controller declares, so that policy and template cannot disagree. A field of the template is
- * pinned, unless agent-template.ts names it as free.
+ * The ValidatingAdmissionPolicies that limit the controller's own account
+ * (docs/inside/decisions/admission-bounds.md). They are generated from the objects that the
+ * controller declares, so that policies and template cannot disagree. Every field of the template
+ * is pinned, unless agent-template.ts lists it as free.
  */
 import { dump } from "js-yaml";
 import * as names from "#contract/names.ts";
@@ -43,7 +43,7 @@ has(${object}.metadata.ownerReferences) && ${object}.metadata.ownerReferences.ex
   owner.apiVersion == 'apps/v1' && owner.kind == 'DaemonSet' && owner.name == '${names.agentName}' &&
   has(owner.controller) && owner.controller)`;
 
-/** True where these fields of the metadata are as they were: in a new object, not there. */
+/** True if these metadata fields are unchanged. In a new object they must be absent. */
 const unchanged = (...fields: readonly string[]): string =>
   fields
     .map(
@@ -66,7 +66,8 @@ const pods: Bounds = {
       message: `the pod is not one of DaemonSet ${names.agentName}`,
     },
     {
-      // Policies of others may add tolerations, which agents have all of.
+      // Other admission plugins may add tolerations. Added tolerations change nothing, because
+      // agents tolerate every taint.
       expression: `object == null || dyn(oldObject.spec).all(f, f in dyn(object.spec)) &&
 dyn(object.spec).all(f, f == 'tolerations' ||
   dyn(oldObject.spec)[?f] == optional.of(dyn(object.spec)[f]))`,
@@ -80,15 +81,16 @@ dyn(object.spec).all(f, f == 'tolerations' ||
 };
 
 /**
- * What the installer decides: flag of the controller → the value where its ServiceAccount has no
- * annotation of that name. `images:` of an overlay sets the first one, as manifests/base configures
- * it, and the chart sets all of them from its values. A ServiceAccount is the parameter because the
- * API server follows these all the time, in order to authenticate; of a Deployment it would keep
- * what it had read before the policy was last deleted (docs/inside/decisions/admission-bounds.md).
+ * The installer's choices: flag of the controller → the default, if the controller's ServiceAccount
+ * has no annotation with that name. In an overlay, `images:` sets the first annotation, as
+ * manifests/base configures it. The chart sets all annotations from its values. The parameter is a
+ * ServiceAccount, because the API server always watches ServiceAccounts in order to authenticate.
+ * If the parameter were a Deployment, the API server could use an outdated Deployment, which it
+ * read before the policy was last deleted (docs/inside/decisions/admission-bounds.md).
  */
 export const installed = {
   "agent-image": "",
-  // One KEY=VALUE on each line.
+  // KEY=VALUE, one per line.
   "agent-annotation": "",
   "agent-label": "",
   "apparmor-profile": flags["apparmor-profile"].standard,
@@ -103,7 +105,7 @@ export const annotationOf = (flag: keyof typeof installed): string => `globalpul
 const given = (flag: keyof typeof installed): string =>
   `params.metadata.?annotations[?'${annotationOf(flag)}'].orValue('${installed[flag]}')`;
 
-/** Names of the fields that are not as pinned, or that an agent has not. */
+/** Names of the fields that differ from the pinned values, or that an agent does not have. */
 const differing = (object: string, pinned: string, others: string, before: string): string =>
   `(${object}.filter(f, !(f in ${others}) && !(f in ${pinned} && ${object}[f] in ${pinned}[f]) &&
 !(${before})) + ${pinned}.filter(f, !(f in ${object})))`;
@@ -121,11 +123,13 @@ const ofContainer = differing(
   "variables.oldContainers.exists(old, old.name == c.name && f in old && old[f] == c[f])",
 );
 
-/** True where this list of the container `c` has the element already. */
+/** True if this list of the container `c` already had the element. */
 const before = (list: string, element: string): string =>
   `variables.oldContainers.exists(old, old.name == c.name && has(old.${list}) && ${element} in old.${list})`;
 
-/** Names of the template's labels or annotations that are not ours, the installer's or old. */
+/**
+ * Names of the template's labels or annotations that are new, and neither ours nor the installer's.
+ */
 const unnamed = (field: "labels" | "annotations", isOurs: string): string =>
   `variables.metadata.?${field}.orValue({}).filter(k, !(${isOurs}) &&
 !('\\n' + ${given(`agent-${field === "labels" ? "label" : "annotation"}`)} + '\\n').contains(
@@ -138,7 +142,7 @@ ${unnamed("annotations", `k in ${cel([restartedAt, annotations.template, annotat
 variables.metadata.filter(f, !(f in ['annotations', 'creationTimestamp', 'labels']) &&
   variables.oldMetadata[?f] != optional.of(variables.metadata[f])))`;
 
-/** As messages name it. */
+/** The annotation's name in messages. */
 const annotation = (flag: keyof typeof installed): string =>
   `the annotation ${annotationOf(flag)} of ServiceAccount ${controller}`;
 
@@ -152,9 +156,9 @@ const daemonSet: Bounds = {
   name: "global-pull-secret-daemonset",
   hasParameters: true,
   why: [
-    "The agents run as root on every node. This policy limits the controller's account to agents of",
-    "this release, with the image, the directories and the unit that annotations of its",
-    "ServiceAccount name.",
+    "The agents run as root on every node. This policy allows the controller's account to run only",
+    "agents of this release, with the image, the directories and the unit in the annotations of its",
+    "ServiceAccount.",
   ],
   rules: [
     {
@@ -165,7 +169,8 @@ const daemonSet: Bounds = {
     },
   ],
   conditions: [
-    // After an upgrade of this policy, the controller before may go on until the new one leads.
+    // After an upgrade of this policy, the old controller must keep working until the new one
+    // leads.
     {
       name: "agents-change",
       expression: "oldObject == null || object.spec.template != oldObject.spec.template",
@@ -193,7 +198,7 @@ variables.image.substring(0, variables.image.lastIndexOf(':')) : variables.image
       expression: "oldObject == null ? {} : dyn(oldObject.spec.template.metadata)",
     },
     { name: "spec", expression: "dyn(object.spec.template.spec)" },
-    // What somebody else has put there may stay.
+    // Fields that others added earlier may stay.
     {
       name: "oldSpec",
       expression: "oldObject == null ? {} : dyn(oldObject.spec.template.spec)",
@@ -248,7 +253,8 @@ ${unnamedOfTemplate}.join(', ')`,
 variables.containers.map(c, c.name + ' ' + ${ofContainer}.join(', ')).join('; ')`,
     },
     {
-      // By tag, or by a digest of the same repository (docs/inside/decisions/image-digest.md).
+      // The DaemonSet may name the image by tag, or by a digest of the same repository
+      // (docs/inside/decisions/image-digest.md).
       expression: `variables.containers.all(c, c.image == variables.image ||
   !variables.image.contains('@') && c.image.startsWith(variables.repository + '@') &&
   c.image.substring(size(variables.repository)).matches('^@sha256:[0-9a-f]{64}$'))`,
@@ -276,7 +282,7 @@ v in variables.oldSpec.?volumes.orValue([]))`,
   part in ['requests', 'limits'] && c.resources[part].all(name, name in ${cel(mostResources)} &&
     quantity(c.resources[part][name]).compareTo(quantity(${cel(mostResources)}[name])) <= 0)) ||
   variables.oldContainers.exists(old, old.name == c.name && old.?resources == c.?resources))`,
-      message: `the resources are others than ${mostText}, or more`,
+      message: `the resources exceed ${mostText}, or name another resource`,
     },
     {
       expression: `variables.arguments.all(a, a.matches(${cel(template.arguments)})) &&
@@ -318,10 +324,10 @@ const types = Object.fromEntries(secrets.map(({ metadata, type }) => [metadata?.
 const others: Bounds = {
   name: "global-pull-secret-objects",
   why: [
-    "With these objects the controller's account could get around the other policies: Kubernetes",
-    "fills a Secret of a token's type with the token of any account, and a Role passes on what its",
-    "author may do. Pods of a DaemonSet that is deleted as orphans can be adopted by others, who",
-    "then delete pods of their own.",
+    "Without this policy the controller's account could bypass the other policies: Kubernetes fills",
+    "a Secret of a token's type with the token of any account, and a Role can pass on its author's",
+    "rights. If a DaemonSet is deleted and its pods become orphans, another controller can adopt them",
+    "and delete pods of its own instead.",
   ],
   rules: [
     {
@@ -431,7 +437,7 @@ function ruleOf({ group, resources, operations, names: its }: Rule): object {
   };
 }
 
-/** YAML folds a long line without blank lines only. */
+/** Joins the lines of each text. The YAML writer folds a text only if it has no line breaks. */
 function onOneLine<One extends object>(one: One): One {
   const folded = Object.entries(one).map(([name, text]) => [
     name,

@@ -1,13 +1,16 @@
 /** Values as CEL literals. */
 
-/** Text, or JSON, of a value that is known in the cluster only → the CEL expression of it. */
+/**
+ * Placeholder (a text or JSON) for a value that is known only in the cluster → CEL expression of
+ * that value.
+ */
 type Places = Readonly<Record<string, string>>;
 
 /**
  * The value as a CEL literal. If a text contains one of `places`, that place's expression replaces
- * it: `/a/KUBELET/b` is `'/a/' + variables.kubelet + '/b'`. The place that is another value's JSON
- * replaces that as a whole. Kubernetes' CEL takes lists and maps of one type only, so values of
- * several types become `dyn(…)`.
+ * it: `/a/KUBELET/b` becomes `'/a/' + variables.kubelet + '/b'`. If the JSON of a value that is not
+ * a text is one of `places`, the expression replaces the whole value. Kubernetes' CEL accepts only
+ * lists and maps of one type, so values of several types become `dyn(…)`.
  */
 export function literal(value: unknown, places: Places = {}): string {
   if (typeof value === "string") return textOf(value, Object.entries(places));

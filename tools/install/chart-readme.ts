@@ -1,4 +1,4 @@
-/** README.md of the chart, which `helm show readme` prints: how to install it, and its values. */
+/** The chart's README.md, which `helm show readme` prints: installation, and the values. */
 import { load } from "js-yaml";
 import { textOf } from "./yaml.ts";
 import { chartValues } from "./values-schema.ts";
@@ -10,7 +10,7 @@ type Described = Readonly<{
 
 type Row = readonly [path: string, value: string, description: string];
 
-/** One row for each value; the fields of `policy` and `flags` have pages of their own. */
+/** One row for each value. The fields of `policy` and `flags` have separate pages. */
 function rowsOf({ properties = {} }: Described, values: unknown, above: string): readonly Row[] {
   return Object.entries(properties).flatMap(([name, one]) => {
     const value = (values as Readonly<Record<string, unknown>> | undefined)?.[name];
@@ -34,9 +34,9 @@ export function chartReadme(): string {
 
 const intro = `# global-pull-secret
 
-One registry credential, declared once, reaches every node, and leaves when it is withdrawn. The
-chart installs the same objects as \`kubectl apply -k manifests\`. It requires Kubernetes 1.31 or
-newer.
+After this page you can install, test and uninstall the chart. It gives every node of a Kubernetes
+cluster the same registry credential, from one Secret. It installs the same objects as
+\`kubectl apply -k manifests\`, and requires Kubernetes 1.31 or newer.
 
 \`\`\`sh
 helm install gps ./manifests/chart -n kube-system --set image.repository=registry.example.com/public/global-pull-secret

@@ -1,6 +1,6 @@
 /**
- * The parts of manifests/chart that say what manifests/ says already, written from it: a chart
- * holds no file from outside its folder, and a link to one is refused by some who read charts.
+ * Generates the parts of manifests/chart that repeat manifests/. A chart cannot use files outside
+ * its folder, and some tools refuse charts with symbolic links.
  */
 import { annotationOf, boundsFiles, installed } from "./bounds.ts";
 import { chartReadme } from "./chart-readme.ts";
@@ -12,11 +12,11 @@ import { valueOf, valuesSchema, valuesYaml } from "./values-schema.ts";
 import { textOf } from "./yaml.ts";
 
 type Part = Readonly<{
-  /** Which of the installations have it. */
+  /** The roles that install the file. */
   role: Role | readonly Role[];
-  /** A further condition. */
+  /** A condition in addition to the role. */
   when?: string;
-  /** What stands there → the value that stands there in the chart. */
+  /** Text of the file → its replacement in the chart. */
   values?: Readonly<Record<string, string>>;
 }>;
 
@@ -25,13 +25,13 @@ const fleet: Part = { role: "Fleet" };
 const optional = (value: string): Part => ({ role: "Cluster", when: `.Values.${value}.enabled` });
 const delegated: Part = { role: "Fleet", when: ".Values.fleet.clusterResourceSet" };
 
-/** With one controller it would hold up drains. */
+/** With only one controller, a PodDisruptionBudget would block drains. */
 const several = "gt (int .Values.controller.replicas) 1";
 
 const management: Part = { role: "SyncManagement" };
 const tenant: Part = { role: "SyncTenant" };
 
-/** `namespace:` of a kustomization, as a release has it. */
+/** The namespace of the release. In the chart it replaces a kustomization's `namespace:`. */
 const place = "namespace: {{ .Release.Namespace }}";
 const placed = (name: string) => ({
   [`metadata:\n  name: ${name}\n`]: `metadata:\n  name: ${name}\n  ${place}\n`,
@@ -41,7 +41,7 @@ const hosted = (values: Part["values"] = {}, when?: string): Part => ({
   ...(when && { when }),
   values: { ...placed("global-pull-secret-controller"), ...values },
 });
-/** The controller reads its own pod to know the agents' image, unless a flag names that. */
+/** The controller reads its own pod to find the agents' image, unless a flag names the image. */
 const namesImage = "(.Values.flags | default dict).agentImage";
 const ownPod = `  # The controller's own pod, whose image the agents run; not with --agent-image.
   - apiGroups: [""]
@@ -50,7 +50,7 @@ const ownPod = `  # The controller's own pod, whose image the agents run; not wi
 `;
 const account = "  - kind: ServiceAccount\n    name: global-pull-secret-controller\n";
 
-/** The annotations by which the policy for the agents' DaemonSet takes what the values say. */
+/** The annotations from which the policy for the agents' DaemonSet reads the chart's values. */
 const image = `    ${annotationOf("agent-image")}: `;
 const ofFlags = (Object.keys(installed) as (keyof typeof installed)[])
   .filter((flag) => flag !== "agent-image")
@@ -61,14 +61,14 @@ const ofFlags = (Object.keys(installed) as (keyof typeof installed)[])
 `,
   );
 
-/** Annotations of the account, for it to have an identity of a cloud. */
+/** The account's annotations, such as those that give it a cloud identity. */
 const annotations = ".Values.serviceAccount.annotations";
 const annotated = (name: string, more = "") => ({
   [`metadata:\n  name: ${name}\n`]: `metadata:\n  name: ${name}\n${more}  {{- with ${annotations} }}\n  annotations: {{ toJson . }}\n  {{- end }}\n`,
 });
 const moreAnnotations = `    {{- with ${annotations} }}\n    {{- toYaml . | nindent 4 }}\n    {{- end }}\n`;
 
-/** More labels of an object that has none. `labelled` puts the standard ones before them. */
+/** Labels for an object without labels. `labelled` adds the standard labels before them. */
 const moreLabels = `metadata:
   labels:
     {{- with .Values.monitoring.labels }}
@@ -81,7 +81,7 @@ const monitored: Readonly<Record<string, string>> = {
   "namespace: kube-system": `namespace: ${ownNamespace}`,
 };
 
-/** A link only with an address of the pages: a path is a dead link in Alertmanager. */
+/** Adds links only if the pages have an address, because Alertmanager cannot open a path. */
 function linksOf(program: Program): Readonly<Record<string, string>> {
   const its = alerts.filter(({ of }) => of.includes(program));
   const [begin, indent] = ['{{ . | trimSuffix "/" }}', " ".repeat(12)];
@@ -96,7 +96,7 @@ ${indent}{{- end }}
   );
 }
 
-/** The controller's pods are here; what it works on is in the guest. */
+/** With role Hosted, the controller's pods are in this cluster, but it works on the guest. */
 const ofGuest: Readonly<Record<string, string>> = {
   "In the cluster, run": `In the {{ eq $.Values.role "Hosted" | ternary (printf "guest cluster of namespace %s" $.Release.Namespace) "cluster" }}, run`,
   "kube-system -l": `${ownNamespace} -l`,
@@ -131,7 +131,7 @@ const portsOfValues = `        {{- range .Values.networkPolicy.apiServerPorts | 
         {{- end }}
 `;
 
-/** File of manifests/ → how the chart has it. */
+/** File of manifests/ → its role, condition and replacements in the chart. */
 const copied: Readonly<Record<string, Part>> = {
   "base/serviceaccount.yaml": {
     ...cluster,
@@ -214,7 +214,7 @@ const copied: Readonly<Record<string, Part>> = {
   "sync/tenant/poddisruptionbudget.yaml": { ...tenant, when: several },
 };
 
-/** Definition → the file that has it in the chart. */
+/** CRD → its roles and its file in the chart. */
 const definitions: Readonly<Record<string, Readonly<{ roles: readonly Role[]; file: string }>>> = {
   "crds/globalpullsecrets.yaml": { roles: ["Cluster"], file: "crd" },
   "crds/fleetsecrets/fleetsecrets.yaml": { roles: ["Fleet"], file: "fleet-crd" },
@@ -266,7 +266,7 @@ function valued(file: string, values: Readonly<Record<string, string>>): string 
 
 const labels = `    {{- include "global-pull-secret.labels" $ | nindent 4 }}\n`;
 
-/** With the labels that every object of the chart has, in each document. */
+/** Adds the labels that every object of the chart has. */
 function labelled(text: string): string {
   return text.replaceAll(/^metadata:\n((?: .*\n)*)/gm, (_, its: string) =>
     /^  labels:$/m.test(its)
@@ -275,11 +275,11 @@ function labelled(text: string): string {
   );
 }
 
-/** Some files of manifests/ are written from code themselves; the disk may have older ones. */
+/** Some files of manifests/ are generated too, and may be outdated on disk. */
 const sourceOf = (file: string): string =>
   monitoringParts()[`manifests/${file}`] ?? boundsFiles()[file] ?? textOf(file);
 
-/** Among templates/, so that an upgrade of the release upgrades it; and no uninstall deletes it. */
+/** The CRD is among templates/, so that an upgrade also upgrades it; an uninstall keeps it. */
 function kept(file: string): string {
   const annotation = "  annotations:\n    helm.sh/resource-policy: keep\n";
   return textOf(file).replace(/^metadata:\n/m, (head) => `${head}${annotation}`);

@@ -1,6 +1,6 @@
-/** For tests: values of the chart's flags, which the controller and helm take or refuse. */
+/** For tests: values of the chart's flags that the controller and helm accept or refuse. */
 
-/** Flag as a value → something that the controller takes. */
+/** Flag as a value → a value that the controller accepts. */
 export const samples = {
   protect: ["quay.io", "ghcr.io/team"],
   deliveryModes: ["Reread"],
@@ -25,7 +25,7 @@ export const samples = {
   logLevel: "debug",
 };
 
-/** Flag as a value → something that the controller refuses. An image may have any name. */
+/** Flag as a value → a value that the controller refuses. An image may have any name. */
 export const badSamples: Readonly<
   Record<Exclude<keyof typeof samples, "agentImage">, string | number | readonly string[]>
 > = {

@@ -1,4 +1,6 @@
-/** What values.schema.json takes for a flag of the controller: what the flag's reader takes. */
+/**
+ * The schema of a controller flag in values.schema.json: it accepts what the flag's reader accepts.
+ */
 import { label, annotation, selector } from "#controller/policy/labels.ts";
 import { priorityClass } from "#controller/policy/pod.ts";
 import { limits, resources } from "#controller/policy/resources.ts";
@@ -16,10 +18,10 @@ import {
 import type { Flag } from "#contract/table.ts";
 import { protectable } from "#pullsecret/merge/protect.ts";
 
-/** A name that the API server takes for a Secret, among others. */
+/** Names that the API server accepts, for example for a Secret. */
 export const namePattern = "^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$";
 
-/** `one`, or several with commas between them. */
+/** A list of `one`, separated by commas. */
 const listOf = (one: string): string => `\\s*(${one})\\s*(,\\s*(${one})\\s*)*`;
 
 const key = "([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
@@ -29,12 +31,12 @@ const quantity =
 const quantities = { type: "string", pattern: `^(${listOf(quantity)})?$` };
 
 /**
- * Reader → what helm can judge of it. Helm compiles patterns with Go's regexp, which looks neither
- * ahead nor back. What a pattern cannot hold (a limit that is too low), the controller refuses.
+ * Reader → its schema for helm. Helm compiles patterns with Go's regexp, which has no lookahead or
+ * lookbehind. The controller refuses mistakes that a pattern cannot express, such as a limit that
+ * is too low.
  */
 const patterns = new Map<Flag["read"], object>([
   [unit, { type: "string", pattern: "^(auto|[A-Za-z0-9:_.\\\\@-]+\\.service)$", maxLength: 255 }],
-  // No part is . or ..
   [ip, { type: "string", pattern: "^(auto|[0-9.]+|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)$" }],
   [selinuxType, { type: "string", pattern: "^([a-z][a-z0-9_]{0,62})?$" }],
   [
@@ -44,6 +46,7 @@ const patterns = new Map<Flag["read"], object>([
       pattern: "^(Unconfined|RuntimeDefault|Localhost/[A-Za-z0-9._/-]{1,200})$",
     },
   ],
+  // No part of the path may be `.` or `..`.
   [directory, { type: "string", pattern: "^(/(\\.{0,2}[^./:][^/:]*|\\.{3,}[^/:]*))+$" }],
   [
     budget,

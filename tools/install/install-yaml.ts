@@ -4,13 +4,13 @@
  *
  *     node tools/build/run.mjs tools/install/install-yaml.ts IMAGE > install.yaml
  *
- * Written without kustomize, so that a release needs no Go; a test holds it against
+ * It does not use kustomize, so that a release needs no Go. A test compares it with
  * `kubectl kustomize`.
  */
 import { join } from "node:path";
 import { kustomizationOf, objectsOf, textOf, type KubeObject } from "./yaml.ts";
 
-/** Files that the kustomization takes in, definitions first: an object needs its definition. */
+/** The files of the kustomization, CRDs first, because an object needs its CRD. */
 function filesIn(folder: string): string[] {
   const { components = [], resources = [] } = kustomizationOf(folder);
   return [...components, ...resources].flatMap((one) =>
@@ -18,7 +18,7 @@ function filesIn(folder: string): string[] {
   );
 }
 
-/** The text, with `image` in the place of the name that manifests/base gives it, twice. */
+/** The text with `image` in place of the image's name in manifests/base, which occurs twice. */
 export function installYaml(image: string): string {
   const placeholder = /^( +(?:globalpullsecret\.io\/agent-)?image: )global-pull-secret$/m;
   const texts = filesIn(".").map((file) => textOf(file).trim());

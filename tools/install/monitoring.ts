@@ -1,7 +1,7 @@
 /**
- * The generated components for monitoring, one for each program: PodMonitor and PrometheusRule, and
- * for the controller a dashboard. A cluster has those of the programs that run there, because the
- * alert on a missing leader would fire for ever where no controller is meant to run.
+ * The generated monitoring components, one for each program: PodMonitor and PrometheusRule, and for
+ * the controller a dashboard. Each program has its own component, because the alert for a missing
+ * leader would always fire in a cluster without that program.
  */
 import { dump } from "js-yaml";
 import { programs, ruleGroupsOf, type Program } from "./alerts.ts";
@@ -10,12 +10,12 @@ const written = "# Written from tools/install/ by npm run docs.\n";
 
 type Panel = Readonly<{ title: string; expr: string; unit?: string }>;
 
-/** The panels, two in a row. The standby has no state of nodes, so the highest value counts. */
+/** The panels, two in a row. They show the maximum, because the standby reports no nodes. */
 export const panels: readonly Panel[] = [
   { title: "Nodes by state", expr: "max by (state) (global_pull_secret_nodes)" },
   { title: "Nodes that have the revision", expr: "max(global_pull_secret_nodes_updated)" },
   { title: "Revision", expr: "max(global_pull_secret_revision)" },
-  { title: "What lasts and needs a look", expr: "max by (reason) (global_pull_secret_trouble)" },
+  { title: "Lasting failures", expr: "max by (reason) (global_pull_secret_trouble)" },
   {
     title: "Requests to the API server",
     expr: "sum by (method, status) (rate(global_pull_secret_api_requests_total[5m]))",
@@ -61,7 +61,7 @@ const prometheus = (kind: string, program: Program, spec: object): string =>
     apiVersion: "monitoring.coreos.com/v1",
     kind,
     metadata: {
-      // Each program's own, because one cluster may have several of them.
+      // Each program's objects have their own name, because one cluster may run several programs.
       name: program === "controller" ? "global-pull-secret" : `global-pull-secret-${program}`,
       namespace,
     },
@@ -90,7 +90,7 @@ export function monitoringParts(): Readonly<Record<string, string>> {
       metadata: {
         name: "global-pull-secret-dashboard",
         namespace,
-        // What Grafana's sidecar looks for.
+        // Grafana's sidecar selects this label.
         labels: { grafana_dashboard: "1" },
       },
       data: { "global-pull-secret.json": `${JSON.stringify(dashboard(), null, 2)}\n` },

@@ -36,7 +36,7 @@ test("policy has every field of the CRD's spec, with its description, and no oth
   }
 });
 
-/** Path → values that the API server takes, and some that it refuses. */
+/** Path → values that the API server accepts, and values that it refuses. */
 const values: Readonly<Record<string, readonly [good: readonly string[], bad: readonly string[]]>> =
   {
     "rollout.maxUnavailable": [

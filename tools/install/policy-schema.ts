@@ -1,20 +1,20 @@
-/** What values.schema.json takes for `policy`: the spec of GlobalPullSecret, as the CRD has it. */
+/** The schema of `policy` in values.schema.json: the spec of GlobalPullSecret, from the CRD. */
 import { onlyVersion, ourCrd, type Schema } from "../definition/crd.ts";
 
 type Rule = Readonly<{ rule: string }>;
 type CrdSchema = Schema & Readonly<{ "x-kubernetes-validations"?: readonly Rule[] }>;
 
-/** The pattern in a rule of CEL. Helm's patterns are of the same kind, RE2. */
+/** The pattern in a CEL rule. Helm's patterns have the same syntax, RE2. */
 const pattern = /self\.matches\('((?:[^'\\]|\\.)*)'\)/;
-/** A rule of CEL with these bounds for integers. */
+/** A CEL rule with bounds for integers. */
 const bounds = /self >= (-?\d+) && self <= (-?\d+)/;
 
-/** Keywords that mean the same in both. */
+/** Keywords with the same meaning in both schemas. */
 const same = ["type", "enum", "minLength", "maxLength", "maxItems", "minimum", "maximum"] as const;
 
 /**
- * JSON schema of a field: its types, limits and, of its rules in CEL, patterns and bounds. The
- * other rules, such as that a duration is at most 1h, are the API server's.
+ * JSON schema of a field: its types and limits, and the patterns and bounds in its CEL rules. Only
+ * the API server checks other rules, such as that a duration is at most 1h.
  */
 function fieldSchema(field: CrdSchema): Record<string, unknown> & { description: string } {
   const { description = "", properties, items, required } = field;
@@ -32,7 +32,7 @@ function fieldSchema(field: CrdSchema): Record<string, unknown> & { description:
     ...Object.fromEntries(kept),
     ...(both && { type: ["string", "integer"] }),
     ...(least !== undefined && { minimum: Number(least), maximum: Number(most) }),
-    // In CEL the pattern is a text in quotes, with its own escapes.
+    // In CEL the pattern is a quoted text with its own escapes.
     ...(texts[0] !== undefined && { pattern: texts[0].replace(/\\(.)/g, "$1") }),
     ...(items && { items: fieldSchema(items) }),
     ...(properties && {

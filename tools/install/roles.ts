@@ -1,4 +1,6 @@
-/** Which role of the chart uses which value, and how the chart refuses the others. */
+/**
+ * The roles that use each value of the chart. The chart refuses a value that its role does not use.
+ */
 import { load } from "js-yaml";
 import { textOf } from "./yaml.ts";
 
@@ -6,7 +8,7 @@ export const roles = ["Cluster", "Hosted", "Fleet", "SyncManagement", "SyncTenan
 
 export type Role = (typeof roles)[number];
 
-/** Value → the roles that use it. All roles use the others. */
+/** Value → the roles that use it. All roles use the values that are not in this table. */
 export const usedBy: Readonly<Record<string, readonly Role[]>> = {
   crds: ["Cluster", "Fleet", "SyncManagement", "SyncTenant"],
   policy: ["Cluster"],
@@ -27,7 +29,7 @@ export const usedBy: Readonly<Record<string, readonly Role[]>> = {
 export const named = (its: readonly Role[]): string =>
   its.length === 1 ? `role ${its[0]}` : `roles ${its.slice(0, -1).join(", ")} and ${its.at(-1)}`;
 
-/** `Role Fleet: `, of a value that not every role uses. */
+/** `Role Fleet: ` for a value that only some roles use; otherwise empty. */
 export function prefixOf(value: string): string {
   const its = usedBy[value];
   return its === undefined ? "" : `${named(its).replace("r", "R")}: `;
@@ -35,7 +37,7 @@ export function prefixOf(value: string): string {
 
 /**
  * templates/_roles.tpl: the table for checks.yaml, with the defaults of values.yaml. A template
- * cannot read values.yaml, nor the values before a user's are laid over them.
+ * cannot read values.yaml; it gets only the values after a user's values are merged into them.
  */
 export function rolesTemplate(): string {
   const defaults = load(textOf("chart/values.yaml")) as Record<string, unknown>;

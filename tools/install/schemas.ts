@@ -1,6 +1,7 @@
 /**
- * test/install/schemas.json: what Kubernetes 1.31 to 1.36 say of the kinds that we install, from
- * the OpenAPI document in each release's Go module. Run it to add a version or a kind (1 GB):
+ * Writes test/install/schemas.json: the schemas of Kubernetes 1.31 to 1.36 for the kinds that we
+ * install, from the OpenAPI document in each release's Go module. Run it to add a version or a kind
+ * (it downloads 1 GB):
  *
  *     node tools/build/run.mjs tools/install/schemas.ts
  */
@@ -30,7 +31,7 @@ const kinds = [
 type Schema = Readonly<Record<string, unknown>>;
 type Definitions = Readonly<Record<string, Schema>>;
 
-/** What the document says of these types is their form in Go, not in JSON. */
+/** For these types, the document describes the form in Go; this is their form in JSON. */
 const inJson: Definitions = {
   "io.k8s.apimachinery.pkg.util.intstr.IntOrString": { type: ["string", "integer"] },
   "io.k8s.apimachinery.pkg.api.resource.Quantity": { type: ["string", "number"] },
@@ -43,11 +44,11 @@ function definitionsOf(release: string): Definitions {
   return (JSON.parse(text) as { definitions: Definitions }).definitions;
 }
 
-/** Names of what a schema refers to. */
+/** Names of the definitions that a schema refers to. */
 const refersTo = (schema: Schema): string[] =>
   [...JSON.stringify(schema).matchAll(/"#\/definitions\/([^"]+)"/g)].map(([, name = ""]) => name);
 
-/** The kinds and all that they refer to, each as a strict JSON schema. */
+/** The kinds and all definitions that they refer to, each as a strict JSON schema. */
 function strictSchemas(all: Definitions): Map<string, Schema> {
   const found = new Map<string, Schema>();
   const add = (name: string): void => {
@@ -60,7 +61,7 @@ function strictSchemas(all: Definitions): Map<string, Schema> {
   return found;
 }
 
-/** Without words and extensions; a field that is not named is refused. */
+/** Removes descriptions and extensions, and refuses unknown fields. */
 function strict(schema: Schema): Schema {
   const kept = Object.entries(schema).filter(
     ([key]) => key !== "description" && !key.startsWith("x-"),
@@ -81,7 +82,7 @@ function strict(schema: Schema): Schema {
   };
 }
 
-/** Most definitions are the same in all releases: each form stands once, on a line of its own. */
+/** Writes each different form of a definition once, because most are the same in all releases. */
 function write(): void {
   const forms: string[] = [];
   const releasesOut = releases.map((release) => {

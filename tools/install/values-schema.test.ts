@@ -8,7 +8,7 @@ import { named, usedBy } from "./roles.ts";
 import { flagValues, valueOf, valuesSchema } from "./values-schema.ts";
 import { textOf } from "./yaml.ts";
 
-test("accepts in the chart only times that the plugin can read in the hook", () => {
+test("accepts in the chart only durations that the plugin in the hook can read", () => {
   const schema = JSON.parse(valuesSchema()) as {
     properties: { uninstall: { properties: { timeout: { pattern: string } } } };
   };
@@ -20,7 +20,7 @@ test("accepts in the chart only times that the plugin can read in the hook", () 
   }
 });
 
-test("allows what Helm adds to the values of a dependency, and no other unknown value", () => {
+test("allows the values that Helm adds for a dependency, and no other unknown value", () => {
   const { properties, additionalProperties } = JSON.parse(valuesSchema()) as {
     properties: Readonly<Record<string, { type: string }>>;
     additionalProperties: boolean;
@@ -56,7 +56,7 @@ type Value = Readonly<{
 
 const schema = JSON.parse(valuesSchema()) as Value;
 
-/** As helm judges a value; chart.test.ts asks helm itself. */
+/** Judges a value as helm does. chart.test.ts runs helm itself. */
 function takes(one: Value | undefined, value: unknown): boolean {
   if (one === undefined) return false;
   if (Array.isArray(value))
@@ -83,7 +83,7 @@ test("the schema accepts a flag's value exactly if the controller does", () => {
     assert.deepEqual(judged(name, badSamples[value]), [false], name);
     assert.ok(!takes(its?.[value], badSamples[value]), name);
   }
-  // What a default is, may be given as well.
+  // Users may also set a value to its default.
   for (const [name, { standard, repeated }] of Object.entries(flagValues)) {
     if (standard === undefined || repeated) continue;
     const value = its?.[name]?.type === "integer" ? Number(standard) : standard;
@@ -91,14 +91,14 @@ test("the schema accepts a flag's value exactly if the controller does", () => {
   }
 });
 
-test("names the roles of each value that only some roles use", () => {
+test("begins a value's description with its roles if only some roles use the value", () => {
   for (const [value, its] of Object.entries(usedBy)) {
     const { description = "" } = schema.properties?.[value] ?? {};
     assert.ok(description.toLowerCase().startsWith(`${named(its)}: `.toLowerCase()), description);
   }
 });
 
-test("requires the values that templates read, so that the schema refuses null before", () => {
+test("requires the values that templates need, so that the schema refuses null before a template fails", () => {
   const groups = Object.entries(schema.properties ?? {}).filter(
     ([, { properties }]) => properties !== undefined,
   );

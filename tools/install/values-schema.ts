@@ -1,4 +1,4 @@
-/** values.schema.json of the chart: helm holds values against it, and people read it. */
+/** The chart's values.schema.json: helm checks values with it, and people read it. */
 import { flags } from "#controller/policy/flags.ts";
 import type { Flag } from "#contract/table.ts";
 import { flagSchema, namePattern } from "./flag-schema.ts";
@@ -8,7 +8,7 @@ import { describedValues } from "./values-yaml.ts";
 
 type Schema = Readonly<{ description: string } & Record<string, unknown>>;
 
-/** What the chart itself decides, or needs a right or a file beside the flag. */
+/** Flags that the chart itself sets, or that also need a right or a file. */
 const notValues = new Set([
   "original",
   "original-kubeconfig",
@@ -19,11 +19,11 @@ const notValues = new Set([
   "policy",
 ]);
 
-/** `max-unavailable-limit` is `maxUnavailableLimit`; the template makes it kebab-case again. */
+/** `max-unavailable-limit` → `maxUnavailableLimit`. The template converts it back to kebab-case. */
 export const valueOf = (flag: string): string =>
   flag.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** The controller's flags that are values, by their name as a value. */
+/** The controller's flags that are values, by the name of the value. */
 export const flagValues: Readonly<Record<string, Flag>> = Object.fromEntries(
   Object.entries(flags)
     .filter(([name]) => !notValues.has(name))
@@ -41,12 +41,12 @@ const list = (description: string, items: object): Schema => ({
   type: "array",
   items,
 });
-/** Fields of a pod, which the API server judges. */
+/** Fields of a pod, which the API server checks. */
 const free = (description: string): Schema => ({ description, type: "object" });
 type Properties = Readonly<Record<string, Schema>>;
 /**
- * `required`: what templates cannot do without. A value that is set to null is absent, and so is
- * one that is younger than the release whose values `helm upgrade --reuse-values` takes.
+ * `required`: values that templates need. A value is absent if it is set to null, and after `helm
+ * upgrade --reuse-values` from a release that did not have the value yet.
  */
 const group = <Names extends Properties>(
   description: string,
@@ -62,7 +62,7 @@ const group = <Names extends Properties>(
 
 const name = { type: "string", pattern: namePattern };
 
-/** The values that not every role uses have a description that begins with their roles. */
+/** If only some roles use a value, its description begins with these roles. */
 const described = (all: Properties): Properties =>
   Object.fromEntries(
     Object.entries(all).map(([value, schema]) => [
@@ -72,7 +72,7 @@ const described = (all: Properties): Properties =>
   );
 
 const properties = described({
-  // Helm adds both to a chart that is another one's dependency.
+  // Helm adds both values to a chart that is a dependency of another chart.
   global: free("Values that a parent chart shares with its dependencies. Not used here."),
   enabled: toggle("For the condition of a parent chart's dependency. Not used here."),
   role: text(
@@ -83,7 +83,7 @@ const properties = described({
     repository: text(
       "The repository from which the nodes pull the image, without a tag. Required.",
     ),
-    tag: text("Empty: the chart's appVersion."),
+    tag: text("The image's tag. If empty: the chart's appVersion."),
     digest: text("The image's digest (sha256:…). If it is set, the tag is not used.", {
       pattern: "^(sha256:[0-9a-f]{64})?$",
     }),
@@ -97,7 +97,7 @@ const properties = described({
     required: ["name"],
     properties: { name },
   }),
-  crds: group("The CRD of GlobalPullSecret, FleetSecret or SyncSecret, by the role.", {
+  crds: group("The role's CRD (GlobalPullSecret, FleetSecret or SyncSecret).", {
     install: toggle(
       "If false, you apply and upgrade the CRD yourself. An uninstall never deletes the CRD.",
     ),
@@ -120,7 +120,7 @@ const properties = described({
   controller: group("The controller's pods.", {
     replicas: {
       description:
-        "With 2, one writes and the other stands by. With 1, there is no PodDisruptionBudget.",
+        "With 2, one pod works and the other is a standby. With 1, there is no PodDisruptionBudget.",
       type: "integer",
       minimum: 1,
     },
@@ -164,7 +164,7 @@ const properties = described({
         "Additional annotations of the account, such as those that give it a cloud identity.",
       ),
       additionalProperties: { type: "string" },
-      // These bound what the account may do.
+      // Annotations with this prefix limit the account's rights.
       propertyNames: { not: { pattern: "^globalpullsecret\\.io/" } },
     },
   }),
@@ -199,7 +199,7 @@ const properties = described({
         minimum: 1,
         maximum: 65_535,
       }),
-      // A rule without ports would allow all.
+      // A rule without ports would allow all ports.
       minItems: 1,
     },
   }),
@@ -242,7 +242,7 @@ const properties = described({
         ...list("Names of Secrets in kube-system that FleetSecrets may place in clusters.", name),
         minItems: 1,
       },
-      clusterResourceSet: toggle("Adds the rights for via: ClusterResourceSet."),
+      clusterResourceSet: toggle("Adds the rights for FleetSecrets with via: ClusterResourceSet."),
     },
     ["sources"],
   ),
@@ -281,7 +281,7 @@ const properties = described({
   ),
 });
 
-/** Lists, texts and flags may be absent. */
+/** Required values: `role` and the groups. Lists, texts, flags and the policy may be absent. */
 const required = Object.entries(properties)
   .filter(
     ([value, { type }]) =>
@@ -290,7 +290,7 @@ const required = Object.entries(properties)
   .map(([value]) => value)
   .filter((value) => value !== "global");
 
-/** All of them, as the schema describes them. */
+/** All values of the chart, with their descriptions. */
 export const chartValues = group("Values of the chart.", properties, required);
 
 /** The file's text. */

@@ -1,6 +1,6 @@
 /**
- * The comments of the chart's values.yaml, which `helm show values` prints: the descriptions of the
- * schema. The values themselves are written there by hand.
+ * The comments of the chart's values.yaml, which `helm show values` prints. They are the schema's
+ * descriptions. The values in that file are written by hand.
  */
 import { dump, load } from "js-yaml";
 import { textOf } from "./yaml.ts";
@@ -42,7 +42,7 @@ function linesOf({ properties = {} }: Described, values: Values, indent: string)
   });
 }
 
-/** Words in lines of at most `width` characters. */
+/** Wraps a text in comment lines of at most `width` characters. */
 function comment(text: string, indent: string): string[] {
   const lines = [`${indent}#`];
   for (const word of text.split(" ")) {

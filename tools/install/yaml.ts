@@ -1,4 +1,4 @@
-/** The objects of manifests/, as files. */
+/** Reads the objects of manifests/ from their files. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { load, loadAll } from "js-yaml";

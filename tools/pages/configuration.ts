@@ -1,7 +1,7 @@
 /** docs/reference/configuration.md: the flags of the installer. */
 import { usage } from "#controller/policy/flags.ts";
 
-/** The flags are what the controller itself prints. */
+/** The page shows the same help that the controller prints. */
 export function configurationPage(): string {
   return `# The installer's flags
 

@@ -8,7 +8,7 @@ import { meanings } from "./codes/meanings.ts";
 
 const all = sections.flatMap(({ catalogue }) => Object.values(catalogue));
 
-test("states for each code plainly what to do, or that no action is needed", () => {
+test("states for each code what to do, or that no action is needed", () => {
   for (const [code, meaning, next] of all)
     for (const words of [meaning, next])
       assert.doesNotMatch(words, /^nothing[,;]|\b(?:is|are) meant\b/, code);

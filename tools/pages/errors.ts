@@ -1,4 +1,4 @@
-/** docs/reference/errors.md: every code of every catalogue, with an anchor of its own. */
+/** docs/reference/errors.md: every code of every catalogue, each with an anchor. */
 import type { Catalogue } from "#contract/catalogue.ts";
 import { catalogue as agent, type AgentCode } from "#contract/agent-codes.ts";
 import { helpOf } from "#contract/help.ts";
@@ -62,7 +62,7 @@ export const sections: readonly Section[] = [
 
 const isWarning = (code: string): boolean => Number(code.slice("GPS".length)) >= 150;
 
-/** The page: a section for each catalogue, and in it one for each code. */
+/** The page has a section for each catalogue, and in it a section for each code. */
 export function errorsPage(): string {
   const parts = [
     `# Every code\n\nAfter this page you know what a code means, what the product does by itself, and what you can do. The same code is in the Event, the condition, the log line, the readiness answer and the termination message. Most of them end with a link to this page, such as \`${helpOf("GPS218")}\`. \`…\` stands for a detail, which is never a credential. If you know a symptom but no code, begin with [troubleshooting](../use/troubleshoot.md).`,
@@ -80,14 +80,14 @@ function partsOf({ title, lead, catalogue, byItself }: Section): string[] {
   return [`## ${title}\n\n${lead}`].concat(entries);
 }
 
-/** `todo`: the message's own text, if there is no longer one. */
+/** `todo`: the message's own text, used if there is no longer text. */
 function entry(code: string, what: string, byItself: string | undefined, todo: string): string {
   const you = Object.hasOwn(ofAgents, code) ? ofAgents[code as AgentCode][1] : sentence(todo);
   const meaning = what === "{}" ? meanings[code] : sentence(what);
   return `### ${code}\n\n${meaning}\n\n- **By itself**: ${byItself}\n- **You**: ${you}`;
 }
 
-/** A text of a catalogue as a sentence of the page. Text that looks like markup is escaped. */
+/** A catalogue's text as a sentence of the page. Escapes text that looks like markup. */
 function sentence(words: string): string {
   const text = words
     .replaceAll("{}", "…")

@@ -1,4 +1,4 @@
-/** Markdown that several pages are made of. */
+/** Markdown functions for all generated pages. */
 
 export type Row = readonly string[];
 
@@ -17,8 +17,8 @@ const kept = /^(?:\s*\||#|!\[|>|<|\s*$)/;
 const item = /^(\s*(?:[-*]|\d+\.) )(.*)$/;
 
 /**
- * Markdown whose prose has lines of at most 100 columns, except for longer words. A paragraph or an
- * item of a list is filled again if a line is too long; fences, tables and headings stay unchanged.
+ * Wraps prose at 100 columns, except longer words. It refills a paragraph or list item only if a
+ * line is too long. Fenced blocks, tables and headings stay unchanged.
  */
 export function wrapped(text: string): string {
   let fenced = false;

@@ -8,7 +8,7 @@ import { metricsPage } from "./metrics.ts";
 
 const prefix = "global_pull_secret_";
 
-test("lists every metric of ours, whichever program serves it", () => {
+test("lists every metric of all our programs", () => {
   const sync = new Registry();
   createSyncMetrics(sync);
   const registries = [createMetrics().registry, sync];

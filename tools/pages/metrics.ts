@@ -23,7 +23,7 @@ export function metricsPage(): string {
   ]);
   return `# Metrics, conditions, Events
 
-After this page you can scrape the programs and alert on what matters. The controller serves metrics at \`:8080/metrics\`, each name with the prefix \`global_pull_secret_\`. A series without a subject is absent.
+After this page you can scrape the programs and alert on what matters. The controller serves metrics at \`:8080/metrics\`, each name with the prefix \`global_pull_secret_\`. A series is absent while its subject does not exist:
 
 ${table(
   [
@@ -44,9 +44,9 @@ ${table(
       "absent",
       "absent",
     ],
-    ["a rollout is under way", "N", "0", "1 or 0", "there", "there"],
-    ["a rollout is complete", "N", "1", "1 or 0", "there", "there"],
-    ["a withdrawal is under way", "N", "absent", "absent", "there", "there"],
+    ["a rollout is under way", "N", "0", "1 or 0", "present", "present"],
+    ["a rollout is complete", "N", "1", "1 or 0", "present", "present"],
+    ["a withdrawal is under way", "N", "absent", "absent", "present", "present"],
     ["objects are deleted", "N", "absent", "absent", "absent", "absent"],
   ],
 )}
@@ -86,7 +86,7 @@ ${table(
     ],
     [
       "controller of a hosted control plane",
-      "the two objects that `helm template` renders with the next column, because the alerts name the guest's namespace",
+      "the two objects that `helm template` renders with the values in the next column, because the alerts name the guest's namespace",
       "the same with role Hosted; no Service and no dashboard",
     ],
     ["[fleet](../extend/fleet.md)", "`manifests/components/monitoring-fleet`", "role Fleet"],
@@ -171,12 +171,12 @@ ${table(
       "`sync_secret_reconcile_total{namespace,result}`",
       "`success`, `conflict` or `error`. Worth an alert: `error` growing for 15 minutes",
     ],
-    ["", "`sync_secret_reconcile_duration_seconds{namespace}`", "failed ones included"],
-    ["", "`sync_left_behind_total{namespace}`", "deletions that a deadline ended"],
+    ["", "`sync_secret_reconcile_duration_seconds{namespace}`", "includes failed reconciles"],
+    ["", "`sync_left_behind_total{namespace}`", "deletions that ended at their deadline"],
     [
       "SyncSecret, the tenant's side",
       "`sync_token_expiry_timestamp_seconds`",
-      "when its token ends; 0 when not known. Worth an alert: less than six hours away",
+      "the time at which its token ends; 0 if unknown. Worth an alert: less than six hours away",
     ],
   ],
 )}

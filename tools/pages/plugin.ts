@@ -1,6 +1,5 @@
 /**
- * docs/reference/plugin.md: commands and flags of `kubectl pull-secret`, from the table of its
- * commands.
+ * docs/reference/plugin.md: commands and flags of `kubectl pull-secret`, from its command table.
  */
 import { commands } from "#plugin/commands.ts";
 import { groups, help } from "#plugin/terminal/command.ts";

@@ -1,6 +1,6 @@
 /**
- * docs/reference/promises.md: each promise, the tests that show it and the commands that run them.
- * It is read from the names of the tests.
+ * docs/reference/promises.md: each promise, the tests that show it, and the commands that run these
+ * tests. We find the tests by their names.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,13 +8,13 @@ import { commandOf, testFiles, type Tier, tierOf } from "#tools/build/tiers.ts";
 import { importsOf } from "../rules/imports.ts";
 import { promises, prose, shownBy } from "./promises.ts";
 
-/** A test's name as its source has it, the file that has it, and the lowest tier that runs it. */
+/** A test's name as in its source, its file, and the lowest tier that runs it. */
 export type NamedTest = Readonly<{ file: string; name: string; tier: Tier }>;
 
 const namePattern = /(?<![.\w])(?:t\.)?(test|longTest)\(\s*(["'`])((?:\\.|(?!\2).)*)/gs;
 const tiers = Object.keys(commandOf) as Tier[];
 
-/** The tests in a source. Only `test:all` runs a `longTest`, whatever tier runs the file. */
+/** The tests in a source. Only `test:all` runs a `longTest`, even if a lower tier runs the file. */
 export const testsIn = (file: string, source: string, tier: Tier): readonly NamedTest[] =>
   Array.from(source.matchAll(namePattern), ([, made, , name = ""]) => ({
     file,
@@ -23,8 +23,8 @@ export const testsIn = (file: string, source: string, tier: Tier): readonly Name
   }));
 
 /**
- * Every test of the checkout, except the tests of this page. Test files that share a cluster or a
- * table have their tests in a file that they import.
+ * Every test of the checkout, except the tests of this page. Some test files import a file with
+ * their tests, because they share a cluster or a table.
  */
 export function allTests(): readonly NamedTest[] {
   const lowest = new Map<string, Tier>();
@@ -37,7 +37,7 @@ export function allTests(): readonly NamedTest[] {
     .flatMap((file) => testsIn(file, readFileSync(file, "utf8"), lowest.get(file) ?? "all"));
 }
 
-/** The file, and every file that it imports and that may hold tests. */
+/** The file, and every imported file that may contain tests. */
 function reached(file: string, found = new Set<string>()): ReadonlySet<string> {
   found.add(file);
   for (const { specifier } of importsOf(readFileSync(file, "utf8"))) {
@@ -48,7 +48,7 @@ function reached(file: string, found = new Set<string>()): ReadonlySet<string> {
   return found;
 }
 
-/** `npm test`: the files of this tier, then the next tier's. */
+/** The cell of a promise: each tier's command with its files, the lowest tier first. */
 function shownIn(showing: readonly NamedTest[]): string {
   return tiers
     .flatMap((tier) => {
@@ -82,7 +82,7 @@ ${rows.join("\n")}
 
 ## Stated, not shown
 
-No test can fail for these.
+No test can show these promises. The page in the third column states each of them.
 
 | number | promise | page |
 | --- | --- | --- |

@@ -6,10 +6,10 @@ import { numbersIn, promises, prose, shownBy, shownOf } from "./promises.ts";
 
 const tests = allTests();
 
-/** What is promised in each document that the product was asked to follow. */
+/** The number of promises in each document that the product implements. */
 const asked = { H: 25, K: 13, L: 33, M: 13 };
 
-test("has for every requested number a promise, either shown by tests or stated on a page", () => {
+test("every requested number has a promise that tests show or that a page states", () => {
   const wanted = Object.entries(asked).flatMap(([letter, last]) =>
     Array.from({ length: last }, (_, index) => `${letter}${index + 1}`),
   );
@@ -38,7 +38,7 @@ test("every number in a test's name belongs to a promise, and is at the beginnin
   }
 });
 
-test("lists promises without a test under a heading of their page, and marks them on the page of promises", () => {
+test("lists promises without a test separately, each with a heading of its page", () => {
   const [shown = "", said = ""] = promisesPage([]).split("## Stated, not shown");
   for (const [number, { page, sentence }] of Object.entries(prose)) {
     const [file = "", anchor = ""] = page.split("#");
@@ -70,7 +70,7 @@ test("each promise has the command of every tier that shows it, the lowest tier 
   assert.equal(shownBy("H2"), `\`npm run test:cluster\`<br>${real}`);
 });
 
-test("runs every file with tests in a tier, the lowest tier that imports it", () => {
+test("assigns every file with tests to the lowest tier that imports it", () => {
   const known = new Map(tests.map(({ file, tier }) => [file, tier]));
   assert.equal(known.get("plugin/cases.fixture.ts"), "test");
   const exclude = ["node_modules/**", "dist/**", "tools/pages/promises.test.ts"];
@@ -100,7 +100,7 @@ test("counts each promise once, even if several tests show it", () => {
   });
 });
 
-test("reads names in every form in which tests write them", () => {
+test("reads test names in every form that tests use", () => {
   const source = [
     'test("H1: one", () => {});',
     '  test(`H2, HD: ${sentence} is "so"`, async () => {});',

@@ -1,10 +1,10 @@
-/** docs/reference/reasons.md: what the names mean that conditions and Events have. */
+/** docs/reference/reasons.md: the meaning of each name in conditions and Events. */
 import * as fleet from "#api/fleet-reasons.ts";
 import * as reasons from "#api/reasons.ts";
 import * as sync from "#api/sync-reasons.ts";
 import { table } from "./markdown.ts";
 
-/** The page, a section for each table of lib/api/reasons.ts. */
+/** The page has a section for each table of lib/api/reasons.ts. */
 export function reasonsPage(): string {
   return `# Conditions and reasons
 

@@ -1,4 +1,4 @@
-/** docs/reference/: the fields of our objects, from their CRDs. */
+/** Pages in docs/reference/ with the fields of our objects, from their CRDs. */
 import {
   fieldsOf,
   fleetCrdFile,

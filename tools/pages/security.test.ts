@@ -1,4 +1,4 @@
-/** SECURITY.md lists what the agent may write and calls; both are compared with the code. */
+/** Compares the code with SECURITY.md's lists of the agent's writes and calls. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import test from "node:test";
@@ -9,7 +9,7 @@ import { policyWith } from "#controller/policy/policy.fixture.ts";
 
 const page = readFileSync("SECURITY.md", "utf8");
 
-/** The cells of the table whose header row begins like this. */
+/** The cells of the table whose header row begins with this text. */
 function table(header: string): string[][] {
   const start = page.indexOf(`| ${header}`);
   assert.ok(start >= 0, header);
@@ -27,7 +27,7 @@ const podOf = (delivery: DeliveryPolicy) => {
 };
 const modes = allModes.map((mode) => deliveryOf({ mode }, mode));
 
-/** What Node lets the container read or write. */
+/** The paths that Node allows the container to read or write. */
 function allowed(container: V1Container | undefined, what: "read" | "write"): string[] {
   const mark = `--allow-fs-${what}=`;
   const flags = container?.command?.filter((flag) => flag.startsWith(mark)) ?? [];
@@ -42,7 +42,7 @@ for (const what of ["read", "write"] as const)
       assert.deepEqual(named, allowed(podOf(delivery)?.containers[0], what), delivery.mode);
   });
 
-/** How far a read-only mount reaches, by its recursiveReadOnly. */
+/** recursiveReadOnly of a read-only mount → the words in SECURITY.md. */
 const readOnly: Readonly<Record<string, string>> = {
   Enabled: "read-only, recursively",
   IfPossible: "read-only, recursively where the runtime can",
@@ -110,7 +110,7 @@ test("SECURITY.md describes each container's security context correctly", () => 
     assert.ok(page.replaceAll(/\s+/g, " ").includes(words), words);
 });
 
-test("SECURITY.md names every call over D-Bus, and every property that is read", () => {
+test("SECURITY.md names every D-Bus call, and every property that the agent reads", () => {
   const files = globSync("agent/systemd/*.ts").filter((file) => !file.includes(".test."));
   const code = files.map((file) => readFileSync(file, "utf8")).join("\n");
   const found = (pattern: RegExp): string[] => [

@@ -5,8 +5,8 @@ import { gzipSync } from "node:zlib";
 import { run } from "#test/cluster/run.ts";
 
 /**
- * Packs `names` of `folder`, folders with their content. Owners are root, every file is readable by
- * all and is dated `created` (seconds since 1970).
+ * Packs `names` of `folder`, including the content of folders. root owns every file, everybody can
+ * read it, and its date is `created` (seconds since 1970).
  */
 export async function tar(
   archive: string,
@@ -19,12 +19,12 @@ export async function tar(
   await run(["tar", ...same, ...mode, "-C", folder, "-cf", archive, ...names]);
 }
 
-/** `archive.tar` → `archive.tar.gz`, whose header has neither a name nor a time. */
+/** `archive.tar` → `archive.tar.gz`, without a name or a time in its header. */
 export function gzip(archive: string, compressed: string): void {
   writeFileSync(compressed, gzipSync(readFileSync(archive), { level: 9 }));
 }
 
-/** In hex. */
+/** The digest in hexadecimal. */
 export function sha256(file: string): string {
   return createHash("sha256").update(readFileSync(file)).digest("hex");
 }

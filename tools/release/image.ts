@@ -1,10 +1,8 @@
 /**
- * Our image, built from the Containerfile: for the release, and for the tests on a base of their
- * own.
+ * Builds our image from the Containerfile: for the release, and for tests on another base.
  *
- * The same files give the same digest on every machine with the same buildah: it sets the time of
- * everything that it writes to `created`, the Containerfile sets the files' modes, and their owner
- * is root.
+ * The same files give the same digest on every machine with the same buildah. buildah sets all
+ * times to `created`, the Containerfile sets the files' modes, and root owns all files.
  */
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -14,11 +12,11 @@ import { Unready } from "./ready.ts";
 export type ImageOptions = Readonly<{
   /** Folder of the Containerfile, with the bundles in its dist/. */
   context: string;
-  /** The result's folder: an OCI layout whose index.json names one image index. */
+  /** The folder for the result: an OCI layout whose index.json names one image index. */
   layout: string;
-  /** As OCI calls them, e.g. `amd64`. */
+  /** The names of the architectures in OCI, such as `amd64`. */
   architectures: readonly string[];
-  /** OCI layout of the base; without it, the base that the Containerfile pins is pulled. */
+  /** OCI layout of the base. Without it, buildah pulls the base that the Containerfile pins. */
   base?: string | undefined;
   /** Seconds since 1970. */
   created: number;
@@ -40,9 +38,9 @@ export function bundlesOf(context: string): string[] {
 }
 
 /**
- * Builds it for every architecture: 4 s each. No instruction runs anything, so no foreign
- * architecture's code is run. The storage is separate, beside the result, and removed afterwards,
- * so the machine's own images stay untouched.
+ * Builds the image for every architecture, 4 s each. No instruction runs a program, so the machine
+ * needs no emulation. buildah uses a separate storage beside the result, which is removed
+ * afterwards, so the machine's own images stay untouched.
  */
 export async function buildLayout(options: ImageOptions): Promise<void> {
   const { context, layout, architectures, created, labels } = options;
@@ -55,7 +53,7 @@ export async function buildLayout(options: ImageOptions): Promise<void> {
   /** The base's id in the storage. */
   const pull = async (platform: string): Promise<string> => {
     const args = ["pull", "--quiet", platform];
-    // By a relative path: buildah names the image after it and refuses dots and capitals.
+    // A relative path, because buildah names the image after it and refuses dots and capitals.
     if (base !== undefined) return await buildah([...args, `oci:${basename(base)}`], dirname(base));
     const pinned = pinnedBase(context);
     return await buildah([...args, pinned]).catch((error: unknown) => {

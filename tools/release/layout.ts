@@ -1,4 +1,4 @@
-/** Reads an OCI layout that holds one image index, as this project writes it. */
+/** Reads an OCI layout with exactly one image index, as this project writes it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 

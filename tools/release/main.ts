@@ -2,10 +2,11 @@
  * `npm run release`: all files of a version, in dist/release-VERSION. The same commit gives the
  * same bytes, with the same npm, buildah and tar.
  *
- * `--base LAYOUT` builds on an OCI layout on disk, if the base's registry cannot be reached.
- * `--image NAME` is the image's registry and name: install.yaml and the chart name it by its
- * digest. `--url URL` is the folder where the files will be published; without it krew's manifest
- * names the archive beside it (`kubectl krew install --manifest=pull-secret.yaml --archive=…`).
+ * `--base LAYOUT` builds on an OCI layout on disk, for machines that cannot reach the base's
+ * registry. `--image NAME` is the image's registry and name, which install.yaml and the chart use
+ * with its digest. `--url URL` is the folder where you will publish the files. Without `--url`,
+ * krew's manifest refers to the archive in the same folder (`kubectl krew install
+ * --manifest=pull-secret.yaml --archive=…`).
  */
 import {
   cpSync,
@@ -32,7 +33,9 @@ import { Unready, versionOf, type Version } from "./ready.ts";
 
 type Options = Readonly<{ base: string | undefined; url: string | undefined; image: string }>;
 
-/** Makes the folder, whole or not at all, and returns its path and the image's digest. */
+/**
+ * Makes the folder; if a step fails, no folder remains. Returns its path and the image's digest.
+ */
 async function release(repository: string, options: Options): Promise<[string, string]> {
   const version = await versionOf(repository);
   const name = `global-pull-secret-${version.version}`;
@@ -78,7 +81,7 @@ async function release(repository: string, options: Options): Promise<[string, s
   return [folder, image.digest];
 }
 
-/** The plugin without a Node, and for each architecture of Linux with the pinned one. */
+/** Packs the plugin without a Node, and for each Linux architecture with the pinned Node. */
 async function packPlugins(
   repository: string,
   draft: string,
@@ -116,7 +119,9 @@ async function buildImage(
   return readLayout(layout);
 }
 
-/** The digest of the base that was used: the pinned one's, unless the layout holds another. */
+/**
+ * The name of the pinned base. If a layout with another digest is given, the name of that layout.
+ */
 function baseName(pinned: string, layout: string | undefined): string {
   const own = layout === undefined || pinned.endsWith(`@${readLayout(layout).digest}`);
   return own ? basename(pinned.replace(/(?::[^/@]*)?@.*$/, "")) : basename(layout);

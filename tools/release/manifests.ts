@@ -1,4 +1,4 @@
-/** The manifests to apply, with the released image by its digest: install.yaml, and the chart. */
+/** The released manifests, install.yaml and the chart, with the image's digest. */
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { installYaml } from "../install/install-yaml.ts";
@@ -11,7 +11,7 @@ export function writeInstallYaml(file: string, { image, digest }: Released): voi
   writeFileSync(file, installYaml(`${image}@${digest}`));
 }
 
-/** As `helm package` packs it, but the same bytes each time. */
+/** Packs the chart like `helm package`, but with the same bytes each time. */
 export async function packChart(
   repository: string,
   archive: string,

@@ -1,4 +1,4 @@
-/** The pinned Node of each platform that npm has one for, as package-lock.json names it. */
+/** The pinned Node from package-lock.json, for each platform for which npm has a Node. */
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ type Lock = Readonly<{
 
 /**
  * Fetches the package with npm, compares it with the lock file, and unpacks `bin/node` and
- * `LICENSE` into the folder. npm installs only the package of this machine's own architecture.
+ * `LICENSE` into the folder. `npm install` would only fetch this machine's own architecture.
  */
 export async function fetchNode(repository: string, name: string, folder: string): Promise<void> {
   const lock = JSON.parse(readFileSync(join(repository, "package-lock.json"), "utf8")) as Lock;
@@ -38,7 +38,7 @@ export async function fetchNode(repository: string, name: string, folder: string
   }
 }
 
-/** Throws if the bytes are not those that the lock file names. */
+/** Throws unless the bytes match the lock file. */
 export function verify(bytes: Uint8Array, integrity: string, name: string): void {
   const [algorithm = "", wanted = ""] = integrity.split("-", 2);
   if (createHash(algorithm).update(bytes).digest("base64") !== wanted)

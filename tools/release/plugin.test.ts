@@ -26,7 +26,7 @@ type Platform = Readonly<{
   files: readonly Readonly<{ from: string }>[];
 }>;
 
-test("packs the plugin with and without a Node, and krew takes all files of each", async (t) => {
+test("packs the plugin with and without a Node, and krew's manifest lists all files of each archive", async (t) => {
   const root = mkdtempSync(join(tmpdir(), "plugin-"));
   t.after(() => rmSync(root, { recursive: true }));
   const write = (path: string, text: string, mode = 0o644) => {
@@ -63,13 +63,13 @@ test("packs the plugin with and without a Node, and krew takes all files of each
     assert.deepEqual(readdirSync(folder).toSorted(), files.toSorted());
     assert.equal(statSync(join(folder, "kubectl-pull_secret")).mode & 0o777, 0o755);
   }
-  // Through a link, as krew installs it.
+  // We start the plugin through a link, because krew installs such a link.
   symlinkSync(join(root, "0/kubectl-pull_secret"), join(root, "link"));
   const { stdout } = spawnSync(join(root, "link"), ["status", "two words"], { encoding: "utf8" });
   assert.equal(stdout, `${join(root, "0/kubectl-pull_secret.cjs")} status two words\n`);
 });
 
-test("refuses a Node that is not the one of the lock file", () => {
+test("refuses a Node that does not match the lock file", () => {
   const bytes = new TextEncoder().encode("node");
   const integrity = `sha512-${createHash("sha512").update(bytes).digest("base64")}`;
   assert.doesNotThrow(() => verify(bytes, integrity, "node.tgz"));

@@ -1,4 +1,4 @@
-/** The plugin's archives, and the manifest by which krew installs them. */
+/** The plugin's archives, and the manifest from which krew installs them. */
 import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { dump } from "js-yaml";
@@ -7,10 +7,10 @@ import { gzip, sha256, tar } from "./archive.ts";
 /** kubectl finds a program of this name as `kubectl pull-secret`. */
 const program = "kubectl-pull_secret";
 
-/** What goes with the program: our licence, and those of what is in it. */
+/** Shipped with the program: our licence, and the licences of the bundled packages. */
 const licences = ["LICENSE", "LICENSES.txt"];
 
-/** Starts the bundle beside it with the Node beside it, whatever the machine has. */
+/** Starts the bundle beside it with the Node beside it, even if the machine has another Node. */
 const packedLauncher = `#!/bin/sh
 here=$(dirname "$(readlink -f "$0")")
 exec "$here/node" "$here/${program}.cjs" "$@"
@@ -19,8 +19,8 @@ exec "$here/node" "$here/${program}.cjs" "$@"
 const withNode = [program, `${program}.cjs`, "node", ...licences, "LICENSE.node"];
 
 /**
- * Writes the archive: the bundle as a program, and the licences. With `node`, a folder that has
- * `bin/node` and `LICENSE`, the program is a launcher, and needs no Node on the machine.
+ * Writes the archive: the bundle as a program, and the licences. `node` is a folder with `bin/node`
+ * and `LICENSE`. If it is given, the archive contains that Node, and the program is a launcher.
  */
 export async function packPlugin(
   repository: string,
@@ -50,12 +50,13 @@ export async function packPlugin(
   for (const path of [staged, plain]) rmSync(path, { recursive: true });
 }
 
-/** An archive for krew; without `arch` it is for every machine with a Node of its own. */
+/** An archive for krew; without `arch`, it is for every machine that has its own Node. */
 export type Packed = Readonly<{ arch?: string; archive: string; uri: string }>;
 
 /**
- * krew's manifest. Linux gets the archives with a Node, macOS the other one, because npm has no
- * Node for it. Windows is not among the platforms: it does not start a program by its first line.
+ * krew's manifest. Linux gets the archives with a Node. macOS gets the archive without a Node,
+ * because npm has no Node for it. There is no archive for Windows, because Windows ignores a
+ * program's first line.
  */
 export function krewManifest(version: string, archives: readonly Packed[]): string {
   const platforms = archives.map(({ arch, archive, uri }) => {

@@ -1,4 +1,4 @@
-/** Whether a checkout may be released; the message is the one line that a person reads. */
+/** Checks whether a checkout may be released. The message is the one line that a person reads. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "#test/cluster/run.ts";

@@ -4,10 +4,10 @@ import { join } from "node:path";
 
 const widest = 100;
 const comment = /^\s*(?:\/\/|\/\*\*|\*)|\s\/\/ /;
-/** An address cannot be wrapped, and `//` in a string begins no comment. */
+/** Skips addresses, which cannot be wrapped, and `//` in a string, which is not a comment. */
 const unwrappable = /"[^"]*\/\/[^"]*"|`[^`]*\/\/[^`]*`/;
 
-/** Every comment line that is wider, as `file:line: width`. */
+/** Lists every comment line with more columns, as `file:line: width`. */
 export function checkComments(root: string): string[] {
   const files = globSync("**/*.{ts,mjs,cjs}", {
     cwd: root,

@@ -1,8 +1,8 @@
 /** Cycles in a graph. */
 
 /**
- * One cycle for each edge that closes a cycle, as the names along it; empty for a graph without
- * cycles. Names without edges of their own need not be in the graph.
+ * Finds one cycle for each edge that closes a cycle, as a list of names; empty if there are no
+ * cycles. The graph may leave out names without edges.
  */
 export function cyclesIn(graph: ReadonlyMap<string, readonly string[]>): readonly string[][] {
   const cycles: string[][] = [];

@@ -8,7 +8,7 @@ const folder = join(import.meta.dirname, "../../docs/inside/decisions");
 const pages = readdirSync(folder).filter((name) => name !== "README.md");
 const textOf = (page: string): string => readFileSync(join(folder, page), "utf8");
 
-test("the index has each decision once, by its title and after a question", () => {
+test("the index lists each decision once, with a question and its title", () => {
   const index = textOf("README.md").replaceAll(/\n {2}/g, " ");
   const rows = [...index.matchAll(/^- [A-Z][^[]*\? \[([^\]]+)\]\(([^)]+)\)$/gm)];
   const named = rows.map(([, , page = ""]) => page);

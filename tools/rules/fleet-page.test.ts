@@ -1,7 +1,4 @@
-/**
- * What docs/extend/fleet.md and docs/extend/hosted.md count and answer, held against manifests and
- * tests.
- */
+/** Compares docs/extend/fleet.md and docs/extend/hosted.md with manifests and tests. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +16,7 @@ function objectsIn(folder: string): KubeObject[] {
   );
 }
 
-/** Rows of a page's table with this header, each as its cells. */
+/** Finds the page's table with this header. Returns each row as a list of cells. */
 function rowsUnder(head: string, text = page): string[][] {
   const [, below = ""] = text.split(`\n${head}\n`);
   const [table = ""] = below.split("\n\n");
@@ -41,7 +38,7 @@ function textsIn(value: unknown, name = ""): string[] {
 }
 
 for (const folder of ["fleet", "hosted"])
-  test(`counts on the page the pieces of manifests/${folder}`, () => {
+  test(`has on the page the right number of objects in manifests/${folder}`, () => {
     const kinds = objectsIn(folder).map(({ kind }) => kind);
     const many = (kind: unknown) => kinds.filter((one) => one === kind).length;
     const counted = kinds.map((kind) => `${kind} ${many(kind)}`);
@@ -51,7 +48,7 @@ for (const folder of ["fleet", "hosted"])
     assert.deepEqual(new Set(reported), new Set(counted));
   });
 
-test("grants the fleet's accounts only rights on kinds of Kubernetes, of Cluster API, of the inventory and our own", () => {
+test("grants the fleet's accounts only rights on kinds of Kubernetes, Cluster API, the cluster inventory, and our own", () => {
   const objects = objectsIn("fleet");
   const groups = objects.flatMap(({ rules }) =>
     (Array.isArray(rules) ? (rules as { apiGroups: string[] }[]) : []).flatMap(
@@ -97,7 +94,7 @@ test("links an existing test for every answer to an objection on the page", () =
   }
 });
 
-test("uses the names of the bench's rows on the page, and has no table of its own", () => {
+test("uses the bench's row names on the page, and has no separate table", () => {
   const [, below = ""] = page.split("\n## What it costs\n");
   const [section = ""] = below.split("\n## ");
   assert.doesNotMatch(section, /^\|/m);
@@ -112,7 +109,7 @@ test("uses the names of the bench's rows on the page, and has no table of its ow
   );
 });
 
-test("K7, M4: names the tools for other resources on both pages where a promise is narrowed", () => {
+test("K7, M4: both pages that limit a promise name the tools for other resources", () => {
   for (const text of [page, pageOf("extend/clusters.md")])
     for (const tool of ["https://fluxcd.io", "https://argo-cd.readthedocs.io", "/sveltos/"])
       assert.ok(text.includes(tool), tool);

@@ -6,11 +6,11 @@ import { test } from "node:test";
 import { cyclesIn } from "./cycles.ts";
 import { checkImports, importsOf } from "./imports.ts";
 
-test("H25: every folder imports only folders before it, decisions have no effects, and no files need each other", () => {
+test("H25: every folder imports only folders before it, files that decide have no effects, and no files import each other", () => {
   assert.deepEqual(checkImports("."), []);
 });
 
-test("has no cycle of files, even among tests, bench and tools", () => {
+test("has no import cycle, even among tests, bench and tools", () => {
   const files = globSync("{agent,bench,controller,fleet,lib,plugin,tenants,test,tools}/**/*.ts");
   const graph = files.map((file) => {
     const needs = importsOf(readFileSync(file, "utf8")).map(({ specifier }) =>
@@ -21,7 +21,7 @@ test("has no cycle of files, even among tests, bench and tools", () => {
   assert.deepEqual(cyclesIn(new Map(graph)), []);
 });
 
-test("imports files two folders up by name, everywhere", () => {
+test("imports files two or more folders up by name, everywhere", () => {
   const byPath = globSync("**/*.ts", { exclude: ["node_modules/**"] }).filter((file) =>
     /^(?:import|export|\}) .*"(?:\.\.\/){2}.*\.ts";$/m.test(readFileSync(file, "utf8")),
   );
@@ -97,7 +97,7 @@ const cases: readonly (readonly [files: Files, problem: RegExp | undefined])[] =
   ],
 ];
 
-test("names an import against the allowed direction, with its file", (t) => {
+test("names each import in a forbidden direction, with its file", (t) => {
   const root = mkdtempSync(join(tmpdir(), "imports-"));
   t.after(() => rmSync(root, { recursive: true }));
   for (const [files, problem] of cases) {

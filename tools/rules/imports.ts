@@ -1,6 +1,6 @@
 /**
- * Which folder may import which. A folder imports only folders before it in the order, so no two
- * folders need each other. Code that ships imports nothing from tools/, test/ or bench/.
+ * Which folder may import which. A folder may import only folders before it in the order, so no two
+ * folders import each other. Shipped code imports nothing from tools/, test/ or bench/.
  */
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,7 +8,7 @@ import manifest from "../../package.json" with { type: "json" };
 import { cyclesIn } from "./cycles.ts";
 import { effectIn, effectOf, isPure, isPureImport, declaresPure } from "./purity.ts";
 
-/** The folders that ship, each after those that it may import; `.` is the folder itself. */
+/** The shipped folders, each after the folders that it may import; `.` is the folder itself. */
 const order: readonly string[] = [
   "lib/contract: .",
   "lib/pullsecret: problems json registry document kubelet merge .",
@@ -28,7 +28,7 @@ const order: readonly string[] = [
 const topOf = (path: string): string => path.split("/")[0] ?? "";
 const tops: ReadonlySet<string> = new Set(order.map(topOf));
 
-/** Programs: they meet in lib/ only. */
+/** Programs. They share code only in lib/. */
 const programs: ReadonlySet<string> = new Set([
   "agent",
   "controller",
@@ -37,10 +37,10 @@ const programs: ReadonlySet<string> = new Set([
   "plugin",
 ]);
 
-/** Programs that reach no API server. */
+/** Programs that never connect to an API server. */
 const withoutCluster: ReadonlySet<string> = new Set(["agent"]);
 
-/** Package → the rooms that alone may import its values. */
+/** Package → the only folders that may import its values. */
 const packageRooms: Readonly<Record<string, readonly string[]>> = {
   "@kubernetes/client-node": ["lib/kube"],
   "js-yaml": ["lib/kube"],
@@ -50,7 +50,7 @@ const packageRooms: Readonly<Record<string, readonly string[]>> = {
 };
 
 const names: Readonly<Record<string, string>> = manifest.imports;
-/** The name that an import of a file two folders up begins with: `#kube/`. */
+/** The prefix for an import of a file two or more folders up, such as `#kube/`. */
 const nameOf = (path: string): string =>
   Object.entries(names)
     .find(([, folder]) => path.startsWith(folder.slice(2, -1)))?.[0]
@@ -70,7 +70,7 @@ export function importsOf(source: string): Import[] {
   }));
 }
 
-/** Every import that a shipped file may not make, as `file: what`, and every cycle of files. */
+/** All forbidden imports of shipped files, as `file: what`, and all cycles of files. */
 export function checkImports(root: string): string[] {
   const violations: string[] = [];
   const graph = new Map<string, readonly string[]>();
@@ -116,7 +116,7 @@ const named = (specifier: string): string =>
   specifier.replace(/^#[^/]+\//, (name) => names[`${name}*`]?.slice(2, -1) ?? name.slice(1));
 const isOurs = (target: string): boolean => tops.has(topOf(target));
 const isTest = (file: string): boolean => /\.(?:test|fixture)\.ts$/.test(file);
-/** Path of the imported file; a package or a module of Node as it is called. */
+/** Path of the imported file, or name of the package or of Node's module. */
 function targetOf(file: string, { specifier }: Import): string {
   if (specifier.startsWith("#")) return named(specifier);
   return specifier.startsWith(".") ? join(dirname(file), specifier) : specifier;

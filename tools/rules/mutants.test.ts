@@ -8,7 +8,7 @@ import { tierOf } from "#tools/build/tiers.ts";
 import { mutants } from "#test/mutants/list.ts";
 import { promises } from "../pages/promises.ts";
 
-test("finds the text of each mutant exactly once in its file, and its test in its tier", () => {
+test("finds each mutant's text exactly once in the mutant's file, and each mutant's test in the stated tier", () => {
   for (const { effect, file, text, instead, test: found, tier } of mutants) {
     const times = readFileSync(file, "utf8").split(text).length - 1;
     assert.equal(times, 1, `${file} has ${times} times: ${text}`);
@@ -29,7 +29,7 @@ test("has a mutant for every promise, and a promise for every mutant", () => {
   assert.deepEqual([...broken].toSorted(), Object.keys(promises).toSorted());
 });
 
-test("runs no other test of a file after the first failed one, and counts all", (t) => {
+test("runs no further test of a file after the first failure, and counts all tests", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "bail-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, "a.test.cjs");

@@ -4,8 +4,8 @@ import { test } from "node:test";
 
 /**
  * `only` silences every other test of the process; `todo` and `expectFailure` turn a failed test
- * green. The runner also fails such a run (tools/build/reporter.ts); this test names all places at
- * once.
+ * green. The runner fails such a run as well (tools/build/reporter.ts), but this test names all
+ * places at once.
  */
 const forbidden =
   /\b(?:test|it|describe|suite|t)\.(?:only|todo|expectFailure)\b|\bonly: (?:true|")|\b(?:todo|expectFailure)(?::| [,}]|,)/;
@@ -17,7 +17,7 @@ const excepted: ReadonlySet<string> = new Set([
   "tools/rules/only.test.ts",
 ]);
 
-test("silences and excuses no test", () => {
+test("has no test that is silenced or whose failure is excused", () => {
   const files = globSync("**/*.{test,fixture}.ts", { exclude: ["node_modules/**"] });
   assert.ok(files.length > 300, `${files.length} files`);
   const found = files.filter(

@@ -1,7 +1,8 @@
-/** Which files decide, and whether they reach an effect, which is a mistake. */
+/** Files that decide must be free of effects. This file finds effects that they reach. */
 
 /**
- * Files that decide: whatever they load reaches no file system, socket, clock, process or client.
+ * Files that decide. Nothing that they load may use a file system, socket, clock, process or
+ * client.
  */
 const pure: readonly string[] = [
   "lib/contract",
@@ -26,12 +27,12 @@ const pure: readonly string[] = [
   "tenants/rules",
 ];
 
-/** Modules of Node and packages that pure code may load: they compute, and touch nothing. */
+/** Modules of Node and packages that pure code may load. They only compute. */
 const pureModules = new Set(["node:buffer", "node:path", "node:util", "zod", "zod/mini"]);
 
 /**
- * From a module with sockets, the functions that only read text; from one with randomness, those
- * without.
+ * Allowed functions of other modules: from node:net those that only parse text, from node:crypto
+ * those without randomness.
  */
 const pureNames: Readonly<Record<string, RegExp>> = {
   "node:net": /^\{\s*isIP(?:v[46])?\s*\}$/,
@@ -53,8 +54,8 @@ export const isPureImport = ({ specifier, names }: Loaded): boolean =>
 const pureHead = /^\/\*\*(?:(?!\*\/)[^])*\bPure\b/;
 
 /**
- * True for a file whose header claims to be pure: it is checked too, but not the files that it
- * loads.
+ * True for a file whose header claims that it is pure. Such a file is checked too, but not the
+ * files that it loads.
  */
 export const declaresPure = (source: string): boolean => pureHead.test(source);
 

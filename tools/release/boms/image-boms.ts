@@ -1,7 +1,4 @@
-/**
- * The content of the image: the packages whose code its bundles hold, Node, and the base, for each
- * architecture.
- */
+/** The content of the image for each architecture: the bundled packages, Node, and the base. */
 import { run } from "#test/cluster/run.ts";
 import { only, type Boms, type Package } from "./boms.ts";
 import type { Image } from "../layout.ts";
@@ -86,8 +83,8 @@ async function partsOf(
 }
 
 /**
- * The version of /nodejs/bin/node, read from the binary, which is never run: it contains the
- * address of its own headers. The base has no other record of it.
+ * The version of /nodejs/bin/node. Reads it from the binary, which contains the address of its
+ * headers, and never runs the binary. The base has no other record of the version.
  */
 async function nodeVersion(layers: readonly string[]): Promise<string> {
   for (const layer of layers) {

@@ -1,7 +1,7 @@
 /**
- * npm's list of the packages in the lock file, and which of them production needs. `npm sbom
- * --omit=dev` is not used: it also leaves out every package that something in development needs,
- * zod among them (npm 11).
+ * npm's list of the packages in the lock file, and which of them production needs. It does not use
+ * `npm sbom --omit=dev`, which also leaves out every package that a development dependency needs,
+ * such as zod (npm 11).
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ export async function npmBoms(repository: string): Promise<Boms> {
   const { metadata, ...rest } = JSON.parse(cyclonedx ?? "") as CycloneDx;
   const manifest = readFileSync(join(repository, "package.json"), "utf8");
   const { name } = JSON.parse(manifest) as { name: string };
-  // npm puts the folder's name there.
+  // As the component's name, npm uses the name of the folder, so we replace it.
   const component = { ...metadata.component, name };
   return {
     cyclonedx: { ...rest, metadata: { ...metadata, component } },
@@ -37,8 +37,8 @@ export async function npmBoms(repository: string): Promise<Boms> {
 }
 
 /**
- * The content of an installation for production on every platform, as `name@version`. The rest is
- * tools, and the Node that runs npm scripts.
+ * The packages of a production installation on every platform, as `name@version`. All other
+ * packages are tools, or the Node that runs npm scripts.
  */
 export function production(repository: string): Set<string> {
   const needed = Object.entries(lockOf(repository)).filter(
@@ -48,7 +48,7 @@ export function production(repository: string): Set<string> {
   return new Set(needed.map(([path, { version }]) => `${nameOf(path)}@${version}`));
 }
 
-/** `name@version` of packages by their paths in the lock file. */
+/** Returns `name@version` of each package. `paths`: the paths of the packages in the lock file. */
 export function locked(repository: string, paths: Iterable<string>): Set<string> {
   const lock = lockOf(repository);
   const one = (path: string): string => {

@@ -14,8 +14,7 @@ import { notAsked, decide, facts as complete, unit } from "./facts/facts.fixture
 import { granted, isEmpty, documentToApply } from "./facts/grant.ts";
 import { progress } from "./facts/kubelet-state.ts";
 import type { Step } from "./facts/step.ts";
-import type { File, Journal } from "./journal/journal.ts";
-import { denied } from "./decide/restart.ts";
+import { denied, type File, type Journal } from "./journal/journal.ts";
 import { Stopwatch } from "./observe/stopwatch.ts";
 import type { Unit } from "./systemd/unit.ts";
 

@@ -1,8 +1,7 @@
 /** Tables of restarts, until the kubelet has passed its probation. */
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { Journal } from "../journal/journal.ts";
-import { denied } from "./restart.ts";
+import { denied, type Journal } from "../journal/journal.ts";
 import {
   absent,
   check,

@@ -11,7 +11,7 @@
 import type { Facts } from "../facts/facts.ts";
 import type { FoundFile } from "../delivery/delivery.ts";
 import { granted } from "../facts/grant.ts";
-import { confirmed, type Journal, unproved } from "../journal/journal.ts";
+import { confirmed, type Journal, quarantineFor, unproved } from "../journal/journal.ts";
 import {
   type KnownState,
   type KubeletState,
@@ -236,11 +236,6 @@ function awaitAnswer(facts: Facts, journal: Journal, unit: Unit): Step {
   if (facts.stopwatch.running < answerWithin)
     return wait(codes.restarting, fast, "healthz does not answer yet");
   return attempt(facts, journal, unit);
-}
-
-/** The journal after one more refusal by systemd. */
-export function denied(journal: Journal, why: string): Journal {
-  return { ...journal, denied: { times: (journal.denied?.times ?? 0) + 1, why } };
 }
 
 /**
@@ -493,22 +488,6 @@ function waitFor(remaining: number): Step | undefined {
 
 // Rollback and quarantine
 
-const firstQuarantine = 600_000;
-const longestQuarantine = 21_600_000;
-
-/**
- * The quarantine after one more rollback: 10 minutes, doubled by each failure of the content, up to
- * six hours.
- */
-function quarantineFor({ now }: Facts, journal: Journal): NonNullable<Journal["quarantine"]> {
-  const { revision, content, quarantine, grant, denied } = journal;
-  const failures = quarantine?.content === content ? quarantine.failures + 1 : 1;
-  const lasts = Math.min(longestQuarantine, firstQuarantine * 2 ** Math.min(failures - 1, 10));
-  const named = grant === undefined ? {} : { grant };
-  const why = denied === undefined ? {} : { why: denied.why };
-  return { revision, content, failures, since: now, lasts, told: false, ...named, ...why };
-}
-
 /**
  * The journal when the previous file is back. The ownership is the same as before the change, and
  * the failed content is in quarantine. The quarantine starts again once the kubelet has passed its
@@ -521,7 +500,14 @@ export function undone(facts: Facts, journal: Journal): Journal {
   const { answer } = journal.owned;
   const before = "undone" in facts.file ? facts.file.undone(journal) : undo.owned;
   const owned = { ...(answer !== undefined && { answer }), ...before };
-  return { ...rest, revision, digest, content, owned, quarantine: quarantineFor(facts, journal) };
+  return {
+    ...rest,
+    revision,
+    digest,
+    content,
+    owned,
+    quarantine: quarantineFor(journal, facts.now),
+  };
 }
 
 /** Records that the kubelet runs again after a rollback. */

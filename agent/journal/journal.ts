@@ -112,6 +112,27 @@ export function unproved(journal: Journal): Journal {
   return { ...confirmed(journal), rereads: "" };
 }
 
+/** The journal after one more refusal by systemd. */
+export function denied(journal: Journal, why: string): Journal {
+  return { ...journal, denied: { times: (journal.denied?.times ?? 0) + 1, why } };
+}
+
+const firstQuarantine = 600_000;
+const longestQuarantine = 21_600_000;
+
+/**
+ * The quarantine after one more rollback: 10 minutes, doubled by each failure of the content, up to
+ * six hours. `now`: milliseconds of the wall clock.
+ */
+export function quarantineFor(journal: Journal, now: number): NonNullable<Journal["quarantine"]> {
+  const { revision, content, quarantine, grant, denied } = journal;
+  const failures = quarantine?.content === content ? quarantine.failures + 1 : 1;
+  const lasts = Math.min(longestQuarantine, firstQuarantine * 2 ** Math.min(failures - 1, 10));
+  const named = grant === undefined ? {} : { grant };
+  const why = denied === undefined ? {} : { why: denied.why };
+  return { revision, content, failures, since: now, lasts, told: false, ...named, ...why };
+}
+
 /** Whether no change is under way, so that a refusal leaves the node as it is. */
 export function isIdle(journal: Journal | undefined): boolean {
   return journal === undefined || journal.phase === "applied";

@@ -102,16 +102,10 @@ export const joinedClusters: Measurement = {
       }
     });
     if (away.length > 0) throw new Error(`${away.length} were not reached: ${away[0]}`);
-    const reads = api.asked.filter(({ verb }) => verb === "get").length;
-    const asked = names.reduce((sum, name) => sum + fakes.requests(name).length, 0);
     stop.abort();
     await ended;
     return [
       measure({ name: `${count} joined clusters, first round`, unit: "s", atMost: 30 }, [seconds]),
-      measure({ name: "reads of the host a joined cluster and round", unit: "" }, [reads / count]),
-      measure({ name: "requests a joined cluster and round, without policies", unit: "" }, [
-        asked / count,
-      ]),
     ];
   },
 };

@@ -25,11 +25,11 @@ export const scale: Measurement = {
     const stop = new AbortController();
     const replacing = simulated.replaceNodes(nodes / 20, stop.signal);
     replacing.catch(() => {});
-    const rounds: Rollout[] = [];
+    const unused: number[] = [];
     try {
       for (let round = 0; round < (bench.quick ? 1 : 3); round += 1) {
         await sleep(10_000);
-        rounds.push(await rollOut(simulated));
+        unused.push(await rollOut(simulated));
       }
     } finally {
       stop.abort();
@@ -38,20 +38,18 @@ export const scale: Measurement = {
     const rest = await atRest(simulated);
     const { rssMiB } = await simulated.usage();
     await simulated.stopController();
-    return rowsOf(nodes, rounds, rssMiB, rest);
+    return rowsOf(nodes, unused, rssMiB, rest);
   },
 };
 
-type Rollout = Readonly<{ seconds: number; unused: number }>;
-
-async function write(simulated: Simulated): Promise<number> {
+async function write(simulated: Simulated): Promise<void> {
   const auth = Buffer.from(`bench:${Date.now()}`).toString("base64");
   const document = JSON.stringify({ auths: { "private.example": { auth } } });
-  const { begun, at } = await putAndWait(simulated, document, 1200);
-  return (at - begun) / 1000;
+  await putAndWait(simulated, document, 1200);
 }
 
-async function rollOut(simulated: Simulated): Promise<Rollout> {
+/** The share of the window, in percent, that was unused while nodes waited. */
+async function rollOut(simulated: Simulated): Promise<number> {
   const before = revisionOf(simulated);
   const over = new AbortController();
   const published = () => {
@@ -62,12 +60,12 @@ async function rollOut(simulated: Simulated): Promise<Rollout> {
   const sampling = sampleWindow(simulated, published, size, over.signal);
   sampling.catch(() => {});
   try {
-    const seconds = await write(simulated);
+    await write(simulated);
     over.abort();
     const shares = await sampling;
     if (shares.length === 0) throw new Error("no node ever waited");
     const used = shares.reduce((sum, share) => sum + share, 0) / shares.length;
-    return { seconds, unused: 100 * (1 - used) };
+    return 100 * (1 - used);
   } finally {
     over.abort();
   }
@@ -93,7 +91,7 @@ async function atRest(simulated: Simulated): Promise<number> {
 
 function rowsOf(
   nodes: number,
-  rounds: readonly Rollout[],
+  unused: readonly number[],
   rssMiB: number,
   rest: number,
 ): BenchResult[] {
@@ -101,11 +99,7 @@ function rowsOf(
   return [
     measure(
       { name: `${name}, window unused while nodes wait`, unit: "%", atMost: goals.unused },
-      rounds.map(({ unused }) => unused),
-    ),
-    measure(
-      { name: `${name}, rollout`, unit: "s" },
-      rounds.map(({ seconds }) => seconds),
+      unused,
     ),
     measure({ name: `${name}, controller's peak RSS`, unit: "MiB", atMost: goals.mebibytes }, [
       rssMiB,

@@ -1,20 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { digestAnnotation, revisionAnnotation, sinceAnnotation } from "#contract/names.ts";
-import type { ModelNode } from "#test/harness/nodes/nodes.ts";
+import type { ModelNode, PodState } from "#test/harness/nodes/nodes.ts";
 import { stateOf } from "./window.ts";
 
-/** A node whose pod is granted `grant` and Ready (since 10 or 20), with `revision` in force. */
-function node(grant: number, revision: number, ready: number | undefined): ModelNode {
+/** A node whose pod has this grant, with `revision` in force. */
+function node(grant: number, revision: number): ModelNode {
   const annotations = {
     [revisionAnnotation]: String(grant),
     [digestAnnotation]: "0".repeat(64),
     [sinceAnnotation]: new Date(10_000).toISOString(),
   };
-  const state = { ready: { is: ready !== undefined, since: ready ?? 15 } };
-  const journal = { revision, digest: "d" };
-  return { journal, pods: [{ annotations, state }] } as unknown as ModelNode;
+  return { journal: { revision, digest: "d" }, pods: [{ annotations }] } as unknown as ModelNode;
 }
+
+/** What the API server has of the pod: Ready since this second. */
+const ready = (since: number | undefined): PodState =>
+  ({ ready: { is: since !== undefined, since: since ?? 15 } }) as PodState;
 
 const table = [
   ["a node without the grant waits", 1, 1, 10, "waiting"],
@@ -23,10 +25,15 @@ const table = [
   ["a node that has the grant but has not seen it is open", 2, 1, 10, "open"],
   ["a node that restarts its kubelet is open", 2, 2, undefined, "open"],
   ["a node that was last Ready before the grant is open", 2, 2, 10, "open"],
-  ["a node that is Ready again is done", 2, 2, 20, "done"],
+  ["a node that is Ready again for 2 s is open", 2, 2, 21, "open"],
+  ["a node that is Ready again for 3 s is done", 2, 2, 20, "done"],
 ] as const;
 
-for (const [what, grant, revision, ready, expected] of table)
+for (const [what, grant, revision, since, expected] of table)
   test(`the window: ${what}`, () => {
-    assert.equal(stateOf(node(grant, revision, ready), 2), expected);
+    assert.equal(stateOf(node(grant, revision), 2, ready(since), 23_000), expected);
   });
+
+test("the window: a node whose report has not reached the API server is open", () => {
+  assert.equal(stateOf(node(2, 2), 2, undefined, 23_000), "open");
+});

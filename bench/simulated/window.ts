@@ -1,22 +1,34 @@
 /** Measures how much of the rollout's window is in use while other nodes wait. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { grantOf } from "#contract/grant.ts";
-import type { ModelNode } from "#test/harness/nodes/nodes.ts";
+import type { ModelNode, PodState } from "#test/harness/nodes/nodes.ts";
 import type { Simulated } from "./simulated.ts";
 
 /** States of a node: granted and not proved (open), not granted (waiting), neither (done). */
 type WindowState = "open" | "waiting" | "done";
 
-export function stateOf({ journal, pods }: ModelNode, revision: number): WindowState {
-  const pod = pods.at(-1);
-  const grant = grantOf(pod?.annotations);
-  const isReady = pod?.state.ready.is === true;
+/** A pod must be Ready for this long, in seconds, before it proves its grant. */
+const provedAfter = 3;
+
+/**
+ * `reported`: what the API server has of the node's newest pod, because the controller sees nothing
+ * else. `now`: milliseconds.
+ */
+export function stateOf(
+  { journal, pods }: ModelNode,
+  revision: number,
+  reported: PodState | undefined,
+  now: number,
+): WindowState {
+  const grant = grantOf(pods.at(-1)?.annotations);
+  const isReady = reported?.ready.is === true;
   const has = journal?.begun === undefined && (journal?.revision ?? 0) >= revision;
   if (grant === undefined || grant.revision < revision)
     // A joining node takes the content by itself, or gets a grant once its agent runs.
     return isReady && !has ? "waiting" : "done";
-  const since = Math.floor(pod?.state.ready.since ?? 0) * 1000;
-  return has && isReady && since !== Date.parse(grant.since) ? "done" : "open";
+  const since = Math.floor(reported?.ready.since ?? 0) * 1000;
+  const isProved = since !== Date.parse(grant.since) && now - since >= provedAfter * 1000;
+  return has && isReady && isProved ? "done" : "open";
 }
 
 /**
@@ -35,7 +47,10 @@ export async function sampleWindow(
     await sleep(200);
     const sought = revision();
     if (sought === undefined) continue;
-    const states = driver.model.nodes.map((node) => stateOf(node, sought));
+    const now = Date.now();
+    const states = driver.model.nodes.map((node) =>
+      stateOf(node, sought, driver.reported(node.pods.at(-1)), now),
+    );
     const count = (state: WindowState) => states.filter((one) => one === state).length;
     const [open, waiting] = [count("open"), count("waiting")];
     isWide ||= open > 1;

@@ -123,6 +123,11 @@ export class NodesDriver implements AsyncDisposable {
     await Promise.all(this.#loops);
   }
 
+  /** The pod's state that the API server has, as far as this driver has written it. */
+  reported(pod: ModelPod | undefined): PodState | undefined {
+    return this.#pods.get(pod?.uid ?? "")?.reported;
+  }
+
   /**
    * Sets the behaviour of agents from now on, by the name of the node and the granted revision.
    */

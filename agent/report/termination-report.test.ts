@@ -200,7 +200,7 @@ test("does not mark the failure of ungranted content, and reads no mark of versi
   start().mark("released", given);
   assert.equal(
     marks(),
-    "proved 7/d/2026-11-26T18:25:07Z\nsaid released 7/d/2026-11-26T18:25:07Z\n",
+    "proved 7/d/2026-11-26T18:25:07Z\nreported released 7/d/2026-11-26T18:25:07Z\n",
   );
 });
 

@@ -22,5 +22,5 @@ for (const [code, why] of cases)
     const cause = Object.assign(new Error("s3cret"), { code });
     const reason = reasonOf(new TypeError("fetch failed: s3cret", { cause }));
     assert.match(reason.message, why);
-    assert.equal(reason.withoutTls, /no TLS/.test(reason.message));
+    assert.equal(reason.withoutTls, /does not speak TLS/.test(reason.message));
   });

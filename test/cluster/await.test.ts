@@ -29,7 +29,7 @@ test("checks a state for the whole time, and fails once the state is over", asyn
   let rounds = 0;
   await assert.rejects(
     stays("there are few checks", () => ++rounds < 2, 60_000),
-    /no longer so that there are few checks/,
+    /no longer true that there are few checks/,
   );
 });
 

@@ -199,7 +199,7 @@ test("accepts a Secret of any namespace, and keeps its names as texts in YAML", 
     assert.deepEqual(made.spec.template.metadata, { name, namespace });
     const other = await seal("--cert east=east.pem");
     assert.equal(other.code, 1, "this directory is for another Secret");
-    assert.match(other.err, /^sealed: holds .*, strict; give --secret/);
+    assert.match(other.err, /^sealed: holds .*, strict; give the same --secret/);
   }
 });
 

@@ -33,7 +33,7 @@ test("`status -o json` prints the object without managedFields", async () => {
 test("explains how to create the object if it does not exist", async () => {
   const { code, err } = await call(["status"]);
   assert.equal(code, 1);
-  assert.match(err, /^globalpullsecret\/cluster: not found; is there a controller/);
+  assert.match(err, /^globalpullsecret\/cluster: not found; check that manifests\/crds is applied/);
 });
 
 test("`status --watch` prints a line to a pipe for each change, until it is interrupted", async () => {

@@ -35,7 +35,7 @@ test("deletes the controller and its rights after the nodes, and the CRD last", 
   assert.deepEqual(deletions(fake), [...installation.map(({ path }) => path), definition.path]);
   assert.match(
     out,
-    /^PodDisruptionBudget\/\S+ deleted\n[^]*\nCustomResourceDefinition\/\S+ deleted\nthe Secrets/,
+    /^PodDisruptionBudget\/\S+ deleted\n[^]*\nCustomResourceDefinition\/\S+ deleted\nyour own Secrets/,
   );
   assert.match(err, /60 of 100 nodes/);
   assert.deepEqual(fake.writes[0]?.body, {

@@ -226,8 +226,8 @@ export class Fleet {
     const kept = this.#clusters.placed(served, owner);
     const isKept = (name: string) =>
       [...this.#clusters.placed([name], owner)].some((one) => kept.has(one));
-    const heirOf = (name: string) =>
-      due.get(name)?.rolloutState === "unreachable" || isKept(name) ? undefined : heirs.get(name);
+    // Also while the cluster is unreachable: only the offer lets the heir take the mark later.
+    const heirOf = (name: string) => (isKept(name) ? undefined : heirs.get(name));
     // What is offered takes no slot of a removal.
     const removed = [...due].filter(([name]) => heirOf(name) === undefined);
     const { change } = nextChanges(

@@ -14,6 +14,8 @@ import { profilePath } from "../clusters/names.ts";
  * not run, the removal must still end.
  */
 const longest = 30_000;
+/** Milliseconds to wait if the caller may not list FleetSecrets, so the answer stays unknown. */
+const blind = 5000;
 const pauseMilliseconds = 500;
 
 /** A manager of its own, so that the label can be removed without any other field. */
@@ -22,18 +24,20 @@ const how = { manager: `${pluginManager}-leaving`, force: true } as const;
 /**
  * Marks the ClusterProfile as leaving, and waits until no FleetSecret lists the cluster. Otherwise
  * the controller would repair the copies that are deleted next, or count the cluster as unreachable
- * until it gives it up. Returns the FleetSecrets that still list the cluster after 30 s.
+ * until it gives it up. Returns the FleetSecrets that still list the cluster after 30 s. Undefined:
+ * the caller may not list them.
  */
 export async function release(
   host: Cluster,
   { metadata }: ClusterProfile,
-): Promise<readonly string[]> {
+): Promise<readonly string[] | undefined> {
   const { name = "", uid = "" } = metadata;
   await host.apply(profilePath(name), bodyOf(name, uid, { [leavingLabel]: "true" }), how);
-  const until = performance.now() + longest;
+  const begun = performance.now();
   for (;;) {
     const listing = await listedBy(host, `${clustersNamespace}/${name}`);
-    if (listing.length === 0 || performance.now() >= until) return listing;
+    const wait = listing === undefined ? blind : longest;
+    if (listing?.length === 0 || performance.now() - begun >= wait) return listing;
     await pause(pauseMilliseconds);
   }
 }
@@ -51,8 +55,11 @@ const bodyOf = (name: string, uid: string, labels: Readonly<Record<string, strin
   metadata: { name, namespace: clustersNamespace, uid, labels },
 });
 
-/** `NAMESPACE/NAME` of each FleetSecret whose status lists the cluster. */
-async function listedBy(host: Cluster, cluster: string): Promise<readonly string[]> {
+/**
+ * `NAMESPACE/NAME` of each FleetSecret whose status lists the cluster. Undefined: the caller may
+ * not list them.
+ */
+async function listedBy(host: Cluster, cluster: string): Promise<readonly string[] | undefined> {
   const found: string[] = [];
   try {
     await host.pages<FleetSecret>(allFleetSecrets, {}, (page) => {
@@ -61,8 +68,10 @@ async function listedBy(host: Cluster, cluster: string): Promise<readonly string
           found.push(`${metadata.namespace}/${metadata.name}`);
     });
   } catch (error) {
-    // The host has no FleetSecrets, or the caller may not list them.
-    if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
+    const status = error instanceof ApiError ? error.status : undefined;
+    if (status === 403) return undefined;
+    // The host has no FleetSecrets.
+    if (status !== 404) throw error;
   }
   return found;
 }

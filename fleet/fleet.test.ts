@@ -242,13 +242,13 @@ async function duringRemoval(
   return written[0] ?? assert.fail("nothing was written");
 }
 
-for (const [what, metadata, managementState] of [
-  ["that is served", {}, "Managed"],
-  ["that is Paused", {}, "Paused"],
-  ["that is deleted", { deletionTimestamp: new Date() }, "Managed"],
+for (const [what, metadata, spec] of [
+  ["that is served", {}, { clusterProfiles: joined }],
+  ["that is Paused", {}, { clusterProfiles: joined, managementState: "Paused" }],
+  ["that is deleted", { deletionTimestamp: new Date() }, { clusterProfiles: joined }],
+  ["whose spec was edited and selects no joined cluster", {}, object.spec],
 ] as const)
   test(`forgets a cluster that is being removed at once, without a grace, in an object ${what}`, async () => {
-    const spec = { clusterProfiles: joined, managementState };
     const { status, metadata: its } = await duringRemoval(joined, { metadata, spec });
     if ("deletionTimestamp" in metadata)
       assert.deepEqual([status, its.finalizers], [undefined, undefined]);

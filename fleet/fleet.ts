@@ -171,13 +171,14 @@ export class Fleet {
 
   /** Names of clusters that `clusters remove` is removing. Read only if a cluster is leaving. */
   async #released(
-    { spec, status }: FleetSecret,
+    { status }: FleetSecret,
     selected: readonly string[],
   ): Promise<readonly string[]> {
     const wanted = new Set(selected);
-    if ((status?.clusters ?? []).every(({ name }) => wanted.has(name))) return [];
+    const known = (status?.clusters ?? []).map(({ name }) => name);
+    const left = known.filter((name) => !wanted.has(name));
     try {
-      return await releasedFrom(this.#place.home, spec);
+      return await releasedFrom(this.#place.home, left);
     } catch (error) {
       // An inventory that was deleted must not hold up the deletion of the object.
       if (isForAPerson(error)) return [];

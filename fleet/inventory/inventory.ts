@@ -35,14 +35,15 @@ export async function selectedBy(
 }
 
 /**
- * Names of the clusters that `clusters remove` is removing, whatever their labels. The command
- * removes only joined clusters. On any other profile the label proves nothing.
+ * Names of the clusters that `clusters remove` is removing, if one of the `left` clusters may be
+ * among them. The command removes only joined clusters. On any other profile the label proves
+ * nothing. Neither other labels nor the spec count, because a spec may have been edited.
  */
 export async function releasedFrom(
   home: Cluster,
-  { clusterProfiles }: FleetSecretSpec,
+  left: readonly string[],
 ): Promise<readonly string[]> {
-  if (clusterProfiles === undefined) return [];
+  if (!left.some((name) => name.startsWith(`${clustersNamespace}/`))) return [];
   const selector = { matchExpressions: [{ key: leavingLabel, operator: "Exists" as const }] };
   const joined = { namespaces: [clustersNamespace], clusterManagers: [clusterManager] };
   return await profilesOf(home, { ...joined, selector });

@@ -6,7 +6,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { CoreV1Event } from "@kubernetes/client-node";
-import type { FleetSecret, FleetSecretStatus } from "#api/fleet-secret.ts";
+import type {
+  ClusterProfilesSource,
+  FleetSecret,
+  FleetSecretSpec,
+  FleetSecretStatus,
+} from "#api/fleet-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Fleet } from "./fleet.ts";
@@ -194,49 +199,73 @@ test("completes the deletion of an object without its source", async () => {
   );
 });
 
-const east = "global-pull-secret-clusters/east";
+const joined = {
+  namespaces: ["global-pull-secret-clusters"],
+  selector: { matchLabels: { tier: "prod" } },
+  clusterManagers: ["globalpullsecret.io"],
+};
 
-for (const [what, metadata, managementState] of [
-  ["that is served", {}, "Managed"],
-  ["that is Paused", {}, "Paused"],
-  ["that is deleted", { deletionTimestamp: new Date() }, "Managed"],
+/**
+ * Runs an object once that has a Secret in the cluster of this profile. The profile has the label
+ * of a removal. Returns what was first written.
+ */
+async function duringRemoval(
+  { namespaces: [namespace = ""], clusterManagers: [manager = ""] }: ClusterProfilesSource,
+  { metadata, spec }: Readonly<{ metadata?: object; spec: Partial<FleetSecretSpec> }>,
+): Promise<FleetSecret> {
+  const written: FleetSecret[] = [];
+  const profile = { metadata: { name: "east" }, spec: { clusterManager: { name: manager } } };
+  const home = {
+    async pages(
+      path: string,
+      { labelSelector = "" }: Record<string, string>,
+      each: (page: readonly object[]) => void,
+    ) {
+      const isLeft = labelSelector.includes("!globalpullsecret.io/leaving");
+      const isThere = path.endsWith(`/namespaces/${namespace}/clusterprofiles`);
+      each(isThere && !isLeft ? [profile] : []);
+    },
+    get: async () => ({ metadata: { resourceVersion: "1" }, type: "Opaque", data: {} }),
+    apply: async (_: string, body: FleetSecret) => void written.push(body),
+  } as unknown as Cluster;
+  const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
+  const { clusterAPI: _, ...others } = object.spec;
+  const since = new Date().toISOString();
+  const one: FleetSecret = {
+    ...object,
+    metadata: { ...object.metadata, finalizers: ["globalpullsecret.io/fleet"], ...metadata },
+    spec: { ...others, ...spec },
+    status: { clusters: [{ name: `${namespace}/east`, state: "Done", since }] },
+  };
+  await fleet.run(one, [one]);
+  fleet.close();
+  return written[0] ?? assert.fail("nothing was written");
+}
+
+for (const [what, metadata, spec] of [
+  ["that is served", {}, { clusterProfiles: joined }],
+  ["that is Paused", {}, { clusterProfiles: joined, managementState: "Paused" }],
+  ["that is deleted", { deletionTimestamp: new Date() }, { clusterProfiles: joined }],
+  ["whose spec was edited and selects no joined cluster", {}, object.spec],
 ] as const)
   test(`forgets a cluster with the label for leaving at once, without a grace period, in an object ${what}`, async () => {
-    const written: FleetSecret[] = [];
-    const home = {
-      async pages(
-        _: string,
-        { labelSelector = "" }: Record<string, string>,
-        each: (page: readonly object[]) => void,
-      ) {
-        const spec = { clusterManager: { name: "globalpullsecret.io" } };
-        const isLeft = labelSelector.includes("!globalpullsecret.io/leaving");
-        each(isLeft ? [] : [{ metadata: { name: "east" }, spec }]);
-      },
-      get: async () => ({ metadata: { resourceVersion: "1" }, type: "Opaque", data: {} }),
-      apply: async (_: string, body: FleetSecret) => void written.push(body),
-    } as unknown as Cluster;
-    const fleet = new Fleet({ home, clusterId: "id", holds: () => true, hint() {}, log() {} });
-    const selector = { matchLabels: { tier: "prod" } };
-    const clusterManagers = ["globalpullsecret.io"];
-    const clusterProfiles = {
-      namespaces: ["global-pull-secret-clusters"],
-      selector,
-      clusterManagers,
-    };
-    const { clusterAPI: _, ...spec } = object.spec;
-    const one: FleetSecret = {
-      ...object,
-      metadata: { ...object.metadata, finalizers: ["globalpullsecret.io/fleet"], ...metadata },
-      spec: { ...spec, clusterProfiles, managementState },
-      status: { clusters: [{ name: east, state: "Done", since: new Date().toISOString() }] },
-    };
-    await fleet.run(one, [one]);
-    fleet.close();
-    const [{ status, metadata: its } = assert.fail("nothing was written")] = written;
+    const { status, metadata: its } = await duringRemoval(joined, { metadata, spec });
     if ("deletionTimestamp" in metadata)
       assert.deepEqual([status, its.finalizers], [undefined, undefined]);
     else assert.deepEqual([status?.clusters, status?.givenUp], [[], undefined]);
+  });
+
+for (const [what, other] of [
+  ["of another manager", { clusterManagers: ["other.example"] }],
+  ["in another namespace", { namespaces: ["theirs"] }],
+] as const)
+  test(`keeps a cluster ${what} in status until its copy is deleted, although its profile has the label of a removal`, async () => {
+    const profiles = { ...joined, ...other };
+    const { status } = await duringRemoval(profiles, { spec: { clusterProfiles: profiles } });
+    assert.deepEqual(
+      status?.clusters?.map(({ state }) => state),
+      ["Leaving"],
+    );
   });
 
 test("completes the deletion of an object whose inventory does not exist any more", async () => {

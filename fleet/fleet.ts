@@ -171,13 +171,14 @@ export class Fleet {
 
   /** Names of clusters that `clusters remove` is removing. Read only if a cluster is leaving. */
   async #released(
-    { spec, status }: FleetSecret,
+    { status }: FleetSecret,
     selected: readonly string[],
   ): Promise<readonly string[]> {
     const wanted = new Set(selected);
-    if ((status?.clusters ?? []).every(({ name }) => wanted.has(name))) return [];
+    const known = (status?.clusters ?? []).map(({ name }) => name);
+    const left = known.filter((name) => !wanted.has(name));
     try {
-      return await releasedFrom(this.#place.home, spec);
+      return await releasedFrom(this.#place.home, left);
     } catch (error) {
       // An inventory that was deleted must not hold up the deletion of the object.
       if (isForAPerson(error)) return [];
@@ -226,8 +227,9 @@ export class Fleet {
     const kept = this.#clusters.placed(served, owner);
     const isKept = (name: string) =>
       [...this.#clusters.placed([name], owner)].some((one) => kept.has(one));
-    const heirOf = (name: string) =>
-      due.get(name)?.rolloutState === "unreachable" || isKept(name) ? undefined : heirs.get(name);
+    // An heir also gets the offer while the cluster is unreachable, because only the offer lets the
+    // heir take the mark later.
+    const heirOf = (name: string) => (isKept(name) ? undefined : heirs.get(name));
     // A Secret that is offered to an heir is not removed, so it takes no slot.
     const removed = [...due].filter(([name]) => heirOf(name) === undefined);
     const { change } = nextChanges(

@@ -9,6 +9,7 @@ import { test, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { KubernetesObject } from "@kubernetes/client-node";
 import type { FleetSecret, FleetSecretSpec } from "#api/fleet-secret.ts";
+import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { fleetSecretsIn } from "#kube/client/paths.ts";
 import { Fleet } from "./fleet.ts";
@@ -57,8 +58,13 @@ class Home {
   /** The selected namespaces of each label. */
   readonly selected: Record<string, readonly string[]> = {};
 
+  /** The namespace in which each read fails. */
+  cut: string | undefined;
+
   readonly cluster = {
     get: async (path: string) => {
+      if (path.includes(`/namespaces/${this.cut}/`))
+        throw new ApiError({ status: 503, reason: "Away", method: "GET", path });
       const [collection = "", query] = path.split("?");
       if (query === undefined) return this.objects.get(path);
       const item = this.objects.get(`${collection}/${nameIn(new URLSearchParams(query))}`);
@@ -147,6 +153,11 @@ function replacing(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
         ...object,
         metadata: { ...object.metadata, deletionTimestamp: new Date() },
       })),
+    /** The controller starts again, without connections. */
+    restart() {
+      for (const each of fleets.values()) each.close();
+      fleets.clear();
+    },
     /** The owner whose mark both copies of a cluster have. */
     owner(cluster = "x"): string | undefined {
       const marks = copiesIn(cluster).map((path) => ownerMark(home.objects.get(path) ?? {}));
@@ -200,6 +211,46 @@ for (const [what, end] of ends)
       assert.deepEqual([one.owner(), one.state("second")], ["second", "Done"]);
       assert.deepEqual([one.state("first"), one.removed()], [undefined, []]);
     });
+
+for (const [what, end] of ends)
+  for (const removalPolicy of ["Delete", "Orphan"] as const) {
+    test(`hands the Secret over when the older object ${what}, with ${removalPolicy}, even if the controller restarts before the younger one may take it`, async (t) => {
+      const one = replacing(t, { removalPolicy });
+      one.select("second", "x");
+      one.set("second", { managementState: "Paused" });
+      await one.pass(60);
+      end(one, "first");
+      await one.pass(400);
+      assert.equal(one.state("first"), "Leaving GPS462");
+      one.restart();
+      await one.pass(30);
+      one.set("second", { managementState: "Managed" });
+      await one.pass(60);
+      assert.deepEqual([one.owner(), one.state("second")], ["second", "Done"]);
+      assert.deepEqual([one.state("first"), one.removed()], [undefined, []]);
+    });
+
+    test(`hands the Secret over when the older object ${what}, with ${removalPolicy}, even if the cluster was unreachable beyond the deadline`, async (t) => {
+      const one = replacing(t, { removalPolicy });
+      one.select("second", "x");
+      await one.pass(60);
+      // Otherwise the open watches would stay.
+      one.restart();
+      one.home.cut = "x";
+      end(one, "first");
+      await one.pass(4200);
+      assert.deepEqual(
+        [one.owner(), one.state("first"), one.state("second")],
+        ["first", "Leaving GPS462", "Unreachable GPS438"],
+      );
+      // Otherwise the next try would wait in real time.
+      one.restart();
+      one.home.cut = undefined;
+      await one.pass(120);
+      assert.deepEqual([one.owner(), one.state("second")], ["second", "Done"]);
+      assert.deepEqual([one.state("first"), one.removed()], [undefined, []]);
+    });
+  }
 
 test("hands the Secret to an older object that selects the cluster when the younger object leaves the cluster", async (t) => {
   const one = replacing(t);

@@ -73,11 +73,12 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 async function main(): Promise<void> {
+  // The exit code if the process ends because nothing is left to wait for.
+  process.exitCode = 1;
   try {
     process.exitCode = await runCommandLine(process.argv.slice(2), io);
   } catch (error) {
     io.err(unexpectedLine(error));
-    process.exitCode = 1;
   }
 }
 

@@ -71,6 +71,16 @@ for (const [what, cluster, own] of same)
     assert.deepEqual(read.access.proof, { token });
   });
 
+test("trusts no authority that only the profile names, even under another label", async () => {
+  const other = Buffer.from(certificate, "base64").toString();
+  const text = Buffer.from(authority, "base64").toString();
+  for (const label of ["X509 CERTIFICATE", "TRUSTED CERTIFICATE"]) {
+    const both = base64(`${text}${other.replaceAll("CERTIFICATE", label)}`);
+    const read = await byKubeconfig({ "certificate-authority-data": both }, {});
+    assert.equal(read.ok ? read.access.authority : authority, authority);
+  }
+});
+
 const systemRoots = {
   "certificate-authority-data": "",
   extensions: [{ name: authorityExtension, extension: { roots: "system" } }],

@@ -4,7 +4,7 @@
  * ClusterProfile has NAMESPACE/NAME.
  */
 import type { FleetSecretSpec, NamespaceSelector } from "#api/fleet-secret.ts";
-import { leavingLabel } from "#contract/joined.ts";
+import { clusterManager, clustersNamespace, leavingLabel } from "#contract/joined.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import type { AccessReading } from "./access.ts";
 import { clustersOf, ofCluster } from "./cluster-api.ts";
@@ -34,14 +34,19 @@ export async function selectedBy(
   return [...clusters, ...profiles].toSorted();
 }
 
-/** Names of the clusters that `clusters remove` is removing, whatever their labels. */
+/**
+ * Names of the clusters that `clusters remove` is removing, if one of the `left` clusters may be
+ * among them. The command removes only joined clusters. On any other profile the label proves
+ * nothing. Neither other labels nor the spec count, because a spec may have been edited.
+ */
 export async function releasedFrom(
   home: Cluster,
-  { clusterProfiles }: FleetSecretSpec,
+  left: readonly string[],
 ): Promise<readonly string[]> {
-  if (clusterProfiles === undefined) return [];
+  if (!left.some((name) => name.startsWith(`${clustersNamespace}/`))) return [];
   const selector = { matchExpressions: [{ key: leavingLabel, operator: "Exists" as const }] };
-  return await profilesOf(home, { ...clusterProfiles, selector });
+  const joined = { namespaces: [clustersNamespace], clusterManagers: [clusterManager] };
+  return await profilesOf(home, { ...joined, selector });
 }
 
 /** The selector, without profiles that are leaving. */

@@ -28,7 +28,7 @@ export const catalogue = {
   foreign: [
     "GPS435",
     "the target exists and was not placed by this object",
-    "delete it in that cluster, or set spec.conflicts: Adopt; until then it is not changed",
+    "delete it in that cluster, or set spec.conflicts: Adopt if no older FleetSecret with this target placed it; until then it is not changed",
   ],
   noKubeconfig: [
     "GPS436",

@@ -17,6 +17,8 @@ import { profilePath } from "../clusters/names.ts";
  * not run, the removal must still end.
  */
 const longest = 30_000;
+/** Milliseconds to wait if the caller may not list FleetSecrets, so the answer stays unknown. */
+const blind = 5000;
 const pauseMilliseconds = 500;
 
 /** A separate field manager, so that we can remove the label and keep all other fields. */
@@ -26,17 +28,19 @@ const how = { manager: `${pluginManager}-leaving`, force: true } as const;
  * Marks the ClusterProfile as leaving, and waits until no FleetSecret lists the cluster. Without
  * this wait, the controller would repair the copies that we delete next, or would count the cluster
  * as unreachable for an hour. Returns the FleetSecrets that still list the cluster after 30 s.
+ * Undefined: the caller may not list them.
  */
 export async function release(
   host: Cluster,
   { metadata }: ClusterProfile,
-): Promise<readonly string[]> {
+): Promise<readonly string[] | undefined> {
   const { name = "", uid = "" } = metadata;
   await host.apply(profilePath(name), bodyOf(name, uid, { [leavingLabel]: "true" }), how);
-  const until = performance.now() + longest;
+  const begun = performance.now();
   for (;;) {
     const listing = await listedBy(host, `${clustersNamespace}/${name}`);
-    if (listing.length === 0 || performance.now() >= until) return listing;
+    const wait = listing === undefined ? blind : longest;
+    if (listing?.length === 0 || performance.now() - begun >= wait) return listing;
     await pause(pauseMilliseconds);
   }
 }
@@ -54,8 +58,11 @@ const bodyOf = (name: string, uid: string, labels: Readonly<Record<string, strin
   metadata: { name, namespace: clustersNamespace, uid, labels },
 });
 
-/** `NAMESPACE/NAME` of each FleetSecret whose status lists the cluster. */
-async function listedBy(host: Cluster, cluster: string): Promise<readonly string[]> {
+/**
+ * `NAMESPACE/NAME` of each FleetSecret whose status lists the cluster. Undefined: the caller may
+ * not list them.
+ */
+async function listedBy(host: Cluster, cluster: string): Promise<readonly string[] | undefined> {
   const found: string[] = [];
   try {
     await host.pages<FleetSecret>(allFleetSecrets, {}, (page) => {
@@ -64,8 +71,10 @@ async function listedBy(host: Cluster, cluster: string): Promise<readonly string
           found.push(`${metadata.namespace}/${metadata.name}`);
     });
   } catch (error) {
-    // The host has no FleetSecrets, or the caller is not allowed to list them.
-    if (!(error instanceof ApiError) || ![403, 404].includes(error.status)) throw error;
+    const status = error instanceof ApiError ? error.status : undefined;
+    if (status === 403) return undefined;
+    // The host has no FleetSecrets.
+    if (status !== 404) throw error;
   }
   return found;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
-import { askPassword } from "./confirm.ts";
+import { askPassword, confirm } from "./confirm.ts";
 
 const ctrlC = "\u0003";
 
@@ -19,3 +19,24 @@ test("asks for a password without showing it, and returns no answer after the en
     assert.equal(String(output.read()), "Password: \n");
   }
 });
+
+for (const [what, asks, [before, after], answer, shown] of [
+  ["a password", askPassword, ["pl4n", "ted\r"], "pl4nted", /^Password: Password: \n$/],
+  ["yes or no", confirm, ["ye", "s\r"], true, /Password \[y\/N\] .*Password \[y\/N\] /s],
+] as const)
+  test(`goes on asking for ${what} after Ctrl-Z and fg`, async (t) => {
+    const stopped = Promise.withResolvers<void>();
+    t.mock.method(process, "kill", () => {
+      stopped.resolve();
+      return true;
+    });
+    const [input, output] = [new PassThrough(), new PassThrough()];
+    const asked = asks("Password", input, Object.assign(output, { isTTY: true }));
+    input.write(`${before}\u001a`);
+    await stopped.promise;
+    process.emit("SIGCONT", "SIGCONT");
+    assert.equal(input.isPaused(), false);
+    input.write(after);
+    assert.equal(await asked, answer);
+    assert.match(String(output.read()), shown);
+  });

@@ -1,5 +1,5 @@
 /** Asks on a terminal: a yes-or-no question, or for a password. */
-import { createInterface } from "node:readline";
+import { createInterface, type Interface } from "node:readline";
 import { Writable } from "node:stream";
 import { escape } from "#pullsecret/problems/keypath.ts";
 
@@ -7,15 +7,13 @@ import { escape } from "#pullsecret/problems/keypath.ts";
  * Asks on standard error, because standard output may go elsewhere. Everything except `y` and `yes`
  * means no. Ctrl-C, Ctrl-D and the end of the input also mean no, and begin a new line.
  */
-export async function confirm(question: string): Promise<boolean> {
-  const asker = createInterface({ input: process.stdin, output: process.stderr });
-  // In readline/promises, Ctrl-C rejects the answer, and the end of the input leaves it pending.
-  const answer = await new Promise<string | undefined>((resolve) => {
-    asker.once("close", () => resolve(undefined));
-    asker.question(`${escape(question)} [y/N] `, resolve);
-  });
-  asker.close();
-  if (answer === undefined) process.stderr.write("\n");
+export async function confirm(
+  question: string,
+  input: NodeJS.ReadableStream = process.stdin,
+  output: NodeJS.WritableStream = process.stderr,
+): Promise<boolean> {
+  const answer = await ask(createInterface({ input, output }), `${escape(question)} [y/N] `);
+  if (answer === undefined) output.write("\n");
   return /^y(?:es)?$/i.test((answer ?? "").trim());
 }
 
@@ -28,15 +26,25 @@ export async function askPassword(
   input: NodeJS.ReadableStream = process.stdin,
   output: NodeJS.WritableStream = process.stderr,
 ): Promise<string | undefined> {
-  output.write(`${escape(question)}: `);
+  const show = () => output.write(`${escape(question)}: `);
+  show();
   const hidden = new Writable({ write: (_, __, done) => done() });
   // `terminal: true`: readline turns off the terminal's own echo, and writes the echo to `output`.
   const asker = createInterface({ input, output: hidden, terminal: true });
+  asker.on("SIGCONT", show);
+  const answer = await ask(asker, "");
+  output.write("\n");
+  return answer;
+}
+
+async function ask(asker: Interface, question: string): Promise<string | undefined> {
+  // After Ctrl-Z and `fg`, readline stays paused until it prompts again.
+  asker.on("SIGCONT", () => asker.prompt(true));
+  // In readline/promises, Ctrl-C rejects the answer, and the end of the input leaves it pending.
   const answer = await new Promise<string | undefined>((resolve) => {
     asker.once("close", () => resolve(undefined));
-    asker.question("", resolve);
+    asker.question(question, resolve);
   });
   asker.close();
-  output.write("\n");
   return answer;
 }

@@ -127,10 +127,28 @@ test("removes a cluster that a FleetSecret lists for more than half a minute, an
   assert.ok(!cluster.objects.has(profilePath("east")));
 });
 
-test("removes a cluster of a host whose FleetSecrets the caller is not allowed to list", async () => {
-  const { cluster } = listedFor(0);
-  cluster.pages = (path) => Promise.reject(refusal(403, "GET", path));
-  assert.equal((await call(words, { cluster })).code, 0);
+test("waits for the controller and warns if the caller may not list the host's FleetSecrets", async (t) => {
+  let now = 0;
+  t.mock.method(performance, "now", () => (now += 4000));
+  const { cluster, seen } = listedFor(0);
+  cluster.pages = async (path) => {
+    seen.reads += 1;
+    await Promise.reject(refusal(403, "GET", path));
+  };
+  const { code, err } = await call(words, { cluster });
+  assert.equal(code, 0);
+  assert.match(err, /^east: you may not list FleetSecrets; /m);
+  assert.equal(seen.deletions[0], 2);
+});
+
+test("waits for nothing on a host without FleetSecrets", async () => {
+  const { cluster, seen } = listedFor(0);
+  cluster.pages = async (path) => {
+    seen.reads += 1;
+    await Promise.reject(refusal(404, "GET", path));
+  };
+  assert.deepEqual(await call(words, { cluster }).then(({ code, err }) => [code, err]), [0, ""]);
+  assert.equal(seen.deletions[0], 1);
 });
 
 test("does not mark a cluster as leaving with --dry-run, or if another host has joined it", async () => {

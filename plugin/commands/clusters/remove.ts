@@ -56,7 +56,12 @@ export const remove = command(
     const host = await io.reach(hostOf(how));
     const forgotten = async (joined: ClusterProfile) => {
       const listing = note === "" ? await release(host, joined) : [];
-      for (const one of listing)
+      if (listing === undefined)
+        io.err(
+          `${name}: you may not list FleetSecrets; one that still lists it may count it as ` +
+            "unreachable for an hour",
+        );
+      for (const one of listing ?? [])
         io.err(
           `${name}: fleetsecret ${one} still lists it and may count it as unreachable for an hour; ` +
             "check that the fleet's controller runs",

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { test as nodeTest } from "node:test";
 import { load } from "js-yaml";
@@ -156,6 +164,21 @@ test("reports a cluster as behind after a run that left it out, until it is seal
   const { code, out } = await check();
   assert.equal(code, 1);
   assert.match(out, /^ *east +current .*\n *west +behind /);
+  await seal(both);
+  assert.equal((await check()).code, 0);
+});
+
+test("reports no cluster as current after an interrupted run, until all are sealed again", async () => {
+  await seal(both);
+  const blocked = join(sealed, "west.yaml.new");
+  mkdirSync(blocked);
+  const interrupted = await runHere(`seal -f ${good} -o sealed ${both}`.split(" "));
+  assert.equal(interrupted.code, 2);
+  rmSync(blocked, { recursive: true });
+  const check = () => call(`seal --check sealed ${both}`);
+  const { code, out } = await check();
+  assert.equal(code, 1);
+  assert.match(out, /^ *east +behind .*\n *west +behind /);
   await seal(both);
   assert.equal((await check()).code, 0);
 });

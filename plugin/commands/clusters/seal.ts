@@ -144,7 +144,8 @@ export const seal = command(
     const foreign = foreignIn(output, Object.keys(files));
     if (foreign !== undefined)
       throw new Refused(`${output}/${foreign}: is not a sealed file; give another directory`);
-    // We write the index last, because a file that the index does not list is sealed again.
+    // If this run is interrupted, every file is behind it.
+    writeFiles(output, { [indexName]: writeIndex({ ...target, sealing, clusters: before }) });
     writeFiles(output, { ...files, [indexName]: writeIndex({ ...target, sealing, clusters }) });
     io.out(`${output}: sealed for ${Object.keys(certificates).join(", ")}\n`);
     return 0;

@@ -397,6 +397,42 @@ test(
   },
 );
 
+for (const [what, first] of [
+  ["a file that never held our entries", { "a.io": "own" }],
+  ["a file that held our entries", { "a.io": "own", "b.io": "ours" }],
+] as const)
+  test(
+    `keeps an entry that the owner wrote after a withdrawal when newer content makes ${what}`,
+    { skip },
+    async (t) => {
+      const place = new Place(t);
+      const { node } = place;
+      const registries = () => Object.keys(JSON.parse(node.file ?? "").auths).toSorted();
+      await change(place, 2, { additional: first });
+      const old = node.file;
+      assert.equal((await change(place, 3, { intent: "release" })).code, "GPS224");
+      place.restarts();
+      const mine = "b.io" in first ? { "a.io": own } : { "a.io": own, "c.io": own };
+      writeFileSync(node.config, JSON.stringify({ auths: mine }), { mode: 0o600 });
+      assert.equal((await place.rests()).code, "GPS224");
+      await change(place, 4, { additional: { "b.io": "ours" } });
+      assert.equal(node.file === old, "b.io" in first);
+      for (let rounds = 0; rounds < 5; rounds += 1) await place.acts();
+      const both = [...Object.keys(mine), "b.io"].toSorted();
+      assert.deepEqual(registries(), both);
+      const copy = node.file ?? "";
+      place.restarts();
+      await place.rests();
+      assert.deepEqual(registries(), both);
+      // A restored copy of that file gives the owner's entry back, and none of ours.
+      assert.equal((await change(place, 5, { intent: "release" })).code, "GPS224");
+      place.restarts();
+      writeFileSync(node.config, copy, { mode: 0o600 });
+      assert.equal((await place.rests()).code, "GPS254");
+      assert.deepEqual(registries(), Object.keys(mine));
+    },
+  );
+
 test(
   "removes our entries from a restored copy that is older than the last change before the withdrawal",
   { skip },

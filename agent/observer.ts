@@ -15,7 +15,14 @@ import { type Facts, unasked } from "./facts/facts.ts";
 import { whyElsewhere, Readings } from "./observe/readings.ts";
 import { askHides } from "./observe/hidden-files.ts";
 import { hasLeftovers } from "./journal/folder.ts";
-import { joinFormer, isIdle, type JournalReading, type Owned } from "./journal/journal.ts";
+import {
+  digestOf,
+  type File,
+  joinFormer,
+  isIdle,
+  type JournalReading,
+  type Owned,
+} from "./journal/journal.ts";
 import { savePast, type Past, readPast, corruptName } from "./journal/store.ts";
 import { failedKey, belongsTo, type Observed } from "./facts/grant.ts";
 import { askUnit } from "./observe/kubelet.ts";
@@ -174,6 +181,7 @@ export class Observer {
       this.#keepPast(facts);
       this.#journal = undefined;
     } else if (known !== undefined) this.#noteCopy(facts.file, known.owned);
+    if (step.action === "apply") this.#forgetCopy(step.plan.file);
     if (step.action !== "nothing") this.#readings.forget();
     return step;
   }
@@ -189,8 +197,18 @@ export class Observer {
   #noteCopy(file: NodeFile, owned: Owned): void {
     const isWhole = owned.entries.some(({ vacant }) => !vacant);
     if (file.kind !== "file" || !isWhole || this.#isCopy(file) || !file.holds(owned)) return;
-    const copies = [...this.#past.copies, file.digest];
-    this.#past = savePast(this.#inputs.config.podDirectory, { ...this.#past, copies });
+    const { present } = this.#past;
+    if (!present.includes(file.digest)) this.#keep({ present: [...present, file.digest] });
+  }
+
+  /**
+   * A file that we write contains only the node's own entries and our present ones, even if an old
+   * file had the same bytes.
+   */
+  #forgetCopy(file: File): void {
+    const { copies } = this.#past;
+    const left = "absent" in file ? copies : without(copies, digestOf(file.bytes));
+    if (left.length < copies.length) this.#keep({ copies: left });
   }
 
   /**
@@ -204,7 +222,14 @@ export class Observer {
       ...owned,
       former: joinFormer(this.#past.former, owned.former),
     });
-    const copies = this.#past.copies.filter((one) => one !== file.digest);
-    this.#past = savePast(this.#inputs.config.podDirectory, { copies, former });
+    const { copies, present } = this.#past;
+    this.#keep({ copies: without([...copies, ...present], file.digest), present: [], former });
+  }
+
+  #keep(changes: Partial<Past>): void {
+    this.#past = savePast(this.#inputs.config.podDirectory, { ...this.#past, ...changes });
   }
 }
+
+const without = (digests: readonly string[], digest: string): readonly string[] =>
+  digests.filter((one) => one !== digest);

@@ -568,6 +568,19 @@ const begun: readonly (readonly [what: string, begin: (on: On) => void, then: (o
       (on) => on.additional(text("add:2")),
     ],
     ["Withdrawn becomes Paused", (on) => on.manage("Withdrawn"), () => {}],
+    [
+      "someone creates the Secret again and deletes global-pull-secret",
+      (on) => on.withdraw(),
+      (on) => {
+        on.additional(text("add:2"));
+        on.objects.delete(owned.global);
+      },
+    ],
+    [
+      "Withdrawn becomes Paused and someone deletes global-pull-secret",
+      (on) => on.manage("Withdrawn"),
+      (on) => on.objects.delete(owned.global),
+    ],
   ];
 for (const [what, begin, then] of begun)
   test(`completes a withdrawal that has begun when ${what}, and starts again afterwards`, async () => {

@@ -126,20 +126,27 @@ async function withRootMount(
  * credential stays half withdrawn. If global-pull-secret is gone, the state decides: a withdrawal
  * begins by deleting the accepted documents.
  */
-function holdsWithdrawals({ policy }: Reconciler, { global, state }: Snapshot): boolean {
+function holdsWithdrawals({ policy }: Reconciler, snapshot: Snapshot): boolean {
   if (policy.managementState !== "Paused") return false;
-  const { intent } = readPublished(global) ?? {};
-  if (intent !== undefined) return intent !== "release";
+  const { intent } = readPublished(snapshot.global) ?? {};
+  return intent === undefined ? hasAccepted(snapshot) : intent !== "release";
+}
+
+function hasAccepted({ state }: Snapshot): boolean {
   return Object.keys(readState(state).accepted).some((id) => id !== sourceIds.original);
 }
 
 /**
  * True if a withdrawal was under way when the pause began. It is completed first, even if a source
- * exists again. An edit of global-pull-secret does not begin a withdrawal.
+ * exists again. An edit of global-pull-secret does not begin a withdrawal. If global-pull-secret is
+ * gone, the state decides.
  */
-function continuesWithdrawal({ policy }: Reconciler, { global }: Snapshot): boolean {
+function continuesWithdrawal({ policy }: Reconciler, snapshot: Snapshot): boolean {
+  const { global, state, daemonSet } = snapshot;
   if (policy.managementState !== "Paused" || isForeign(global) || isEdited(global)) return false;
-  return readPublished(global)?.intent === "release";
+  if (global !== undefined) return readPublished(global)?.intent === "release";
+  if (state === undefined || hasAccepted(snapshot)) return false;
+  return daemonSet !== undefined || readState(state).rollout !== undefined;
 }
 
 type InputContext = Pick<Reconciler, "original" | "policy">;

@@ -64,7 +64,7 @@ export type FoundFile = Readonly<{
   holds: (owned: Owned) => boolean;
   /**
    * The values to recognize in an old copy that is restored after a withdrawal: everything that was
-   * ours, except the entries that the withdrawal has restored.
+   * ours, except the entries that the withdrawal has restored, and those that the file has now.
    */
   withdrawn: (owned: Owned) => Former;
   /** Entries of other programs that the kubelet tries before ours, for the node's report. */

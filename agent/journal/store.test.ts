@@ -87,7 +87,7 @@ function podDirectory(t: TestContext): string {
   return directory;
 }
 
-const nothing = { copies: [], former: [] };
+const nothing = { copies: [], present: [], former: [] };
 const digest = (nth: number) => digestOf(Buffer.from(String(nth)));
 
 test("reads back what it saved, for root alone", (t) => {
@@ -95,6 +95,7 @@ test("reads back what it saved, for root alone", (t) => {
   assert.deepEqual(readPast(directory), nothing);
   const past = {
     copies: [digest(3)],
+    present: [digest(4)],
     former: [{ key: "a.io", wrote: [digest(1), digest(2)] }],
   };
   assert.deepEqual(savePast(directory, past), past);
@@ -108,19 +109,19 @@ test("keeps as many of the newest digests as fit into half of the pod's director
   const many = { key: "b.io", wrote: Array.from({ length: 4000 }, (_, nth) => digest(nth)) };
   const last = { key: "c.io", wrote: [digest(1)] };
   const copies = Array.from({ length: 200 }, (_, nth) => digest(nth));
-  savePast(directory, { copies, former: [long, many, last] });
+  savePast(directory, { copies, present: copies, former: [long, many, last] });
   assert.ok(statSync(join(directory, "former")).size <= 32 * 1024);
   const read = readPast(directory);
-  assert.equal(read.copies.at(-1), digest(199));
+  assert.deepEqual([read.copies.at(-1), read.present.at(-1)], [digest(199), digest(199)]);
   assert.deepEqual(read.former.at(-1), last);
   assert.deepEqual(read.former[0]?.key, "b.io");
-  assert.ok((read.former[0]?.wrote.length ?? 0) > 600);
+  assert.ok((read.former[0]?.wrote.length ?? 0) > 500);
   assert.equal(read.former[0]?.wrote.at(-1), digest(3999));
   const keys = Array.from({ length: 1000 }, (_, nth) => ({
     key: `${nth}.io`,
     wrote: [digest(nth)],
   }));
-  savePast(directory, { copies, former: keys });
+  savePast(directory, { copies, present: copies, former: keys });
   assert.ok(statSync(join(directory, "former")).size <= 32 * 1024);
   assert.equal(readPast(directory).former.at(-1)?.key, "999.io");
 });
@@ -132,15 +133,16 @@ test("takes nothing from a file that is not ours, and survives a missing directo
     "{}",
     "null",
     "[]",
-    '{"copies":[1],"former":[]}',
-    '{"copies":[],"former":{}}',
-    '{"copies":[],"former":[null,1,{"key":1,"wrote":[]},{"key":"a","wrote":[1]}]}',
+    '{"copies":[1],"present":[],"former":[]}',
+    '{"copies":[],"present":[1],"former":[]}',
+    '{"copies":[],"present":[],"former":{}}',
+    '{"copies":[],"present":[],"former":[null,1,{"key":1,"wrote":[]},{"key":"a","wrote":[1]}]}',
   ]) {
     writeFileSync(join(directory, "former"), text);
     assert.deepEqual(readPast(directory), nothing, text);
   }
   savePast(join(directory, "gone"), {
-    copies: [],
+    ...nothing,
     former: [{ key: "a.io", wrote: [digest(1)] }],
   });
   assert.deepEqual(readPast(join(directory, "gone")), nothing);

@@ -102,11 +102,17 @@ function open(file: string): Buffer | undefined {
 
 /**
  * Digests of the values that a withdrawal has removed. `copies`: digests of config.json from the
- * time when it contained all of our entries, oldest first. `former`: digests of our values.
+ * time when it contained all of our entries, oldest first. `present`: the same, but from after the
+ * last withdrawal, so the owner may have written entries in it that were ours. `former`: digests of
+ * our values.
  */
-export type Past = Readonly<{ copies: readonly string[]; former: Former }>;
+export type Past = Readonly<{
+  copies: readonly string[];
+  present: readonly string[];
+  former: Former;
+}>;
 
-const nothing: Past = { copies: [], former: [] };
+const nothing: Past = { copies: [], present: [], former: [] };
 
 /**
  * This file outlives our folder, which a withdrawal removes, and the process, which exits to
@@ -119,15 +125,15 @@ const mostFormerBytes = 32 * 1024;
 /** A backup that is older than this many changes of the file is not recognized. */
 const mostCopies = 64;
 /** Bytes of a digest, and of a list without its key, including quotes, commas and names. */
-const bytesOf = { digest: 46, list: 21, copies: 26 };
+const bytesOf = { digest: 46, list: 21, copies: 39 };
 
 /** Reads the digests; empty if there is no valid file. Never throws. */
 export function readPast(directory: string): Past {
   try {
     const read: unknown = JSON.parse(readFileSync(join(directory, formerName), "utf8"));
-    const { copies, former } = (read ?? {}) as Readonly<Record<string, unknown>>;
-    return isTexts(copies) && Array.isArray(former)
-      ? { copies, former: former.filter(isFormerEntry) }
+    const { copies, present, former } = (read ?? {}) as Readonly<Record<string, unknown>>;
+    return isTexts(copies) && isTexts(present) && Array.isArray(former)
+      ? { copies, present, former: former.filter(isFormerEntry) }
       : nothing;
   } catch {
     return nothing;
@@ -140,8 +146,10 @@ export function readPast(directory: string): Past {
  */
 export function savePast(directory: string, past: Past): Past {
   const copies = past.copies.slice(-mostCopies);
-  const left = mostFormerBytes - bytesOf.copies - copies.length * bytesOf.digest;
-  const kept: Past = { copies, former: newest(past.former, left) };
+  const present = past.present.slice(-mostCopies);
+  const digests = (copies.length + present.length) * bytesOf.digest;
+  const left = mostFormerBytes - bytesOf.copies - digests;
+  const kept: Past = { copies, present, former: newest(past.former, left) };
   try {
     writeFileSync(join(directory, formerName), JSON.stringify(kept), { mode: 0o600 });
   } catch {

@@ -38,7 +38,7 @@ export type RememberedState = Readonly<{
    * grants there were refused. Undefined: unknown.
    */
   directory: string | undefined;
-  /** The uid of the pod that was granted content there, while it is the only one. */
+  /** The uids of all pods that were granted content there, until one has taken it or is gone. */
   directoryOf: string | undefined;
 }>;
 

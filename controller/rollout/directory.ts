@@ -9,7 +9,7 @@ import { kubeletDirectoryOf } from "#controller/objects/container.ts";
 import { readPublished, type Published } from "#controller/objects/global-secret.ts";
 import { readState, type RememberedState } from "#controller/objects/state.ts";
 import type { Snapshot as Objects } from "#controller/sources/snapshot.ts";
-import { isSameGrant, type Memory } from "./facts.ts";
+import { isSameGrant, type Memory, mostListed } from "./facts.ts";
 import { readRollout } from "./observe.ts";
 import type { AgentPod } from "./pods.ts";
 
@@ -44,8 +44,8 @@ type Seen = Readonly<{
 
 /**
  * The record to write before these grants. The record begins with the first grant, because the file
- * is in place long before it is proved. The record is deleted if that grant is refused because the
- * directory is not the kubelet's, and if nothing else was granted.
+ * is in place long before it is proved. The record is deleted if all grants are refused because the
+ * directory is not the kubelet's.
  */
 export function directoryRecord(objects: KeptObjects, seen: Seen): DirectoryRecord {
   const { directory, directoryOf } = readState(objects.state);
@@ -61,26 +61,31 @@ export function directoryRecord(objects: KeptObjects, seen: Seen): DirectoryReco
   if (directory !== wanted && areElsewhere(objects, pods))
     return { directory: wanted, directoryOf: undefined };
   if (directoryOf === undefined) return { directory, directoryOf };
-  const first = pods.find(({ uid }) => uid === directoryOf);
-  const isRefused = first !== undefined && taken === undefined && isElsewhere(first);
-  if (isRefused) return firstGrant(granted, "", true);
-  const isOnly = first !== undefined && granted.every(({ uid }) => uid === directoryOf);
-  return { directory, directoryOf: isOnly && taken === undefined ? directoryOf : undefined };
+  const uids = new Set(directoryOf.split(" "));
+  const known = pods.filter(({ uid }) => uids.has(uid));
+  if (taken !== undefined || known.length < uids.size) return { directory, directoryOf: undefined };
+  if (known.every((pod) => isElsewhere(pod))) return firstGrant(granted, "", true);
+  return { directory, directoryOf: uidsOf([...uids, ...granted.map(({ uid }) => uid)]) };
+}
+
+/** Undefined if there are too many for the state. Then the record stays until a withdrawal. */
+function uidsOf(uids: readonly string[]): string | undefined {
+  const all = [...new Set(uids)];
+  return all.length > mostListed ? undefined : all.join(" ");
 }
 
 /**
- * The record of these grants. The record may be deleted only if it is about one grant, and nothing
- * was granted before.
+ * The record of these grants. The record may be deleted only if nothing was granted before.
  */
 function firstGrant(
   granted: readonly AgentPod[],
   before: string | undefined,
   isFirst: boolean,
 ): DirectoryRecord {
-  const [first, ...others] = granted;
+  const [first] = granted;
   if (first?.directory === undefined) return { directory: before, directoryOf: undefined };
-  const isOnly = others.length === 0 && (isFirst || before === "");
-  return { directory: first.directory, directoryOf: isOnly ? first.uid : undefined };
+  const uids = isFirst || before === "" ? uidsOf(granted.map(({ uid }) => uid)) : undefined;
+  return { directory: first.directory, directoryOf: uids };
 }
 
 /** True if the agent took the newest content, whether its kubelet worked with it or not. */

@@ -108,6 +108,32 @@ test("forgets the recorded directory when the first grant is refused because of 
   assert.equal(recorded(world), old);
 });
 
+for (const [what, b, expected] of [
+  [
+    "forgets the recorded directory when all nodes that were granted content refuse it",
+    "elsewhere",
+    "",
+  ],
+  [
+    "keeps the recorded directory when one of the nodes that were granted content dies",
+    "ignores",
+    old,
+  ],
+] as const)
+  test(`${what}, without a canary`, async () => {
+    const world = await World.of({ a: "elsewhere", b, c: "podless" });
+    const { policy } = world.remover;
+    const rollout = { ...policy.rollout, maxUnavailable: "100%" };
+    Object.assign(world.remover, { policy: { ...policy, rollout } });
+    await world.until(one, () => isRefused(world, b === "elsewhere" ? 2 : 1));
+    if (b === "ignores") {
+      assert.equal(world.granted["b"], 1);
+      world.leave("b");
+    }
+    for (let seconds = 0; seconds < 5; seconds += 1) await world.step(one);
+    assert.equal(recorded(world), expected);
+  });
+
 test("moves to the installer's directory when every agent reports the recorded directory as wrong", async () => {
   const world = await deployed();
   for (const name of ["a", "b", "c"]) world.leave(name);

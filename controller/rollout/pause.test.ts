@@ -50,6 +50,37 @@ test("promotes content during a pause if every node has proved it, and reports t
   assert.equal(lastView(w).pending, "no");
 });
 
+test("reports a node that returns with older content during a pause, and grants it the newer content after it", () => {
+  const w = paused(nodes - 1, (before) => {
+    const [away] = before.machines.values();
+    if (away !== undefined) away.net = before.t + 900;
+    pass(before, driver, 150);
+  });
+  assert.ok(until(w, driver, 60, () => served(w) === newer) < 60);
+  assert.equal(lastView(w).pending, "no");
+  pass(w, driver, 1200);
+  const { pending, counts } = lastView(w);
+  assert.deepEqual([pending, counts.waiting, having(w, newer)], ["paused", 1, nodes - 1]);
+  resumes(w);
+  assert.equal(lastView(w).pending, "no");
+});
+
+test("stops during a pause the withdrawal of one of two sources halfway, and reports it", () => {
+  const w = servedCluster({ seed: 1, nodes, budget: 2 });
+  pass(w, driver, 10);
+  w.api.b = 0;
+  w.truth.allowed += 1;
+  assert.ok(until(w, driver, 300, () => having(w, "1.0") >= 3) < 300);
+  w.api.paused = true;
+  join(w, "late");
+  pass(w, driver, 900);
+  assert.ok(having(w, "1.0") < nodes);
+  // Nothing is served that a pause keeps from being proved.
+  assert.deepEqual([w.machines.get("late")?.file, lastView(w).pending], [RELEASE, "paused"]);
+  w.api.paused = false;
+  assert.ok(until(w, driver, 900, () => having(w, "1.0") === nodes + 1) < 900);
+});
+
 test("gives joining nodes the served content during a pause, and the newer content after it", () => {
   const w = paused(2);
   join(w, "late");

@@ -170,6 +170,28 @@ test("forgets an undecided node that is gone", async () => {
   assert.deepEqual([await ask(900), nodes.reads], ["search", 2]);
 });
 
+test("forgets an undecided node that is no longer served", async () => {
+  const labels = { ...linux, pool: "x" };
+  const nodes = await nodesWith(["a", can, "Ready", labels], ["b", [], "not Ready", labels]);
+  const pool = { requirements: [], text: "pool=x" };
+  const ask = asking(nodes, { pod: { ...agent.pod, nodes: pool } });
+  assert.equal(await ask(0), "search");
+  await nodes.put("b", cannot);
+  assert.deepEqual([await ask(30), await ask(900), nodes.reads], ["search", "search", 2]);
+});
+
+test("reads a node that stays down at pauses that grow to ten minutes", async () => {
+  const nodes = await nodesWith(["a", can], ["down", [], "not Ready"]);
+  const ask = asking(nodes);
+  const reads: number[] = [];
+  for (let seconds = 0; seconds <= 2400; seconds += 30) {
+    const before = nodes.reads;
+    assert.equal(await ask(seconds), "search");
+    if (nodes.reads > before) reads.push(seconds);
+  }
+  assert.deepEqual(reads, [0, 30, 90, 210, 450, 930, 1530, 2130]);
+});
+
 test("skips the search while no node has answered, and begins it with the first answer", async () => {
   const nodes = await nodesWith(["a", [], "not Ready"], ["b", undefined, "not Ready"]);
   const ask = asking(nodes);

@@ -19,8 +19,11 @@ const notMade = "CreateContainerConfigError";
 /** Seconds between two lists of Nodes while pods do not start. */
 const stuckSeconds = 60;
 
-/** Seconds until the Nodes that have not answered are read again, and how many of them. */
-const undecided = { seconds: 30, most: 50 } as const;
+/**
+ * Seconds until the Nodes that have not answered are read again, and how many of them. While none
+ * of them answers, the pause doubles up to `longest`, because Nodes may stay down for weeks.
+ */
+const undecided = { seconds: 30, longest: 600, most: 50 } as const;
 
 type Looked = Readonly<{
   cluster: Cluster;
@@ -54,6 +57,7 @@ type Answers = Readonly<{ can: boolean; cannot: readonly string[]; unknown: Read
 export class RootMounts {
   #answers: Answers | undefined;
   #looked = Number.NEGATIVE_INFINITY;
+  #pause: number = undecided.seconds;
   readonly #reads = new Repairs();
 
   /**
@@ -93,14 +97,19 @@ export class RootMounts {
     const mustList = isStuck && passed >= stuckSeconds;
     const isFirst = known === undefined && !isShown;
     const isOpen = known !== undefined && known.unknown.size > 0;
-    if (!mustList && !isFirst && !(isOpen && passed >= undecided.seconds)) return;
-    const all = [{ labelSelector: nodesOf(agent) }];
+    if (!mustList && !isFirst && !(isOpen && passed >= this.#pause)) return;
+    const labelSelector = nodesOf(agent);
+    const all = [{ labelSelector }];
     const some = [...(known?.unknown ?? [])].slice(0, undecided.most);
     const queries =
-      mustList || isFirst ? all : some.map((name) => ({ fieldSelector: `metadata.name=${name}` }));
+      mustList || isFirst
+        ? all
+        : some.map((name) => ({ labelSelector, fieldSelector: `metadata.name=${name}` }));
     const found = await this.#reads.attempt("nodes", steady, () => answersOf(cluster, queries));
     if (found === undefined) return;
     this.#looked = steady;
+    const isSame = queries !== all && known?.can === true && found.unknown.size === some.length;
+    this.#pause = isSame ? Math.min(2 * this.#pause, undecided.longest) : undecided.seconds;
     if (queries === all || known === undefined) this.#answers = found;
     else
       this.#answers = {
@@ -113,7 +122,7 @@ export class RootMounts {
   #again(steady: number): number {
     const { cannot, unknown } = this.#answers ?? { cannot: [], unknown: none };
     const isOpen = cannot.length === 0 && unknown.size > 0;
-    const left = isOpen ? Math.max(0, this.#looked + undecided.seconds - steady) : never;
+    const left = isOpen ? Math.max(0, this.#looked + this.#pause - steady) : never;
     return Math.min(left, this.#reads.again(steady));
   }
 }

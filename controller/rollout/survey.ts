@@ -264,10 +264,13 @@ export function viewOf(survey: Survey, podless: Memory["podless"], newer: NewerC
   const counts = { ...noCounts };
   const lists: { failed: ListedNode[]; excused: ListedNode[] } = { failed: [], excused: [] };
   const kept: { node: string; why: string }[] = [];
+  let hasOlder = false;
   for (const one of survey.byNode.values()) {
     const { node, waitingReason } = one.pod;
     const { nodeState, reason } = nodeStateOf(survey, one);
     counts[nodeState] += 1;
+    // Without a grant, the pod is new, and its node may have the content already.
+    if (nodeState === "waiting" && one.pod.grant !== undefined) hasOlder = true;
     if ((nodeState === "failed" || nodeState === "excused") && reason !== undefined)
       lists[nodeState].push({ node, reason, waitingReason, ...refusalOf(one, reason) });
     // A pod of the current template needs no replacement.
@@ -286,7 +289,7 @@ export function viewOf(survey: Survey, podless: Memory["podless"], newer: NewerC
     failures: survey.state.failed.length,
     kept,
     places: survey.taken.size,
-    pending: pendingOf(survey, newer),
+    pending: pendingOf(survey, newer, hasOlder),
   };
 }
 
@@ -342,12 +345,17 @@ function stateFromMessage(
 
 /**
  * Why newer content waits, for status. A halt is reported as a halt, because a retry must end it
- * anyway.
+ * anyway. `hasOlder`: a node that was granted older content waits.
  */
-function pendingOf(survey: Survey, { cause, waitsFor }: NewerContent): View["pending"] {
+function pendingOf(
+  survey: Survey,
+  { cause, waitsFor }: NewerContent,
+  hasOlder: boolean,
+): View["pending"] {
   if (waitsFor !== undefined) return waitsFor;
   if (cause !== undefined) return "places";
   const { halted, awaited } = survey.state;
-  const isOut = survey.pods.length === 0 || (survey.isPromoted() && awaited < 0);
+  const isPromoted = survey.isPromoted() && awaited < 0 && !hasOlder;
+  const isOut = survey.pods.length === 0 || isPromoted;
   return survey.isPaused() && !halted && !isOut ? "paused" : "no";
 }

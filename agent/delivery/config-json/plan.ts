@@ -236,7 +236,7 @@ export function foundOf(file: Present): FoundFile {
     planRestore: (journal) => planRestore(file, journal),
     undone,
     holds: (owned) => holds(file.document, owned),
-    withdrawn,
+    withdrawn: (owned) => withdrawn(file.document, owned),
     rivals: (owned) => rivalsIn(file.document, owned),
     isUnexplained: (document) => isUnexplained(file, document),
   };

@@ -161,8 +161,13 @@ function restoredBy(entries: readonly Own[]): (key: string, digest: string) => b
 }
 
 /** See FoundFile.withdrawn. */
-export function withdrawn(owned: Owned): Former {
-  return withoutTheirs(formerOf(owned), restoredBy(owned.entries));
+export function withdrawn({ auths }: NodeDocument, owned: Owned): Former {
+  const left = [...auths].map(([key, raw]) => ({
+    key,
+    wrote: [],
+    displaced: [{ key, raw: JSON.stringify(raw) }],
+  }));
+  return withoutTheirs(formerOf(owned), restoredBy([...owned.entries, ...left]));
 }
 
 /**

@@ -109,29 +109,29 @@ export const createDeclared = (
 
 /**
  * Returns a function that declares the policy in the given object. One request follows each change
- * by others, and none follows our own.
+ * by others, and none follows our own. `cluster` must show our own write at the next read. The
+ * object counts as it is read, because its generation goes back if etcd is restored.
  */
 export function policyDeclarer(
   cluster: Cluster,
   policy: GlobalPullSecretSpec,
   clock = () => performance.now(),
 ) {
-  let last: GlobalPullSecret | undefined;
+  let last: string | undefined;
   let refused: Readonly<{ stamp: string; until: number; problems: readonly string[] }> | undefined;
   return async (live: GlobalPullSecret): Promise<Declared> => {
     const done = (object: GlobalPullSecret): Declared => {
-      last = object;
+      last = stampOf(object);
       return { object, problems: [], again: undefined };
     };
-    // The watch may show our own write late.
-    if (last !== undefined && isOlder(live, last)) return done(last);
-    if (last !== undefined && stampOf(live) === stampOf(last)) return done(live);
+    const stamp = stampOf(live);
+    if (stamp === last) return done(live);
     const wanted = wantedFor(policy, live);
     const problems = conflicts(wanted, live);
     if (problems.length > 0) return { object: live, problems, again: undefined };
     if (Object.keys(wanted).length === 0 && !entriesOf(live).some(isPolicys)) return done(live);
     const again = { seconds: pauseSeconds };
-    if (refused?.stamp === stampOf(live) && clock() < refused.until)
+    if (refused?.stamp === stamp && clock() < refused.until)
       return { object: live, problems: refused.problems, again };
     const { uid, resourceVersion } = live.metadata;
     try {
@@ -145,7 +145,7 @@ export function policyDeclarer(
       if (error.status === 409) return { object: live, problems: [], again: { seconds } };
       if (!isFinal(error) && !error.isDenial) throw error;
       const problems = [refusalOf(error)];
-      refused = { stamp: stampOf(live), until: clock() + pauseSeconds * 1000, problems };
+      refused = { stamp, until: clock() + pauseSeconds * 1000, problems };
       return { object: live, problems, again };
     }
   };
@@ -165,8 +165,4 @@ function stampOf(object: GlobalPullSecret): string {
     fieldsV1,
   ]);
   return JSON.stringify([uid, generation, owners]);
-}
-
-function isOlder({ metadata: one }: GlobalPullSecret, { metadata: other }: GlobalPullSecret) {
-  return one.uid === other.uid && (one.generation ?? 0) < (other.generation ?? 0);
 }

@@ -20,8 +20,8 @@ type StepReason = Readonly<{
 export type Step = StepReason &
   /**
    * `refused`: the node is unfit and untouched, and other nodes need not wait for it. Without a
-   * grant, the pod is nevertheless Ready. `report`: what the termination message reports, once,
-   * about the grant.
+   * grant, the pod is nevertheless Ready. `report`: what the termination message reports, once, about
+   * the grant.
    */
   (
     | Readonly<{ action: "wait" | "nothing"; refused?: true; report?: MessageKind }>

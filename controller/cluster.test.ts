@@ -214,7 +214,7 @@ test("ends with one line, before it tries to get the Lease, if the API server re
   const { served } = await opened(t, folder, "wrong", api, `--policy=${JSON.stringify(policy)}`);
   await assert.rejects(served, {
     message:
-      "--policy: the API server refuses it: spec.rollout.probation: Invalid value; correct it (with Helm: the value policy)",
+      "GPS333: --policy: the API server refuses it: spec.rollout.probation: Invalid value; correct it (with Helm: the value policy)",
   });
   assert.deepEqual([api.tried, api.holders.size], [[policy], 0]);
 });

@@ -29,8 +29,27 @@ function object(
 
 const state = { "f:managementState": {} };
 const [ours, plugin, git] = ["global-pull-secret-policy", "kubectl-pull-secret", "argocd"];
-const refusal = (status: number, detail = "no") =>
-  new ApiError({ status, reason: "No", method: "PATCH", path: globalPullSecretPath, detail });
+const refusal = (status: number, detail = "no", denied = false) =>
+  new ApiError({
+    status,
+    reason: "No",
+    method: "PATCH",
+    path: globalPullSecretPath,
+    detail,
+    denied,
+  });
+
+const unknownField =
+  "failed to create typed patch object (/cluster; globalpullsecret.io/v1alpha1, Kind=GlobalPullSecret): .spec.rollout.maxUnavilble: field not declared in schema";
+const denial = 'admission webhook "v.example" denied the request: no';
+/** Refusals that the same request would get again. A webhook may choose any status. */
+const refusals = [
+  refusal(400),
+  refusal(403),
+  refusal(422),
+  refusal(500, unknownField),
+  ...[404, 409, 429, 500].map((status) => refusal(status, denial, true)),
+];
 
 /** Answers each apply with what `answer` makes of it, and keeps the specs. */
 class Fake {
@@ -153,6 +172,19 @@ test("reports a refused policy, follows the spec as it is, and asks again after 
   assert.deepEqual((await declare(live)).problems, []);
 });
 
+for (const error of refusals)
+  test(`reports a refusal with ${error.status} (${error.detail}), before and after it leads`, async () => {
+    const fake = new Fake();
+    fake.answer = () => {
+      throw error;
+    };
+    const line = /^(?:Error: GPS333: )?--policy: the API server refuses it: /;
+    await assert.rejects(tryPolicy(fake.cluster, policy), line);
+    const { problems, again } = await fake.declarer(policy)(object({}));
+    assert.match(problems.join(), line);
+    assert.deepEqual(again, { seconds: 30 });
+  });
+
 test("reads again when another client writes first, and fails while the API server is away", async () => {
   const fake = new Fake();
   const declare = fake.declarer(policy);
@@ -175,15 +207,13 @@ test("tries the policy without a write, and turns a refusal into one line", asyn
   assert.deepEqual(fake.sent, []);
   await tryPolicy(fake.cluster, policy);
   assert.deepEqual(fake.options, [{ manager: ours, force: true, dryRun: true }]);
-  for (const status of [400, 403, 422]) {
-    fake.answer = () => {
-      throw refusal(status, "one\n two");
-    };
-    await assert.rejects(tryPolicy(fake.cluster, policy), {
-      message:
-        "--policy: the API server refuses it: one two; correct it (with Helm: the value policy)",
-    });
-  }
+  fake.answer = () => {
+    throw refusal(422, "one\n two");
+  };
+  await assert.rejects(tryPolicy(fake.cluster, policy), {
+    message:
+      "GPS333: --policy: the API server refuses it: one two; correct it (with Helm: the value policy)",
+  });
   for (const status of [404, 409, 429, 500, 0]) {
     fake.answer = () => {
       throw refusal(status);

@@ -13,6 +13,7 @@ import { isDeclaredBy, pathsOf, titleOf, undoneBy } from "#kube/client/declared-
 import { pluginManager, policyManager } from "#kube/client/ownership.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
 import type { Again } from "#kube/loop.ts";
+import { finding } from "./sources/problems.ts";
 
 const managementState = ["spec", "managementState"] as const;
 
@@ -85,12 +86,20 @@ export async function tryPolicy(cluster: Cluster, policy: GlobalPullSecretSpec):
   try {
     await cluster.apply(globalPullSecretPath, bodyOf(policy, {}), how);
   } catch (error) {
-    throw error instanceof ApiError && isFinal(error) ? new Error(refusalOf(error)) : error;
+    if (!(error instanceof ApiError && isRefused(error))) throw error;
+    const { code } = finding("undeclared", "controller", "--policy");
+    throw new Error(`${code}: ${refusalOf(error)}`);
   }
 }
 
-/** The same request would be refused again. */
-const isFinal = ({ status }: ApiError): boolean => [400, 403, 422].includes(status);
+/**
+ * True if the same request would be refused again. An apply of a field that the CRD lacks, or of
+ * another type, is answered with 500 (kubernetes/kubernetes#122480).
+ */
+const isRefused = ({ status, detail = "", isDenial }: ApiError): boolean =>
+  isDenial ||
+  [400, 403, 422].includes(status) ||
+  (status === 500 && detail.includes("failed to create typed patch object"));
 
 function refusalOf({ detail, message }: ApiError): string {
   const why = (detail ?? message).replaceAll(/\s+/g, " ");
@@ -140,10 +149,12 @@ export function policyDeclarer(
       return done(await cluster.apply<GlobalPullSecret>(globalPullSecretPath, body, how));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      // Another client wrote first, or the watch is late.
-      const seconds = error.retryAfterSeconds ?? 1;
-      if (error.status === 409) return { object: live, problems: [], again: { seconds } };
-      if (!isFinal(error) && !error.isDenial) throw error;
+      if (!isRefused(error)) {
+        // Another client wrote first, or the watch is late.
+        const seconds = error.retryAfterSeconds ?? 1;
+        if (error.status === 409) return { object: live, problems: [], again: { seconds } };
+        throw error;
+      }
       const problems = [refusalOf(error)];
       refused = { stamp, until: clock() + pauseSeconds * 1000, problems };
       return { object: live, problems, again };

@@ -13,6 +13,7 @@ import { isDeclaredBy, pathsOf, titleOf, undoneBy } from "#kube/client/declared-
 import { pluginManager, policyManager } from "#kube/client/ownership.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
 import type { Again } from "#kube/loop.ts";
+import { laidOver } from "./policy/policy-in-force.ts";
 import { finding } from "./sources/problems.ts";
 
 const managementState = ["spec", "managementState"] as const;
@@ -26,7 +27,7 @@ const pauseSeconds = 30;
  */
 const ours = [policyManager, pluginManager];
 
-/** The object as it is after the declaration. */
+/** The object as it is after the declaration, or as the declaration would make it. */
 export type Declared = Readonly<{
   object: GlobalPullSecret;
   /** Why the policy is not declared, one sentence for each field. Empty if it is. */
@@ -150,10 +151,11 @@ export function policyDeclarer(
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (!isRefused(error)) {
-        // Another client wrote first, or the watch is late.
-        const seconds = error.retryAfterSeconds ?? 1;
-        if (error.status === 409) return { object: live, problems: [], again: { seconds } };
-        throw error;
+        if (error.status !== 409) throw error;
+        // Another client wrote first, or the watch is late. The policy may not be passed by even
+        // for one run: an edit of the budget could restart all kubelets at once.
+        const object = { ...live, spec: laidOver(live.spec, wanted) };
+        return { object, problems: [], again: { seconds: error.retryAfterSeconds ?? 1 } };
       }
       const problems = [refusalOf(error)];
       refused = { stamp, until: clock() + pauseSeconds * 1000, problems };

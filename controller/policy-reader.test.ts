@@ -206,3 +206,12 @@ test("reports why the installer's policy is not declared, and follows the object
   assert.equal(policy.rollout.maxUnavailable, "20%");
   assert.deepEqual([undeclared.length, problems, again], [1, [], { seconds: 30 }]);
 });
+
+test("follows the installer's fields, and all other edits, while another client writes first", async () => {
+  const fake = new Fake(asks("30%"));
+  fake.found = object({ managementState: "Withdrawn", ...asks("50%") });
+  fake.making = refusal(409);
+  const { policy, undeclared, again } = await fake.policyReading.read();
+  assert.deepEqual([policy.managementState, policy.rollout.maxUnavailable], ["Withdrawn", "30%"]);
+  assert.deepEqual([undeclared, again], [[], { seconds: 1 }]);
+});

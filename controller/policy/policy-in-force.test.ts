@@ -11,6 +11,7 @@ import { allowedDefaults, defaults, beyondLimits } from "./defaults.ts";
 import type { DeliveryPolicy, DeliveryMode } from "./policy.ts";
 import {
   inForce,
+  laidOver,
   readAccepted,
   type AcceptedSpec,
   type DeclaredObject,
@@ -239,6 +240,32 @@ for (const [what, now, names, orphans] of takenOver)
     const again = inForce(installed, now, found.accepted);
     assert.deepEqual([again.policy, again.orphans], [found.policy, found.orphans]);
   });
+
+test("lays fields over a spec as an apply does", () => {
+  const [a, b] = [1, 2].map((priority) => ({ name: "a", secretRef: { name: "s" }, priority }));
+  assert.ok(a && b);
+  const spec = {
+    managementState: "Paused",
+    sources: [a, ...another],
+    protectedRegistries: ["quay.io"],
+    rollout: { maxUnavailable: 3, maxFailures: 1 },
+  } as const;
+  const fields = {
+    managementState: "Managed",
+    sources: [b, ...sources],
+    protectedRegistries: ["a.example", "quay.io"],
+    rollout: { maxUnavailable: "5%" },
+    delivery: { mode: "Reread" },
+  } as const;
+  assert.deepEqual(laidOver(spec, fields), {
+    managementState: "Managed",
+    sources: [b, ...another, ...sources],
+    protectedRegistries: ["quay.io", "a.example"],
+    rollout: { maxUnavailable: "5%", maxFailures: 1 },
+    delivery: { mode: "Reread" },
+  });
+  assert.deepEqual([laidOver(spec, {}), laidOver(undefined, fields)], [spec, fields]);
+});
 
 test("keeps only a withdrawal and a pause without an object, and the defaults otherwise", () => {
   for (const managementState of ["Withdrawn", "Paused"] as const) {

@@ -145,6 +145,28 @@ function requestsOf({ metadata }: GlobalPullSecret): Requests {
   };
 }
 
+/**
+ * The spec with these fields laid over it, as an apply would set them. Other fields stay, and so do
+ * other items of lists; an item with a name replaces the one of that name.
+ */
+export const laidOver = (
+  spec: GlobalPullSecretSpec | undefined,
+  fields: GlobalPullSecretSpec,
+): GlobalPullSecretSpec => over(spec, fields) as GlobalPullSecretSpec;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function over(below: unknown, above: unknown): unknown {
+  if (Array.isArray(above)) {
+    const all: readonly unknown[] = [...(Array.isArray(below) ? below : []), ...above];
+    return [...new Map(all.map((one) => [(Object(one) as Fields)["name"] ?? one, one])).values()];
+  }
+  if (typeof above !== "object" || above === null) return above;
+  const others = Object(below) as Fields;
+  const set = Object.entries(above).map(([name, one]) => [name, over(others[name], one)]);
+  return { ...others, ...Object.fromEntries(set) };
+}
+
 /** The last accepted policy if it is still allowed. Otherwise the defaults, which always are. */
 function keptPolicy(installed: Installed, accepted: GlobalPullSecretSpec | undefined): Policy {
   const kept = policyOf(installed, accepted ?? allowedDefaults(installed.limits));

@@ -185,21 +185,46 @@ for (const error of refusals)
     assert.deepEqual(again, { seconds: 30 });
   });
 
-test("reads again when another client writes first, and fails while the API server is away", async () => {
+test("reads again when another client writes first", async () => {
   const fake = new Fake();
   const declare = fake.declarer(policy);
-  for (const [status, outcome] of [
-    [409, { seconds: 1 }],
-    [500, undefined],
-    [0, undefined],
-  ] as const) {
-    fake.answer = () => {
-      throw refusal(status);
-    };
-    if (outcome === undefined) await assert.rejects(declare(object({})), ApiError);
-    else assert.deepEqual((await declare(object({}))).again, outcome);
-  }
+  fake.answer = () => {
+    throw refusal(409);
+  };
+  const { object: followed, problems, again } = await declare(object({}));
+  assert.deepEqual([followed.spec, problems, again], [policy, [], { seconds: 1 }]);
 });
+
+for (const error of [
+  refusal(500, 'failed calling webhook "v.example": connection refused'),
+  refusal(429),
+  refusal(404),
+  refusal(0),
+])
+  test(`follows the installer's fields and reports the failure after ${error.status} (${error.detail})`, async () => {
+    const fake = new Fake();
+    const declare = fake.declarer(policy);
+    fake.answer = () => {
+      throw error;
+    };
+    const live = object(
+      { managementState: "Withdrawn", conflictPolicy: "PreferAdditional" },
+      {
+        [plugin]: state,
+      },
+    );
+    for (const seconds of [0, 29]) {
+      fake.seconds = seconds;
+      const { object: followed, problems, again } = await declare(live);
+      assert.deepEqual(followed.spec, { ...policy, managementState: "Withdrawn" });
+      assert.match(problems.join(), /^--policy: in force, but its declaration failed: /);
+      assert.deepEqual(again, { seconds: 30 });
+    }
+    assert.equal(fake.sent.length, 1);
+    fake.seconds = 31;
+    await declare(live);
+    assert.equal(fake.sent.length, 2);
+  });
 
 test("tries the policy without a write, and turns a refusal into one line", async () => {
   const fake = new Fake();

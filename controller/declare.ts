@@ -18,7 +18,7 @@ import { finding } from "./sources/problems.ts";
 
 const managementState = ["spec", "managementState"] as const;
 
-/** Seconds until a declaration that the API server refused is sent again. */
+/** Seconds until a declaration that failed is sent again. */
 const pauseSeconds = 30;
 
 /**
@@ -89,7 +89,7 @@ export async function tryPolicy(cluster: Cluster, policy: GlobalPullSecretSpec):
   } catch (error) {
     if (!(error instanceof ApiError && isRefused(error))) throw error;
     const { code } = finding("undeclared", "controller", "--policy");
-    throw new Error(`${code}: ${refusalOf(error)}`);
+    throw new Error(`${code}: ${problemOf(error)}`, { cause: error });
   }
 }
 
@@ -97,14 +97,17 @@ export async function tryPolicy(cluster: Cluster, policy: GlobalPullSecretSpec):
  * True if the same request would be refused again. An apply of a field that the CRD lacks, or of
  * another type, is answered with 500 (kubernetes/kubernetes#122480).
  */
-const isRefused = ({ status, detail = "", isDenial }: ApiError): boolean =>
+export const isRefused = ({ status, detail = "", isDenial }: ApiError): boolean =>
   isDenial ||
   [400, 403, 422].includes(status) ||
   (status === 500 && detail.includes("failed to create typed patch object"));
 
-function refusalOf({ detail, message }: ApiError): string {
-  const why = (detail ?? message).replaceAll(/\s+/g, " ");
-  return `--policy: the API server refuses it: ${why}; correct it (with Helm: the value policy)`;
+/** Why the policy is not declared, in one line. */
+export function problemOf(error: ApiError): string {
+  const why = (error.detail ?? error.message).replaceAll(/\s+/g, " ");
+  return isRefused(error)
+    ? `--policy: the API server refuses it: ${why}; correct it (with Helm: the value policy)`
+    : `--policy: in force, but its declaration failed: ${error.status || "no answer"} ${why}`;
 }
 
 /** Creates the object with the policy, unless the object exists. */
@@ -128,7 +131,7 @@ export function policyDeclarer(
   clock = () => performance.now(),
 ) {
   let last: string | undefined;
-  let refused: Readonly<{ stamp: string; until: number; problems: readonly string[] }> | undefined;
+  let failed: Readonly<{ stamp: string; until: number; error: ApiError }> | undefined;
   return async (live: GlobalPullSecret): Promise<Declared> => {
     const done = (object: GlobalPullSecret): Declared => {
       last = stampOf(object);
@@ -140,9 +143,15 @@ export function policyDeclarer(
     const problems = conflicts(wanted, live);
     if (problems.length > 0) return { object: live, problems, again: undefined };
     if (Object.keys(wanted).length === 0 && !entriesOf(live).some(isPolicys)) return done(live);
-    const again = { seconds: pauseSeconds };
-    if (refused?.stamp === stamp && clock() < refused.until)
-      return { object: live, problems: refused.problems, again };
+    // The policy may not be passed by even for one run: an edit of the budget could restart all
+    // kubelets at once.
+    const meant = { ...live, spec: laidOver(live.spec, wanted) };
+    const undone = (error: ApiError): Declared => ({
+      object: isRefused(error) ? live : meant,
+      problems: [problemOf(error)],
+      again: { seconds: pauseSeconds },
+    });
+    if (failed?.stamp === stamp && clock() < failed.until) return undone(failed.error);
     const { uid, resourceVersion } = live.metadata;
     try {
       const how = { manager: policyManager, force: true };
@@ -150,16 +159,11 @@ export function policyDeclarer(
       return done(await cluster.apply<GlobalPullSecret>(globalPullSecretPath, body, how));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      if (!isRefused(error)) {
-        if (error.status !== 409) throw error;
-        // Another client wrote first, or the watch is late. The policy may not be passed by even
-        // for one run: an edit of the budget could restart all kubelets at once.
-        const object = { ...live, spec: laidOver(live.spec, wanted) };
-        return { object, problems: [], again: { seconds: error.retryAfterSeconds ?? 1 } };
-      }
-      const problems = [refusalOf(error)];
-      refused = { stamp, until: clock() + pauseSeconds * 1000, problems };
-      return { object: live, problems, again };
+      // Another client wrote first, or the watch is late.
+      if (error.status === 409 && !error.isDenial)
+        return { object: meant, problems: [], again: { seconds: error.retryAfterSeconds ?? 1 } };
+      failed = { stamp, until: clock() + pauseSeconds * 1000, error };
+      return undone(error);
     }
   };
 }

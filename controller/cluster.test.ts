@@ -25,6 +25,8 @@ class EmptyCluster {
   ahead = 0;
   /** Its additional-pull-secret, if it has one. */
   additional: object | undefined;
+  /** The controller's state, if it serves nodes. */
+  state: object | undefined;
   /** Statuses of the answers to a policy that is tried, one after the other; then 200. */
   refusesPolicy: number[] = [];
   /** Policies that were tried in a dry run. */
@@ -71,6 +73,8 @@ class EmptyCluster {
       const items = isAsked && this.additional !== undefined ? [this.additional] : [];
       return respond(200, { kind: "List", items, metadata: { resourceVersion: "1" } });
     }
+    if (pathname.endsWith("/global-pull-secret-state") && this.state !== undefined)
+      return respond(200, this.state);
     return respond(404, { kind: "Status", reason: "NotFound" });
   }
 }
@@ -114,7 +118,7 @@ async function opened(
     stop.abort();
     await served;
   };
-  const isRefused = api.refusesPolicy.includes(422);
+  const isRefused = api.refusesPolicy.includes(422) && api.state === undefined;
   t.after(async () => {
     api.broken = false;
     if (isRefused) await assert.rejects(end(), /the API server refuses it/);
@@ -214,7 +218,7 @@ test("ends with one line, before it tries to get the Lease, if the API server re
   const { served } = await opened(t, folder, "wrong", api, `--policy=${JSON.stringify(policy)}`);
   await assert.rejects(served, {
     message:
-      "--policy: the API server refuses it: spec.rollout.probation: Invalid value; correct it (with Helm: the value policy)",
+      "GPS333: --policy: the API server refuses it: spec.rollout.probation: Invalid value; correct it (with Helm: the value policy)",
   });
   assert.deepEqual([api.tried, api.holders.size], [[policy], 0]);
 });
@@ -228,3 +232,17 @@ test("waits for the CRD before it tries to get the Lease, because the defaults a
   await until("the policy is tried again", () => api.tried.length === 2, { timeout: 20_000 });
   await until("the cluster is served", ready, { timeout: 20_000 });
 });
+
+for (const [what, status, state] of [
+  ["is refused while nodes are served and no controller leads", 422, {}],
+  ["cannot be tried", 405, undefined],
+] as const)
+  test(`leads although the policy ${what}`, async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "gps-policy-"));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const api = new EmptyCluster(false);
+    [api.refusesPolicy, api.state] = [[status], state];
+    const { ready } = await opened(t, folder, "led", api, `--policy=${JSON.stringify(policy)}`);
+    await until("the cluster is served", ready, { timeout: 20_000 });
+    assert.deepEqual([api.tried, api.holders.size], [[policy], 1]);
+  });

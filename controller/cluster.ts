@@ -13,7 +13,7 @@ import {
 } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { ControllerConfig } from "./policy/config.ts";
-import { joinElection } from "#kube/lease/election.ts";
+import { isLed, joinElection } from "#kube/lease/election.ts";
 import { fenced } from "#kube/lease/fenced-client.ts";
 import { imageOf } from "./image.ts";
 import { contested } from "#kube/contested-client.ts";
@@ -30,7 +30,7 @@ import { CollectionInformer, Informer } from "#kube/watch/informer.ts";
 import { cached } from "#kube/watch/cached-client.ts";
 import { followExtras } from "./sources/extras.ts";
 import { openOriginal } from "./sources/original.ts";
-import { collections, leaseIn } from "#kube/client/paths.ts";
+import { collections, leaseIn, owned } from "#kube/client/paths.ts";
 import { wantedOf } from "./objects/global-secret.ts";
 import { assembleReconciler } from "./assembly.ts";
 import { agentsSelector, keepPod } from "./rollout/pods.ts";
@@ -57,6 +57,12 @@ const targets: readonly WatchTarget[] = [
 
 /** The path of policy and status. It is the only followed object whose CRD may be missing. */
 const policyTarget = { collection: collections.globalPullSecrets, name: globalPullSecretName };
+
+/**
+ * How often the policy is tried before the controller continues without an answer: for about a
+ * minute. Nodes may need a rotation or a withdrawal meanwhile.
+ */
+export const policyTries = 8;
 
 type Options = Readonly<{
   config: ControllerConfig;
@@ -155,8 +161,22 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
         const image = await retryUntilAnswered(() => imageOf(config, home), { failed });
         // This happens before the controller tries to get the Lease, so that a running controller
         // keeps its own policy.
-        await retryUntilAnswered(() => tryPolicy(served, declares), { failed, awaitsCrd: true });
+        const tries = { failed, awaitsCrd: true, most: policyTries };
+        await retryUntilAnswered(() => tryPolicy(served, declares), tries).catch(
+          continueUndeclared,
+        );
         return image;
+      };
+      const continueUndeclared = async (error: Error) => {
+        // A refusal ends this process if nothing is served yet, or if another controller leads.
+        const isMissed = async () =>
+          (await served.get(owned.state)) !== undefined && !(await isLed(place));
+        if (!(error instanceof ApiError) && !(await retryUntilAnswered(isMissed, { failed })))
+          throw error;
+        log.warn(
+          { error: error.message },
+          "the policy is not declared yet; the controller continues, and declares it when it can",
+        );
       };
       const run = await Promise.race([starting(), stopped.then(() => undefined)]);
       if (run === undefined) return;
@@ -210,6 +230,8 @@ type RetryOptions = Readonly<{
   failed: (error: ApiError) => void;
   /** Also repeats a request for an object whose CRD is missing. */
   awaitsCrd?: boolean;
+  /** The number of attempts. Rejects with the last failure. */
+  most?: number;
   due?: ReturnType<typeof reminder>;
   pause?: (milliseconds: number) => Promise<unknown>;
 }>;
@@ -220,7 +242,7 @@ type RetryOptions = Readonly<{
  */
 export async function retryUntilAnswered<T>(
   ask: () => Promise<T>,
-  { failed, awaitsCrd = false, due = reminder(), pause = sleep }: RetryOptions,
+  { failed, awaitsCrd = false, most = Infinity, due = reminder(), pause = sleep }: RetryOptions,
 ): Promise<T> {
   for (let failures = 1; ; failures++) {
     try {
@@ -229,6 +251,7 @@ export async function retryUntilAnswered<T>(
       if (!(error instanceof ApiError)) throw error;
       const isAwaited = error.status === 429 || (awaitsCrd && error.status === 404);
       if (error.status > 0 && error.status < 500 && !isAwaited) throw error;
+      if (failures >= most) throw error;
       if (due(error.message)) failed(error);
       await pause(backoff(failures));
     }

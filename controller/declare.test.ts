@@ -29,8 +29,27 @@ function object(
 
 const state = { "f:managementState": {} };
 const [ours, plugin, git] = ["global-pull-secret-policy", "kubectl-pull-secret", "argocd"];
-const refusal = (status: number, detail = "no") =>
-  new ApiError({ status, reason: "No", method: "PATCH", path: globalPullSecretPath, detail });
+const refusal = (status: number, detail = "no", denied = false) =>
+  new ApiError({
+    status,
+    reason: "No",
+    method: "PATCH",
+    path: globalPullSecretPath,
+    detail,
+    denied,
+  });
+
+const unknownField =
+  "failed to create typed patch object (/cluster; globalpullsecret.io/v1alpha1, Kind=GlobalPullSecret): .spec.rollout.maxUnavilble: field not declared in schema";
+const denial = 'admission webhook "v.example" denied the request: no';
+/** Refusals that the same request would get again. A webhook may choose any status. */
+const refusals = [
+  refusal(400),
+  refusal(403),
+  refusal(422),
+  refusal(500, unknownField),
+  ...[404, 409, 429, 500].map((status) => refusal(status, denial, true)),
+];
 
 /** Answers each apply with the result of `answer`, and keeps the specs. */
 class Fake {
@@ -58,12 +77,19 @@ test("declares the policy once, and again after a change by others", async () =>
   const { object: declared, problems } = await declare(object({}));
   assert.deepEqual([fake.sent, problems], [[policy], []]);
   assert.deepEqual(fake.options, [{ manager: ours, force: true }]);
-  // The watch is late, then shows our write.
-  assert.equal((await declare(object({}))).object, declared);
   await declare({ ...declared, metadata: { ...declared.metadata, resourceVersion: "9" } });
   assert.equal(fake.sent.length, 1);
   await declare(object({ managementState: "Managed" }, {}, 3));
   assert.deepEqual(fake.sent, [policy, policy]);
+});
+
+test("follows an object whose generation went back because etcd was restored", async () => {
+  const fake = new Fake();
+  const declare = fake.declarer({});
+  await declare(object({ managementState: "Managed" }, {}, 9));
+  const restored = object({ managementState: "Withdrawn" }, {}, 5);
+  assert.equal((await declare(restored)).object, restored);
+  assert.deepEqual(fake.sent, []);
 });
 
 test("releases without a policy the fields that an earlier policy declared, and writes nothing else", async () => {
@@ -146,21 +172,59 @@ test("reports a refused policy, follows the spec as it is, and asks again after 
   assert.deepEqual((await declare(live)).problems, []);
 });
 
-test("reads again when another client writes first, and fails while the API server is away", async () => {
+for (const error of refusals)
+  test(`reports a refusal with ${error.status} (${error.detail}), before and after it leads`, async () => {
+    const fake = new Fake();
+    fake.answer = () => {
+      throw error;
+    };
+    const line = /^(?:Error: GPS333: )?--policy: the API server refuses it: /;
+    await assert.rejects(tryPolicy(fake.cluster, policy), line);
+    const { problems, again } = await fake.declarer(policy)(object({}));
+    assert.match(problems.join(), line);
+    assert.deepEqual(again, { seconds: 30 });
+  });
+
+test("reads again when another client writes first", async () => {
   const fake = new Fake();
   const declare = fake.declarer(policy);
-  for (const [status, outcome] of [
-    [409, { seconds: 1 }],
-    [500, undefined],
-    [0, undefined],
-  ] as const) {
-    fake.answer = () => {
-      throw refusal(status);
-    };
-    if (outcome === undefined) await assert.rejects(declare(object({})), ApiError);
-    else assert.deepEqual((await declare(object({}))).again, outcome);
-  }
+  fake.answer = () => {
+    throw refusal(409);
+  };
+  const { object: followed, problems, again } = await declare(object({}));
+  assert.deepEqual([followed.spec, problems, again], [policy, [], { seconds: 1 }]);
 });
+
+for (const error of [
+  refusal(500, 'failed calling webhook "v.example": connection refused'),
+  refusal(429),
+  refusal(404),
+  refusal(0),
+])
+  test(`follows the installer's fields and reports the failure after ${error.status} (${error.detail})`, async () => {
+    const fake = new Fake();
+    const declare = fake.declarer(policy);
+    fake.answer = () => {
+      throw error;
+    };
+    const live = object(
+      { managementState: "Withdrawn", conflictPolicy: "PreferAdditional" },
+      {
+        [plugin]: state,
+      },
+    );
+    for (const seconds of [0, 29]) {
+      fake.seconds = seconds;
+      const { object: followed, problems, again } = await declare(live);
+      assert.deepEqual(followed.spec, { ...policy, managementState: "Withdrawn" });
+      assert.match(problems.join(), /^--policy: in force, but its declaration failed: /);
+      assert.deepEqual(again, { seconds: 30 });
+    }
+    assert.equal(fake.sent.length, 1);
+    fake.seconds = 31;
+    await declare(live);
+    assert.equal(fake.sent.length, 2);
+  });
 
 test("tries the policy without a write, and turns a refusal into one line", async () => {
   const fake = new Fake();
@@ -168,15 +232,13 @@ test("tries the policy without a write, and turns a refusal into one line", asyn
   assert.deepEqual(fake.sent, []);
   await tryPolicy(fake.cluster, policy);
   assert.deepEqual(fake.options, [{ manager: ours, force: true, dryRun: true }]);
-  for (const status of [400, 403, 422]) {
-    fake.answer = () => {
-      throw refusal(status, "one\n two");
-    };
-    await assert.rejects(tryPolicy(fake.cluster, policy), {
-      message:
-        "--policy: the API server refuses it: one two; correct it (with Helm: the value policy)",
-    });
-  }
+  fake.answer = () => {
+    throw refusal(422, "one\n two");
+  };
+  await assert.rejects(tryPolicy(fake.cluster, policy), {
+    message:
+      "GPS333: --policy: the API server refuses it: one two; correct it (with Helm: the value policy)",
+  });
   for (const status of [404, 409, 429, 500, 0]) {
     fake.answer = () => {
       throw refusal(status);

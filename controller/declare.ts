@@ -13,10 +13,12 @@ import { isDeclaredBy, pathsOf, titleOf, undoneBy } from "#kube/client/declared-
 import { pluginManager, policyManager } from "#kube/client/ownership.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
 import type { Again } from "#kube/loop.ts";
+import { laidOver } from "./policy/policy-in-force.ts";
+import { finding } from "./sources/problems.ts";
 
 const managementState = ["spec", "managementState"] as const;
 
-/** Seconds until a declaration that the API server refused is sent again. */
+/** Seconds until a declaration that failed is sent again. */
 const pauseSeconds = 30;
 
 /**
@@ -25,7 +27,7 @@ const pauseSeconds = 30;
  */
 const ours = [policyManager, pluginManager];
 
-/** The object as it is after the declaration. */
+/** The object as it is after the declaration, or as the declaration would make it. */
 export type Declared = Readonly<{
   object: GlobalPullSecret;
   /** Why the policy is not declared, one sentence for each field. Empty if it is. */
@@ -88,16 +90,27 @@ export async function tryPolicy(cluster: Cluster, policy: GlobalPullSecretSpec):
   try {
     await cluster.apply(globalPullSecretPath, bodyOf(policy, {}), how);
   } catch (error) {
-    throw error instanceof ApiError && isFinal(error) ? new Error(refusalOf(error)) : error;
+    if (!(error instanceof ApiError && isRefused(error))) throw error;
+    const { code } = finding("undeclared", "controller", "--policy");
+    throw new Error(`${code}: ${problemOf(error)}`, { cause: error });
   }
 }
 
-/** The same request would be refused again. */
-const isFinal = ({ status }: ApiError): boolean => [400, 403, 422].includes(status);
+/**
+ * True if the same request would be refused again. An apply of a field that the CRD lacks, or of
+ * another type, is answered with 500 (kubernetes/kubernetes#122480).
+ */
+export const isRefused = ({ status, detail = "", isDenial }: ApiError): boolean =>
+  isDenial ||
+  [400, 403, 422].includes(status) ||
+  (status === 500 && detail.includes("failed to create typed patch object"));
 
-function refusalOf({ detail, message }: ApiError): string {
-  const why = (detail ?? message).replaceAll(/\s+/g, " ");
-  return `--policy: the API server refuses it: ${why}; correct it (with Helm: the value policy)`;
+/** Why the policy is not declared, in one line. */
+export function problemOf(error: ApiError): string {
+  const why = (error.detail ?? error.message).replaceAll(/\s+/g, " ");
+  return isRefused(error)
+    ? `--policy: the API server refuses it: ${why}; correct it (with Helm: the value policy)`
+    : `--policy: in force, but its declaration failed: ${error.status || "no answer"} ${why}`;
 }
 
 /** Creates the object with the policy, unless the object exists. */
@@ -112,30 +125,36 @@ export const createDeclared = (
 
 /**
  * Returns a function that declares the policy in the given object. One request follows each change
- * by others, and none follows our own.
+ * by others, and none follows our own. `cluster` must show our own write at the next read. The
+ * object counts as it is read, because its generation goes back if etcd is restored.
  */
 export function policyDeclarer(
   cluster: Cluster,
   policy: GlobalPullSecretSpec,
   clock = () => performance.now(),
 ) {
-  let last: GlobalPullSecret | undefined;
-  let refused: Readonly<{ stamp: string; until: number; problems: readonly string[] }> | undefined;
+  let last: string | undefined;
+  let failed: Readonly<{ stamp: string; until: number; error: ApiError }> | undefined;
   return async (live: GlobalPullSecret): Promise<Declared> => {
     const done = (object: GlobalPullSecret): Declared => {
-      last = object;
+      last = stampOf(object);
       return { object, problems: [], again: undefined };
     };
-    // The watch may show our own write late.
-    if (last !== undefined && isOlder(live, last)) return done(last);
-    if (last !== undefined && stampOf(live) === stampOf(last)) return done(live);
+    const stamp = stampOf(live);
+    if (stamp === last) return done(live);
     const wanted = wantedFor(policy, live);
     const problems = conflicts(wanted, live);
     if (problems.length > 0) return { object: live, problems, again: undefined };
     if (Object.keys(wanted).length === 0 && !entriesOf(live).some(isPolicys)) return done(live);
-    const again = { seconds: pauseSeconds };
-    if (refused?.stamp === stampOf(live) && clock() < refused.until)
-      return { object: live, problems: refused.problems, again };
+    // The policy may not be passed by even for one run: an edit of the budget could restart all
+    // kubelets at once.
+    const meant = { ...live, spec: laidOver(live.spec, wanted) };
+    const undone = (error: ApiError): Declared => ({
+      object: isRefused(error) ? live : meant,
+      problems: [problemOf(error)],
+      again: { seconds: pauseSeconds },
+    });
+    if (failed?.stamp === stamp && clock() < failed.until) return undone(failed.error);
     const { uid, resourceVersion } = live.metadata;
     try {
       const how = { manager: policyManager, force: true };
@@ -144,12 +163,10 @@ export function policyDeclarer(
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       // Another client wrote first, or the watch is late.
-      const seconds = error.retryAfterSeconds ?? 1;
-      if (error.status === 409) return { object: live, problems: [], again: { seconds } };
-      if (!isFinal(error) && !error.isDenial) throw error;
-      const problems = [refusalOf(error)];
-      refused = { stamp: stampOf(live), until: clock() + pauseSeconds * 1000, problems };
-      return { object: live, problems, again };
+      if (error.status === 409 && !error.isDenial)
+        return { object: meant, problems: [], again: { seconds: error.retryAfterSeconds ?? 1 } };
+      failed = { stamp, until: clock() + pauseSeconds * 1000, error };
+      return undone(error);
     }
   };
 }
@@ -168,8 +185,4 @@ function stampOf(object: GlobalPullSecret): string {
     fieldsV1,
   ]);
   return JSON.stringify([uid, generation, owners]);
-}
-
-function isOlder({ metadata: one }: GlobalPullSecret, { metadata: other }: GlobalPullSecret) {
-  return one.uid === other.uid && (one.generation ?? 0) < (other.generation ?? 0);
 }

@@ -181,14 +181,37 @@ test("waits at most a minute for a deleted or refused object even if the clock i
   assert.equal(fake.made, 2);
 });
 
-test("creates a missing object with the installer's policy, so the defaults are never in force before it", async () => {
+for (const status of [503, 500, 409, 404, 0])
+  test(`never applies the defaults before the installer's policy, even if its object is not created (${status})`, async () => {
+    const fake = new Fake(asks("30%"));
+    fake.making = refusal(status);
+    assert.equal(await fake.budget(), "30%");
+    fake.policyReading.hint();
+    fake.making = undefined;
+    const { policy, undeclared, object: created } = await fake.policyReading.read();
+    assert.deepEqual([policy.rollout.maxUnavailable, undeclared], ["30%", []]);
+    assert.notEqual(created, undefined);
+  });
+
+test("keeps the last policy, and reports it, when the installer's policy is refused for a deleted object", async () => {
   const fake = new Fake(asks("30%"));
-  fake.making = refusal(503);
-  await assert.rejects(fake.budget(), / 503 /);
-  fake.making = refusal(409);
-  await assert.rejects(fake.budget(), / 409 /);
-  fake.making = undefined;
-  assert.equal(await fake.budget(), "30%");
+  fake.found = object(asks("20%"));
+  fake.making = refusal(403);
+  assert.equal(await fake.budget(), "20%");
+  fake.found = undefined;
+  await fake.budget();
+  fake.seconds += 31;
+  for (const _ of [1, 2]) {
+    const { policy, undeclared, again } = await fake.policyReading.read();
+    assert.deepEqual([policy.rollout.maxUnavailable, undeclared.length], ["20%", 1]);
+    assert.deepEqual(again, { seconds: 30 });
+  }
+  assert.equal(fake.made, 2);
+  const restarted = new Fake(asks("30%"));
+  restarted.making = refusal(403);
+  await assert.rejects(restarted.budget(), / 403 /);
+  restarted.remembered = asks("20%");
+  assert.equal(await restarted.budget(), "20%");
 });
 
 test("declares the installer's policy in an object that has other fields, before it follows the object", async () => {
@@ -205,4 +228,13 @@ test("reports why the installer's policy is not declared, and follows the object
   const { policy, undeclared, problems, again } = await fake.policyReading.read();
   assert.equal(policy.rollout.maxUnavailable, "20%");
   assert.deepEqual([undeclared.length, problems, again], [1, [], { seconds: 30 }]);
+});
+
+test("follows the installer's fields, and all other edits, while another client writes first", async () => {
+  const fake = new Fake(asks("30%"));
+  fake.found = object({ managementState: "Withdrawn", ...asks("50%") });
+  fake.making = refusal(409);
+  const { policy, undeclared, again } = await fake.policyReading.read();
+  assert.deepEqual([policy.managementState, policy.rollout.maxUnavailable], ["Withdrawn", "30%"]);
+  assert.deepEqual([undeclared, again], [[], { seconds: 1 }]);
 });

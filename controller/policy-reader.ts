@@ -12,7 +12,7 @@ import { sooner, type Again } from "#kube/loop.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import type { V1Secret } from "@kubernetes/client-node";
-import { createDeclared, policyDeclarer } from "./declare.ts";
+import { createDeclared, isRefused, policyDeclarer, problemOf } from "./declare.ts";
 import {
   inForce,
   readAccepted,
@@ -57,13 +57,17 @@ const missingSeconds = 30;
 
 /**
  * Reads the policy. While the object cannot be read, the policy stays the same. Rejects only after
- * a start, until the earlier policy is known.
+ * a start, until the earlier policy is known, or if there is neither an object nor an earlier
+ * policy and the API server refuses the installer's policy.
  */
 export function policyReader({ cluster, installed, declares, log, now }: Options) {
   const declare = policyDeclarer(cluster, declares);
+  const isDeclaring = Object.keys(declares).length > 0;
   let last: InForce | undefined;
   let pausedUntil = 0;
   let again: Again | undefined;
+  /** Why the object could not be created with the installer's policy, until the next attempt. */
+  let unmade: ApiError | undefined;
   /** Whether the object has been read once, and since when it has been missing. */
   let known = false;
   let goneSince: number | undefined;
@@ -72,8 +76,8 @@ export function policyReader({ cluster, installed, declares, log, now }: Options
     const time = now().getTime();
     // If the clock was set back by a year, a pause of half a minute must not last a year.
     pausedUntil = Math.min(pausedUntil, time + pauseSeconds * 1000);
-    if (time < pausedUntil) return "absent";
-    again = undefined;
+    if (time < pausedUntil) return withoutObject();
+    [again, unmade] = [undefined, undefined];
     const found = await present();
     if (found === undefined) return missing(time);
     if (found !== "unreadable") [known, goneSince] = [true, undefined];
@@ -109,34 +113,43 @@ export function policyReader({ cluster, installed, declares, log, now }: Options
       metadata,
     };
     try {
-      if (Object.keys(declares).length > 0) return await createDeclared(cluster, declares);
+      if (isDeclaring) return await createDeclared(cluster, declares);
       const how = { manager: fieldManager, force: false };
       return await cluster.apply<GlobalPullSecret>(globalPullSecretPath, object, how);
     } catch (error) {
-      // 409: another client was faster, and the watch will show it. 404: the CRD is missing.
       if (!(error instanceof ApiError)) throw error;
-      // The defaults must not be in force before the installer's policy.
-      if (Object.keys(declares).length > 0 && error.status !== 404) throw error;
-      if (error.status === 409) return "absent";
+      // Another client was faster.
+      if (error.status === 409 && !error.isDenial) {
+        again = { seconds: error.retryAfterSeconds ?? 1 };
+        return "absent";
+      }
       pausedUntil = now().getTime() + pauseSeconds * 1000;
-      if (error.status === 404) return "absent";
-      // The CRD exists, but the object was refused. No watch shows when the refusal ends.
+      // The CRD is missing. Its watch shows when it is there.
+      if (error.status === 404 && !error.isDenial) return "absent";
+      // The CRD exists, but the object was not created. No watch shows when that would succeed.
       again = { seconds: pauseSeconds };
+      if (isDeclaring) unmade = error;
       log.warn({ error: error.message }, "GlobalPullSecret cluster could not be created");
-      return "absent";
+      return withoutObject();
     }
   }
+
+  /** A refused policy may not be in force, nor may the defaults in its place. */
+  const isPolicyRefused = () => unmade !== undefined && isRefused(unmade);
+
+  const withoutObject = () => (isPolicyRefused() ? "unreadable" : "absent");
 
   return {
     async read(): Promise<PolicyReading> {
       const found = await declared();
       const given = typeof found === "string" ? undefined : await declare(found);
       const accepted = last === undefined ? await remembered() : last.accepted;
-      last = inForce(installed, given?.object ?? found, accepted);
+      if (isPolicyRefused() && accepted === undefined) throw unmade;
+      last = inForce(installed, given?.object ?? found, accepted, declares);
       return {
         ...last,
         object: given?.object,
-        undeclared: given?.problems ?? [],
+        undeclared: given?.problems ?? (unmade === undefined ? [] : [problemOf(unmade)]),
         again: sooner(again, given?.again),
       };
     },

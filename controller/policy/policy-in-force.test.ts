@@ -11,6 +11,7 @@ import { allowedDefaults, defaults, beyondLimits } from "./defaults.ts";
 import type { DeliveryPolicy, DeliveryMode } from "./policy.ts";
 import {
   inForce,
+  laidOver,
   readAccepted,
   type AcceptedSpec,
   type DeclaredObject,
@@ -239,6 +240,67 @@ for (const [what, now, names, orphans] of takenOver)
     const again = inForce(installed, now, found.accepted);
     assert.deepEqual([again.policy, again.orphans], [found.policy, found.orphans]);
   });
+
+test("lays fields over a spec as an apply does", () => {
+  const [a, b] = [1, 2].map((priority) => ({ name: "a", secretRef: { name: "s" }, priority }));
+  assert.ok(a && b);
+  const spec = {
+    managementState: "Paused",
+    sources: [a, ...another],
+    protectedRegistries: ["quay.io"],
+    rollout: { maxUnavailable: 3, maxFailures: 1 },
+  } as const;
+  const fields = {
+    managementState: "Managed",
+    sources: [b, ...sources],
+    protectedRegistries: ["a.example", "quay.io"],
+    rollout: { maxUnavailable: "5%" },
+    delivery: { mode: "Reread" },
+  } as const;
+  assert.deepEqual(laidOver(spec, fields), {
+    managementState: "Managed",
+    sources: [b, ...another, ...sources],
+    protectedRegistries: ["quay.io", "a.example"],
+    rollout: { maxUnavailable: "5%", maxFailures: 1 },
+    delivery: { mode: "Reread" },
+  });
+  assert.deepEqual([laidOver(spec, {}), laidOver(undefined, fields)], [spec, fields]);
+});
+
+const reread = { delivery: { mode: "Reread" }, managementState: "Managed", sources } as const;
+for (const [what, now, accepted, mode, state, names] of [
+  ["no object", "absent", undefined, "Reread", "Managed", "team-a"],
+  ["an object that cannot be read", "unreadable", undefined, "Reread", "Managed", "team-a"],
+  ["a deleted object", "absent", { sources: another }, "Reread", "Managed", "team-a,team-b"],
+  [
+    "a withdrawn object",
+    "absent",
+    { managementState: "Withdrawn" },
+    "Reread",
+    "Withdrawn",
+    "team-a",
+  ],
+  ["a recorded policy", "unreadable", { sources: another }, "Restart", "Managed", "team-b"],
+] as const)
+  test(`installer's policy, with ${what}: ${mode}, ${state}, ${names}`, () => {
+    const known = accepted && remember(accepted);
+    const { policy } = inForce(installed, now, known, reread);
+    const found = policy.sources.map(({ name }) => name).join();
+    assert.deepEqual(
+      [policy.agent.delivery.mode, policy.managementState, found],
+      [mode, state, names],
+    );
+  });
+
+test("withdraws no source of a deleted object if the installer's policy exceeds a limit", () => {
+  const bounded = installedBy("--max-unavailable-limit", "20%");
+  const beyond = { rollout: { maxUnavailable: "90%" } };
+  const { policy } = inForce(bounded, "absent", remember({ sources }), beyond);
+  assert.deepEqual(
+    [policy.sources.map(({ name }) => name), policy.rollout.maxUnavailable],
+    [["team-a"], "10%"],
+  );
+});
 
 test("keeps only a withdrawal and a pause without an object, and the defaults otherwise", () => {
   for (const managementState of ["Withdrawn", "Paused"] as const) {

@@ -52,19 +52,27 @@ export type InForce = Readonly<{
 /** Longest reason. Longer reasons are cut, so that a condition's message stays readable. */
 const longestReason = 256;
 
-/** The policy in force. `accepted`: the recorded spec. */
+/**
+ * The policy in force. `accepted`: the recorded spec. `declares`: the installer's `--policy`, which
+ * is in force where no object shows another one.
+ */
 export function inForce(
   installed: Installed,
   declared: DeclaredObject,
   accepted: AcceptedSpec | undefined,
+  declares: GlobalPullSecretSpec = {},
 ): InForce {
   const nothing = { orphans: [], problems: [], waits: false, requests: noRequests };
-  const kept = keptPolicy(installed, accepted?.spec);
-  if (declared === "unreadable") return { ...nothing, policy: kept, accepted };
+  if (declared === "unreadable")
+    return { ...nothing, policy: keptPolicy(installed, accepted?.spec ?? declares), accepted };
   if (declared === "absent") {
-    const left = accepted && { ...accepted, spec: outlasting(accepted.spec) };
-    return { ...nothing, policy: keptPolicy(installed, left?.spec), accepted: left };
+    const lasting = outlasting(accepted?.spec ?? {});
+    const whole = laidOver(declares, lasting);
+    const spec = policyOf(installed, whole).ok ? whole : lasting;
+    const left = { spec, sourcesFrom: accepted?.sourcesFrom };
+    return { ...nothing, policy: keptPolicy(installed, spec), accepted: left };
   }
+  const kept = keptPolicy(installed, accepted?.spec);
   const sources = orphaned(declared, accepted);
   const spec = { ...declared.spec, ...(sources && { sources }) };
   const sourcesFrom = sources ? accepted?.sourcesFrom : declared.metadata.uid;
@@ -115,10 +123,12 @@ export function readAccepted(
 
 /**
  * The part of the last spec that stays in force without an object. Deleting the CRD withdraws
- * nothing, and ends neither a withdrawal nor a pause. Everything else returns to the defaults.
+ * nothing, and ends neither a withdrawal nor a pause. Everything else returns to the installer's
+ * policy and the defaults.
  */
 function outlasting({ sources, managementState }: GlobalPullSecretSpec): GlobalPullSecretSpec {
-  return { ...(sources && { sources }), ...(managementState && { managementState }) };
+  const isStopped = managementState !== undefined && managementState !== "Managed";
+  return { ...(sources && { sources }), ...(isStopped && { managementState }) };
 }
 
 /**
@@ -143,6 +153,28 @@ function requestsOf({ metadata }: GlobalPullSecret): Requests {
     withdrawNow: annotations[withdrawNowAnnotation] === "true",
     reason: (annotations[reasonAnnotation] ?? "").slice(0, longestReason),
   };
+}
+
+/**
+ * The spec with these fields laid over it, as an apply would set them. Other fields stay, and so do
+ * other items of lists; an item with a name replaces the one of that name.
+ */
+export const laidOver = (
+  spec: GlobalPullSecretSpec | undefined,
+  fields: GlobalPullSecretSpec,
+): GlobalPullSecretSpec => over(spec, fields) as GlobalPullSecretSpec;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function over(below: unknown, above: unknown): unknown {
+  if (Array.isArray(above)) {
+    const all: readonly unknown[] = [...(Array.isArray(below) ? below : []), ...above];
+    return [...new Map(all.map((one) => [(Object(one) as Fields)["name"] ?? one, one])).values()];
+  }
+  if (typeof above !== "object" || above === null) return above;
+  const others = Object(below) as Fields;
+  const set = Object.entries(above).map(([name, one]) => [name, over(others[name], one)]);
+  return { ...others, ...Object.fromEntries(set) };
 }
 
 /** The last accepted policy if it is still allowed. Otherwise the defaults, which always are. */

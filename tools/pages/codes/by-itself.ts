@@ -54,7 +54,7 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS331:
     "The agents keep the old directory. They use the new directory after a withdrawal, or as soon as the agents of all nodes report GPS261 for the old directory, for example because all nodes were replaced.",
   GPS333:
-    "The spec stays as it is, and the controller follows it. The controller declares the policy when it can, within half a minute.",
+    "The spec stays as it is, and the controller follows it. If there was no usable answer, the policy is in force all the same. The controller declares the policy when it can, within half a minute.",
   GPS334:
     "No rollout waits for the node. When its kubelet answers again, the node is granted the credential, at the latest ten minutes after its agent is Ready. A node that went away during its change counts as failed (GPS328).",
   GPS335: "The node counts as failed. It is granted the revision again as GPS328 explains.",

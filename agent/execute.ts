@@ -67,7 +67,8 @@ async function apply(step: ToApply, effects: Effects): Promise<void> {
     await write(step.plan, step.found, effects);
   } catch (error) {
     const { former, plan } = step;
-    // The agent writes files beside config.json first, so these would already be changed.
+    // If `plan.first` is set, that file is written before config.json and may be changed already.
+    // The journal of the change must then stay.
     if (former !== undefined && plan.first === undefined && isForbidden(error)) {
       await restoreJournal(under(effects, nodeFiles.folder), former.journal);
       effects.history.unwritable = false;

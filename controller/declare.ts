@@ -124,9 +124,10 @@ export const createDeclared = (
   });
 
 /**
- * Returns a function that declares the policy in the given object. One request follows each change
- * by others, and none follows our own. `cluster` must show our own write at the next read. The
- * object counts as it is read, because its generation goes back if etcd is restored.
+ * Returns a function that declares the policy in the given object. The function sends one request
+ * after each change by another client, and none after our own change. `cluster` must show our own
+ * write at the next read. The object counts as it is read, because its generation goes back if etcd
+ * is restored.
  */
 export function policyDeclarer(
   cluster: Cluster,
@@ -146,8 +147,8 @@ export function policyDeclarer(
     const problems = conflicts(wanted, live);
     if (problems.length > 0) return { object: live, problems, again: undefined };
     if (Object.keys(wanted).length === 0 && !entriesOf(live).some(isPolicys)) return done(live);
-    // The policy may not be passed by even for one run: an edit of the budget could restart all
-    // kubelets at once.
+    // An edit of the budget could restart all kubelets at once. So not even one run may follow a
+    // spec without the policy.
     const meant = { ...live, spec: laidOver(live.spec, wanted) };
     const undone = (error: ApiError): Declared => ({
       object: isRefused(error) ? live : meant,

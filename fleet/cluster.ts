@@ -50,7 +50,8 @@ export class FleetCluster {
   #writing = false;
   readonly #contest = newContest();
   /**
-   * Whether to take over a Secret that has this owner's mark. Undefined: a Secret without a mark.
+   * Whether to take over an existing Secret, by the owner's mark on it. `mark` is undefined if the
+   * Secret has no mark.
    */
   mayAdopt: (mark: string | undefined) => boolean = () => false;
 

@@ -300,8 +300,8 @@ export const unreachableBecause = (error: unknown): string => {
 };
 
 /**
- * The known state of an optional object after reading it failed. Its last content is kept, unless
- * it does not exist or may not be read.
+ * The known state of an optional object when a read of it has failed. Its last content is kept,
+ * unless the object does not exist or may not be read.
  */
 function unseen(seen: Seen, error: unknown): Seen {
   const { status, reason } = error instanceof ApiError ? error : { status: 0, reason: "Unknown" };

@@ -157,8 +157,8 @@ test("names a cluster that is given up at its deadline in an Event on the object
 });
 
 /**
- * Runs the object once while its source cannot be read because of this status, and returns the
- * writes.
+ * Runs the object once, and returns the writes. Each read of its source fails with this HTTP
+ * status.
  */
 async function withoutSource(status: number, metadata: object) {
   const written: Record<string, unknown>[] = [];
@@ -206,8 +206,8 @@ const joined = {
 };
 
 /**
- * Runs an object once that has a Secret in the cluster of this profile. The profile has the label
- * of a removal. Returns what was first written.
+ * Runs an object once, and returns its first write. The object has a Secret in the cluster of this
+ * profile, and the profile has the label of a removal.
  */
 async function duringRemoval(
   { namespaces: [namespace = ""], clusterManagers: [manager = ""] }: ClusterProfilesSource,

@@ -54,7 +54,8 @@ export async function run(command: readonly string[], input = ""): Promise<Resul
 }
 
 /**
- * `script` of util-linux gives a program a terminal. Without it, tests are skipped for this reason.
+ * `script` of util-linux gives a program a terminal. If it is missing, tests are skipped for this
+ * reason.
  */
 const noTerminal =
   !spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux") &&

@@ -29,7 +29,7 @@ export class FakeCluster implements Cluster {
   readonly objects = new Map<string, object>();
   /** Path → the HTTP status that a read gets instead of the object. */
   readonly refusals = new Map<string, number>();
-  /** True: our CRD is not installed, so a request for a collection with a query finds nothing. */
+  /** True: our CRD is not installed. A read of a collection with a query then finds nothing. */
   missing = false;
   /** The objects that the first watch reports, one after the other. */
   readonly later: Watched[] = [];

@@ -26,7 +26,9 @@ function condition(
   return { type, status, reason, message, lastTransitionTime: since };
 }
 
-/** Ready, Reconciling and Stalled in one state of the rollout. */
+/**
+ * The conditions Ready, Reconciling and Stalled. One of them is True. `next`: who has to act next.
+ */
 export function conditionsOf(
   next: "nobody" | "controller" | "person",
   reason: string,
@@ -48,7 +50,10 @@ export const inForce = conditionsOf(
 export const rolling = conditionsOf("controller", "RollingOut", "60 of 100 nodes have revision 8");
 export const halted = conditionsOf("person", "Halted", "revision 8 failed on n7");
 
-/** For a status that describes the current spec. */
+/**
+ * A GlobalPullSecret. Its status describes the current spec, unless `status` gives another
+ * generation.
+ */
 export function object({ spec, status, generation = 3, metadata }: Reported): GlobalPullSecret {
   return {
     apiVersion: "globalpullsecret.io/v1alpha1",

@@ -33,7 +33,7 @@ const writes = { perSecond: 1 / 60, atOnce: 10 };
 
 /**
  * Shortest time, in milliseconds, for which a process tries to finish an object's deletion before
- * it gives up. A process that starts after the deadline tries first.
+ * it gives up. A process that starts after the deadline also tries for this long.
  */
 const leastTrial = 60_000;
 /** Finalizers of the garbage collector, which it removes itself. */

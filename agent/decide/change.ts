@@ -68,7 +68,7 @@ export function change(
   if (unfit !== undefined) return unfit;
   const unable = (why: Code, detail: string): Answer =>
     startMeanwhile(facts, known, (isIdle(known) ? refuse : wait)(why, soon, detail));
-  // After the write, we could neither read the file nor remove our entries.
+  // The file would be too large: after the write, we could neither read it nor remove our entries.
   if (planned.excess !== undefined) return unable(codes.unsafe, `it would have ${planned.excess}`);
   const code = drift && !found.holds(journal.owned) ? codes.drifted : codes.toBeWritten;
   if (planned.unfit !== undefined) return unable(codes.providerUnfit, planned.unfit);
@@ -106,7 +106,8 @@ export function change(
     // The change replaces a rollback that was not reported yet.
     ...(quarantine !== undefined && { quarantine: { ...quarantine, told: true } }),
   };
-  // Without a journal, the entries that a withdrawal could not remove would not be recorded.
+  // If a withdrawal begins without a journal and cannot write the file, the new journal stays,
+  // because only it records the entries that are not removed yet.
   const isKept = isIdle(known) && (known !== undefined || !withdraws);
   const former = isKept && { former: { journal: known } };
   const apply: Step = atOnce({
@@ -286,8 +287,8 @@ export function unreadable(facts: Facts, journal: Journal | undefined, file: Unr
 /** The next step of a restart that is due; undefined if none is due. */
 function owedRestart(facts: Facts, journal: Journal): Answer | undefined {
   if (journal.phase !== "applying") return byTable(facts, journal);
-  // If `owed` is set, the file was being written again between two attempts, so the kubelet may be
-  // down.
+  // If `owed` is set, this is a repeated write of the file between two restart attempts, so the
+  // kubelet may be down.
   if (journal.owed === undefined) return undefined;
   return byTable(facts, { ...journal, phase: "restarting" });
 }

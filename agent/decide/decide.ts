@@ -325,8 +325,8 @@ function withoutJournal(facts: Facts, found: FoundFile, document: Document, plan
     return refuse(codes.elsewhere, resync, facts.elsewhere);
   const first = { ...firstJournal(planned.before), ...named(planned, document) };
   if (!facts.lost) return record(codes.toBeWritten, first);
-  // In the lost journal a restart may have been due, and the journal may have recorded more than we
-  // can see.
+  // The lost journal may have recorded a restart that was due, and more entries of ours than we can
+  // see.
   const doubt = "absent" in planned.before ? {} : { unverified: true };
   return (
     preflight(facts) ??

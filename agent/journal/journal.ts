@@ -54,8 +54,8 @@ export function writeJournal(journal: Journal): Stored {
 }
 
 /**
- * Whether something of ours is outside config.json, or config.json must lack an entry because of
- * us.
+ * Whether a provider's answer is ours, or there is a registry for which we keep config.json without
+ * an entry.
  */
 function ownsMoreThanConfig(owned: Owned | undefined): boolean {
   return owned?.answer !== undefined || owned?.entries.some(({ vacant }) => vacant) === true;

@@ -101,10 +101,10 @@ function open(file: string): Buffer | undefined {
 }
 
 /**
- * Digests of the values that a withdrawal has removed. `copies`: digests of config.json from the
- * time when it contained all of our entries, oldest first. `present`: the same, but from after the
- * last withdrawal, so the owner may have written entries in it that were ours. `former`: digests of
- * our values.
+ * Digests by which the agent recognizes what a withdrawal has removed. `copies`: digests of
+ * config.json from the time when it contained all of our entries, oldest first. `present`: the
+ * same, but from the time since the last withdrawal. The owner may have written entries into these
+ * files that were ours before. `former`: digests of our values.
  */
 export type Past = Readonly<{
   copies: readonly string[];

@@ -42,7 +42,7 @@ test("gives the lock to one of two agents, and to the other after a release", as
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test("never gives the lock to two of six agents that contend again and again", async (t) => {
+test("never gives the lock to two agents at once while six agents contend again and again", async (t) => {
   const folder = place(t);
   const random = seeded(t);
   let [holders, most, rounds] = [0, 0, 0];

@@ -6,8 +6,8 @@
  *
  * Each agent opens a listening socket under a name that is never used again, and only then looks
  * for other sockets. So the later of two agents always sees the socket of the other agent
- * (docs/inside/decisions/node-lock.md). A single common path could not be taken over from a dead
- * holder without letting in a third agent.
+ * (docs/inside/decisions/node-lock.md). With a single common path, an agent would have to remove a
+ * dead holder's socket before it opens its own, and a third agent could take the path in between.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, lstatSync, readdirSync, renameSync, unlinkSync } from "node:fs";

@@ -157,7 +157,7 @@ test("waits only for a probe if `since` is not a valid time", () => {
   assert.equal(isReady(odd), true);
 });
 
-test("does not count an answer to a kubelet process that has ended", () => {
+test("does not count an unready answer if the kubelet process that got it has ended", () => {
   const ends: readonly Code[] = ["GPS212", "GPS213", "GPS214", "GPS217", "GPS221"];
   for (const code of ends) {
     const { proof, isReady } = place();

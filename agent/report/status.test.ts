@@ -38,7 +38,7 @@ test("logs one line in an hour of rest, and leaves no termination message", () =
   assert.equal(status.readiness.ready, true);
 });
 
-test("logs two lines for an operation that fails again and again, and two more after a success", () => {
+test("logs two lines for an operation that keeps failing, and two more if it fails again after a success", () => {
   const { status, log } = listen();
   const failing = [wait("GPS226", 0), wait("GPS208", "back off", "ENOSPC")];
   for (let tries = 0; tries < 100; tries += 1)
@@ -217,7 +217,7 @@ test("logs a restart, a rollback and giving up even after thousands of different
   assert.ok(lines.length <= 10_000 / 60 + 6, `${lines.length} lines`);
 });
 
-test("logs an operation that fails every 30 s for six hours every ten minutes", () => {
+test("logs an operation only every ten minutes if it fails every 30 s for six hours", () => {
   const tries = Array.from({ length: 720 }, (_, n) => [
     [n * 30, { action: "apply", code: "GPS226" }] as const,
     [n * 30, { code: "GPS208", detail: " ENOSPC" }] as const,

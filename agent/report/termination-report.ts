@@ -1,8 +1,8 @@
 /**
- * Reports that only the end of the container can make, because no other process can forge its exit
- * code and termination message. The node has proved its grant, has failed with it, does not support
- * it, is ahead of it, or has removed all entries. Readiness is not enough: any local process can
- * answer on that port in our place (SECURITY.md).
+ * The reports that the agent makes by ending its container, because no other process can forge the
+ * container's exit code and termination message. A report says that the node has proved its grant,
+ * has failed with it, does not support it, is ahead of it, or has removed all entries. Readiness is
+ * not enough: any local process can answer on that port in our place (SECURITY.md).
  *
  * The agent makes each report once. Right before the end, it writes a mark into the pod's
  * own directory. The next process finds the mark, removes it, and does not repeat the report. If

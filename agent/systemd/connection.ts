@@ -166,10 +166,10 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
 }
 
 /**
- * Ends the handshake together with its first line, as systemctl does. dbus-next sends BEGIN with
- * the first message behind it. Whatever systemd reads together with BEGIN stays in its buffer until
- * more arrives, and nothing arrives, because we wait for the answer. If we write both lines at
- * once, systemd reads them together.
+ * Sends BEGIN, the last line of the handshake, together with AUTH, the first line, as systemctl
+ * does. dbus-next would send BEGIN right before the first message. If systemd reads a message
+ * together with BEGIN, the message stays in systemd's buffer until more arrives. Nothing arrives,
+ * because we wait for the answer. If we write both lines at once, systemd reads them together.
  */
 function beginAtOnce(stream: Pick<NodeSocket, "write">): void {
   const write = stream.write.bind(stream);

@@ -108,9 +108,10 @@ const textOf = (secret: V1Secret | undefined, key: string): string =>
   Buffer.from(secret?.data?.[key] ?? "", "base64").toString("utf8");
 
 /**
- * True when another client wrote one of our keys. (A change of a field removes it from its field
- * manager.) Agents may then read content under a revision that was never published. Only the keys
- * of the newest content must exist, because versions until 0.2 wrote no others.
+ * True when another client wrote one of our keys. (If another client changes a field, our field
+ * manager no longer owns it.) Agents may then read content under a revision that was never
+ * published. Only the keys of the newest content must exist, because versions until 0.2 wrote no
+ * others.
  */
 export function isEdited(secret: V1Secret | undefined): boolean {
   const managed = secret?.metadata?.managedFields;

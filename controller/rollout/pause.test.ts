@@ -65,7 +65,7 @@ test("reports a node that returns with older content during a pause, and grants 
   assert.equal(lastView(w).pending, "no");
 });
 
-test("stops during a pause the withdrawal of one of two sources halfway, and reports it", () => {
+test("stops the withdrawal of one of two sources halfway when a pause begins, and reports it", () => {
   const w = servedCluster({ seed: 1, nodes, budget: 2 });
   pass(w, driver, 10);
   w.api.b = 0;
@@ -75,7 +75,7 @@ test("stops during a pause the withdrawal of one of two sources halfway, and rep
   join(w, "late");
   pass(w, driver, 900);
   assert.ok(having(w, "1.0") < nodes);
-  // Nothing is served that a pause keeps from being proved.
+  // During a pause the newer content cannot be proved by all nodes, so it is not served.
   assert.deepEqual([w.machines.get("late")?.file, lastView(w).pending], [RELEASE, "paused"]);
   w.api.paused = false;
   assert.ok(until(w, driver, 900, () => having(w, "1.0") === nodes + 1) < 900);
@@ -121,7 +121,7 @@ test("delays a requested retry during a pause, reports the halt meanwhile, and r
   assert.ok(until(w, driver, 600, () => having(w, "500.2") === nodes) < 600);
 });
 
-test("completes during a pause a withdrawal that has begun", () => {
+test("completes a withdrawal during a pause if it began before the pause", () => {
   const w = servedCluster({ seed: 1, nodes, budget: 2 });
   w.api.a = w.api.b = 0;
   w.truth.allowed += 1;

@@ -127,7 +127,7 @@ for (const [what, make] of hostile)
     assert.ok(patches.length <= 4, `${patches.length} patches in three minutes`);
   });
 
-/** A cluster of ten that admission lets us patch only the pods of these nodes. */
+/** A cluster of ten nodes, where admission lets us patch only the pods of the `allowed` nodes. */
 async function patching(allowed: readonly string[]): Promise<World> {
   const names = Array.from({ length: 10 }, (_, at) => [`n${at}`, "proves"] as const);
   const world = await World.of(Object.fromEntries(names));

@@ -63,7 +63,7 @@ const plan =
 const every = (from: number, step: number, kind: string) =>
   Array.from({ length: 12 }, (_, at) => [from + step * at, kind, 0, 0] as const);
 
-/** Content that breaks every kubelet. Then Nodes are deleted, the first of the list first. */
+/** Content breaks every kubelet. Then, every 15 s, the first Node of the list is deleted. */
 const lostCanaries = plan([150, "badSilent", 0, 0], ...every(165, 15, "leave"));
 /** A source leaves while a change is under way, and a node joins. */
 const joiner = plan([150, "edit", 0, 1], [158, "withdrawOne", 0, 3], [160, "join", 0, 0]);

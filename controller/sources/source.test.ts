@@ -66,8 +66,8 @@ test("falls back to the labels once in an installation without recorded document
   const first = accept(sources({ additional: bad, original: bad, originalName, ...older }), policy);
   assert.equal(first.wanted?.document, older.published.document);
   const state = { ...noState, accepted: first.accepted };
-  // The original rotates to the additional Secret's value. By its label, the entry would belong to
-  // the original from now on.
+  // The original rotates to the additional Secret's value. From then on the entry has the
+  // original's label, so by the labels alone it would belong to the original.
   const rotated = secret(text({ "quay.io": "add:1", "a.example": "add:2" }));
   const published = acceptedFrom({ additional, original: rotated, originalName }).published;
   const { wanted } = accept(

@@ -41,8 +41,8 @@ const mostWaiting = 100;
 const mostTries = 12;
 
 /**
- * This is half of the hour for which the API server keeps an Event by default, so one lost
- * repetition leaves no gap.
+ * An Event is repeated after half an hour. By default the API server keeps an Event for an hour, so
+ * one lost repetition leaves no gap.
  */
 export const repeatMilliseconds = 30 * 60_000;
 

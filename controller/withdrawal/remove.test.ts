@@ -129,7 +129,7 @@ test("waits for a node that does not confirm, and names it after the deadline", 
 
 test("counts the deadline from the last progress, so that nodes that confirm one by one are never overdue", async () => {
   const world = await deployed({ a: "ignores", b: "ignores", c: "ignores" });
-  // All at once, so that no node waits for another one's place.
+  // All nodes get their grants at once, so that no node waits until another one frees its slot.
   const times = { forgetAfterSeconds: 3600, deadlineSeconds: 60 };
   Object.assign(world.remover, { policy: policyWith({ maxUnavailable: "100%" }, times) });
   await runs(world, 4);

@@ -206,8 +206,8 @@ test("law: does not let any single cluster delay another for more than the deadl
         assert.equal(count(all, "waiting"), 0);
       },
     ),
-    // A thousand runs, because only one script in forty keeps its slot, and it can do so in two
-    // ways.
+    // A thousand runs, because only one script in forty makes its cluster keep the slot, and there
+    // are two ways to keep it.
     { numRuns: 1000 },
   );
 });

@@ -21,8 +21,8 @@ export type Proof =
   | Readonly<{ is: "refused"; why: string }>;
 
 /**
- * Reasons of Stalled that are about content in use. Any other reason is a problem of that cluster,
- * or of another source there.
+ * Reasons of Stalled that mean: the cluster accepted the content, but its nodes failed with it. Any
+ * other reason is a problem of that cluster, or of another source there.
  */
 const contentFailed: ReadonlySet<string> = new Set<StalledReason>(["Halted"]);
 

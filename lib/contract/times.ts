@@ -27,8 +27,9 @@ const syncSeconds = 90;
 const usualSpareSeconds = 15;
 
 /**
- * Seconds within which an agent that has a grant and its content is usually proved. An agent that
- * takes longer may wait for its content. In mode CredentialProvider config.json seldom changes.
+ * Seconds within which an agent that has a grant and its content has usually proved the grant. An
+ * agent that takes longer may wait for its content. Mode CredentialProvider gets no time for the
+ * kubelet to read config.json again, because that file seldom changes in this mode.
  */
 export const usualSeconds = (mode: DeliveryMode, probationSeconds: number): number =>
   usualSpareSeconds + (mode === "Reread" ? rereadSeconds : probationSeconds);

@@ -73,7 +73,7 @@ test("writes different content at once", async () => {
   assert.deepEqual(listContests(), []);
 });
 
-test("compares what a write changes, and not the version that it is based on", async () => {
+test("counts writes of the same content as the same write, whatever resourceVersion they are based on", async () => {
   const { cluster } = setUp();
   const bodies = Array.from({ length: 21 }, (_, n) => ({
     ...secret("ours"),

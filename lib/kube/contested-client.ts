@@ -99,7 +99,7 @@ export function contested(
 ) {
   const all = new Map<string, Fought>();
 
-  /** Each kind of write is counted separately: a repair may take an apply and a replacement. */
+  /** Applies and replacements are counted separately, because one repair may consist of both. */
   async function write<T>(
     method: string,
     path: string,
@@ -108,7 +108,7 @@ export function contested(
     manager = "",
   ): Promise<T> {
     const wanted = digestOf(essence(path, body) ?? declaredBy(body));
-    // Fields of several managers are written in turn; that does not change the wanted content.
+    // We write as several managers in turn. The content of one does not replace another's content.
     const key = `${method} ${manager} ${path}`;
     const one = all.get(key) ?? {
       contest: new Contest(writes, Object.is),

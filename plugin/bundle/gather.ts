@@ -131,7 +131,7 @@ function namesIn({
     ]),
     ...nodes.flatMap((node) => Object.values(node)),
     ...events.map(({ about }) => about),
-    // These nodes may be deleted already, or the caller is not allowed to list nodes.
+    // `nodes` may lack these, because they are deleted or the caller is not allowed to list nodes.
     ...(globalPullSecret?.status?.failures ?? []).map(({ node }) => node),
   ];
   const texts = found.filter((text) => typeof text === "string");

@@ -48,8 +48,8 @@ function refusePlainHttp(config: KubeConfig): void {
 
 /**
  * Selects another cluster or user of the kubeconfig, in place of the context's. Throws if the
- * kubeconfig does not have it. We look up both first, because choosing the cluster or the user
- * removes the other one from the kubeconfig.
+ * kubeconfig does not have it. We look up both first, because `loadFromClusterAndUser` drops all
+ * other clusters and users of the kubeconfig.
  */
 function choose(
   config: KubeConfig,

@@ -43,8 +43,8 @@ export async function steer(cluster: Cluster, change: Change): Promise<void> {
     refuseDeclared(live, change);
     const body = configuration(live, change);
     try {
-      // With force, the plugin takes over fields from people who use kubectl. `refuseDeclared` has
-      // refused if a tool declares the field.
+      // With force, the plugin takes over fields from people who use kubectl. If a tool declares a
+      // field, `refuseDeclared` has already thrown.
       await cluster.apply(globalPullSecretPath, body, { manager, force: live !== undefined });
       return;
     } catch (error) {

@@ -37,7 +37,8 @@ export async function applyTo(
     const { apiVersion, kind, metadata } = manifest;
     const label = { object: `${kind}/${metadata.name}`, namespace: metadata.namespace ?? "" };
     try {
-      // If these manifests include the CRD, the API server serves the CRD's kind a moment later.
+      // If these manifests include the kind's CRD, we wait, because the API server serves the kind
+      // only a moment after the CRD is applied.
       const wait = !asked.check && defined.has(`${apiVersion.split("/")[0]} ${kind}`);
       const place = await places.of(manifest, wait);
       const group = place.group === "" ? "" : `.${place.group}`;

@@ -37,8 +37,8 @@ export async function deleteFrom(
       if (place === undefined) {
         const served = await places.otherwise(manifest);
         const why = served && `is not served as ${manifest.apiVersion}; name ${served}`;
-        // If no other version is served either, the CRD is deleted, and the object was deleted with
-        // the CRD.
+        // If no other version is served either, the CRD no longer exists, and the object was
+        // deleted with the CRD.
         deletions.push(
           why === undefined ? { ...label, state: "gone" } : { ...label, state: "failed", why },
         );

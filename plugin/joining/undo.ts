@@ -47,7 +47,7 @@ export async function undo({ host, there }: Pair, begun: Begun): Promise<string>
   return made.length === 0 ? "nothing is changed" : "nothing of the join is left";
 }
 
-/** Whether the account still has the rights that it had before, and if not, how to restore them. */
+/** A sentence: whether the account still has its former rights, and if not, how to restore them. */
 function leftovers({ made, targets }: Begun, former: readonly Target[]): string {
   if (made.length === 0) return "nothing is changed there";
   const titles = (all: readonly Target[]) =>

@@ -74,7 +74,8 @@ function imageOf(
   const ofNode = (repository && global && explainObject(global, image)?.tries) || [];
   const serves = servesPod(facts);
   const ofSecrets = repository === undefined ? [] : secretTries(secrets, repository);
-  // The original's entries come first, so leaving out the others leaves no gap in the numbers.
+  // The original's entries have the lowest numbers. So if we leave out the others, the numbers have
+  // no gap.
   const served = ofNode.filter(({ source }) => serves || source === sourceIds.original);
   const tries: Try[] = [
     ...ofSecrets,

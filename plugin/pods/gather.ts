@@ -57,7 +57,8 @@ export async function gatherPod(
   ]);
   const account = found ?? "missing";
   const own = names(spec.imagePullSecrets);
-  // Admission copies them into the pod once, when the pod is created (plugin ServiceAccount).
+  // Admission (plugin ServiceAccount) copies the account's imagePullSecrets into a pod once, when
+  // the pod is created. So we use the account's only if the pod does not exist yet.
   const lent =
     own.length > 0 || pod !== undefined || typeof account === "string"
       ? []

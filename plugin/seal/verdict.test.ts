@@ -4,7 +4,10 @@ import { judge } from "./verdict.ts";
 
 const until = "2126-01-01T00:00:00.000Z";
 
-/** Sealed with this certificate · by this run · has a file · certificate now → state, if listed. */
+/**
+ * The certificate and the run of the last sealing, by the index; whether the file exists; the
+ * cluster's certificate now; the expected state. Without a state, the cluster is not listed.
+ */
 const cases = [
   ["a", "last", true, "a", "current"],
   ["a", "last", true, "b", "old"],

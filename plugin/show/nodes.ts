@@ -102,7 +102,7 @@ const podlessRow = (failure: NodeFailure): NodeRow => ({
 
 /**
  * The reason if the kubelet does not answer. In that case the Node's condition Ready is Unknown. If
- * we could not read the Node, we look at the pod. All its containers are ready, but the pod is not,
+ * we could not read the Node, the pod shows it too: all containers are ready, but the pod is not,
  * because the node controller changes only the pod's condition Ready.
  */
 function awayReason({ status }: V1Pod, node: V1Node | undefined): Reason | undefined {
@@ -156,8 +156,8 @@ const agentOf = (status: V1Pod["status"]): V1ContainerStatus | undefined =>
 /** The termination message of the agent's ended container, which contains the reason. */
 function terminationMessage(status: V1Pod["status"]): string {
   const agent = agentOf(status);
-  // If the container runs again, it waits for another reason. The Event is then newer than this
-  // message.
+  // If the container runs again, this message is outdated. The agent is not ready for another
+  // reason, which a newer Event shows.
   const ended = agent?.state?.terminated ?? (agent?.state?.waiting && agent.lastState?.terminated);
   return lineOf(ended?.message?.trim() ?? "");
 }

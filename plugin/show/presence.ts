@@ -28,9 +28,9 @@ export type Served = Readonly<{ is: "served" | "waiting" | "failed"; why: string
 
 /**
  * Compares the object with the current versions of the Secrets, because the object still describes
- * the former version for an instant after an edit. If a version is hidden, we use only the object.
- * Ready alone is not enough, because it is also True when no Secret exists and no node has a
- * credential.
+ * the former version for an instant after an edit. If the caller is not allowed to get a Secret, we
+ * use the version in the object's status instead. Ready alone is not enough, because it is also
+ * True when no Secret exists and no node has a credential.
  */
 export function judgeServed(
   object: GlobalPullSecret | undefined,
@@ -95,7 +95,10 @@ function judgeSource(object: GlobalPullSecret, { source, ...present }: PresentSo
   return waiting(`${source}: version ${version} is being rolled out (nodes: ${summary})`);
 }
 
-/** A source that is not named need not exist. */
+/**
+ * Judges a source without a Secret. Only a source that the user or spec.sources names must have
+ * one.
+ */
 function judgeAbsent(source: string, status: SourceStatus | undefined, isNamed = false): Served {
   const missing = "the Secret does not exist; create it, or give --deleted if it was deleted";
   const gone = judgeGone(source, status);

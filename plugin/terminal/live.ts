@@ -22,7 +22,7 @@ export function liveText(what: string, elapsed: number, left: number | undefined
 }
 
 /**
- * Draws the line at each `show`, and once a second. Without a terminal `tell` gets each new text
+ * Draws the line at each `show`, and once a second. Without a terminal, `print` gets each new text
  * once, as a line.
  */
 export function liveLine(terminal: LiveTerminal | undefined, print: (line: string) => void): Live {

@@ -9,7 +9,7 @@ test("uses colours only on a terminal that supports them", () => {
   assert.equal(paintFor({ columns: 80, colour: true }).bad("x"), "\u001b[31mx\u001b[0m");
 });
 
-test("uses colours and a screen only if the terminal supports them", () => {
+test("detects a terminal and its colours from the stream, TERM and NO_COLOR", () => {
   const tty = { isTTY: true, columns: 100 };
   assert.deepEqual(terminalOf(tty, { TERM: "xterm" }), { columns: 100, colour: true });
   assert.deepEqual(terminalOf(tty, { NO_COLOR: "1" }), { columns: 100, colour: false });

@@ -8,7 +8,7 @@ import { stays, until } from "./await.ts";
  */
 const quiet = 5000;
 /**
- * Milliseconds: more than the 5 s after which a loop checks again while something is in progress.
+ * Milliseconds. A loop that has work in progress checks it again after 5 s, so this time is longer.
  */
 const rest = 10_000;
 

@@ -22,7 +22,10 @@ import { profileIn, tokenIn } from "./clusters.ts";
 import { everyPoint } from "../sample.ts";
 import { installCrd } from "./inventory.ts";
 
-/** The step is odd, so that half of the joins are continued and half are removed. */
+/**
+ * Tries every step-th number of requests. The step is odd, so that the numbers are even and odd in
+ * turn: after an even number the join is removed, after an odd number it is repeated.
+ */
 const step = everyPoint ? 1 : 9;
 
 const joinLine = ["here", "--context", "here"];

@@ -95,8 +95,8 @@ export function joining(on: () => Rig): void {
       /403/,
     );
     await on().person.refused("clusters join east --context outsider-there", /403 Forbidden/);
-    // This user may write there, but may not grant rights that the user does not have, so the join
-    // fails half way.
+    // First this user may only read in the cluster east. Then the user may write the objects of a
+    // join, but may not grant rights that the user does not have, so the join fails half way.
     const grant = ["clusterrolebinding", "outsider", "--serviceaccount=default:outsider"];
     await on().east.kubectl("create", ...grant, "--clusterrole=view");
     const half = "clusters join east --context outsider-there";

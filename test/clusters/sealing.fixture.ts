@@ -130,7 +130,7 @@ export function sealing(on: () => Rig): void {
     await again();
   });
 
-  test("reports when one certificate is given for two clusters", async () => {
+  test("warns if the same certificate is given for two clusters", async () => {
     const { person } = on();
     writeFileSync(join(person.folder, "west.pem"), running[1]?.certificate ?? "");
     const given = "--cert north=west.pem --cluster west";

@@ -112,8 +112,8 @@ async function refused(what: string, made: Promise<unknown>): Promise<void> {
 }
 
 /**
- * Asserts that the account gets no token of another account through a Secret that Kubernetes fills,
- * neither if it creates such a Secret nor if it changes a Secret into one.
+ * Asserts that the account gets no token of another account through a Secret that Kubernetes fills:
+ * it may neither create such a Secret nor change an existing Secret into one.
  */
 async function refusedAll(as: Api): Promise<void> {
   // Other users may create such Secrets, because the policies apply to this account only.
@@ -140,7 +140,7 @@ async function refusedAll(as: Api): Promise<void> {
   }
 }
 
-test("gives a thief any account's token, and an own token that cannot be revoked, with only RBAC", async () => {
+test("lets a thief get any account's token, and an own token that cannot be revoked, if only RBAC limits the account", async () => {
   await thief.apply(path, tokenOf("replicaset-controller"), how);
   const user = await filled();
   assert.equal(user, "system:serviceaccount:kube-system:replicaset-controller");

@@ -258,7 +258,7 @@ describe("allows each flag of the controller if annotations name the required va
   });
   for (const state of states)
     describe(`${state} the DaemonSet`, () => {
-      // Creates a DaemonSet as an administrator. It matches none of the flags.
+      // For an update, an administrator creates the DaemonSet first. It matches none of the flags.
       before(async () => {
         await prepare("create", owned.daemonSet);
         const how = { manager: controller, force: true };
@@ -393,7 +393,7 @@ describe("the policies beside other clients", () => {
     await untilAdmitted({ probationSeconds: 31 });
   });
 
-  test("compares with the current ServiceAccount after policies are created again", async () => {
+  test("reads the annotations of the current ServiceAccount after the policies were deleted and created again", async () => {
     const account = (word: string) => {
       const metadata = { name: "worded", namespace: "default", annotations: { word } };
       return { apiVersion: "v1", kind: "ServiceAccount", metadata };

@@ -157,7 +157,8 @@ test("recreates a deleted object with the defaults after half a minute, and keep
   assert.equal((await object()).spec?.rollout?.maxUnavailable, "10%");
   await plane.untilEvent(on, "AcceptedWithWarnings", "GPS315 team-a:");
   assert.deepEqual(await plane.published(on), before);
-  // A change of another field leaves the sources in force. A deleted Secret does not.
+  // After a change of another field the sources' entries stay. After the deletion of a source's
+  // Secret its entries are removed.
   await kubectl(
     "patch",
     "gps",

@@ -102,8 +102,8 @@ test("delays neither a change nor a removal on the three other nodes when a node
       .toSorted(),
     names,
   );
-  // For a minute the controller waits whether the unfit node recovers. No other node waits for
-  // that.
+  // For a minute the controller waits for the unfit node to recover. Meanwhile it serves the other
+  // nodes.
   const starts = kubelets.starts.filter((start) => start.revision === revision + 1);
   const times = [...starts.map(({ at }) => at), Date.now()].toSorted((a, b) => a - b);
   const longest = Math.max(...times.slice(1).map((at, index) => at - (times[index] ?? 0)));

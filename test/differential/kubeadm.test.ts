@@ -1,4 +1,4 @@
-/** Checks the flags that docs/use/delivery-node.md puts into kubeadm's file with kubeadm's code. */
+/** Checks with kubeadm's code the flags that docs/use/delivery-node.md puts into kubeadm's file. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -63,7 +63,8 @@ test(`explains the kubelet's order for the Secrets of ${pods} random pods`, asyn
   }
   t.diagnostic(`${drawn} pods have a random order`);
   assert.ok(drawn > pods / 50);
-  // With 128 keyrings we miss one random order in 4,000. With eight times as many we miss none.
+  // For each question the kubelet's code fills 128 keyrings. For one random order in 4,000 all of
+  // them show the same order, so it looks fixed. With eight times as many keyrings none does.
   const repeated = unseen.flatMap((one) => Array.from({ length: 8 }, () => one));
   const again = repeated.length === 0 ? [] : await ask(repeated);
   const varied = unseen.map((_, at) =>

@@ -64,7 +64,7 @@ test("waits while another client's job for the unit is queued or running, and re
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("counts another client's restart as the owed restart if it was queued when the file was replaced", async () => {
+test("counts another client's restart as the owed restart if this restart was still queued when the file was replaced", async () => {
   await using place = await AgentPlace.make();
   place.systemd.job = 7;
   await using agent = await place.agent();

@@ -68,7 +68,7 @@ test("accepts the revision when the third attempt works after two failures, and 
   await place.node.reports(/^$/);
 });
 
-test("waits for a slow but working systemd, with one restart however long the job takes", async () => {
+test("waits for a slow but working systemd, and requests only one restart however long the job takes", async () => {
   await using place = await AgentPlace.make();
   // Longer than the 10 s after which a question to systemd counts as unanswered.
   place.systemd.script = [{ ...comesBack, takes: 12_000 }];

@@ -145,8 +145,8 @@ const staying: Readonly<Record<string, Fault>> = {
     return [0, 0];
   },
   async "another program removes our entries"() {
-    // Repairs are up to a minute apart. Therefore this fault is rare. Otherwise the test would do
-    // nothing else.
+    // The agent waits up to a minute between two repairs. Therefore this fault is rare. Otherwise
+    // the test would do nothing but wait for repairs.
     if (below(8) !== 0) return [0, 0];
     writeFileSync(node.config, theirs);
     assert.ok(await inTime(() => entries().length === 2, 120_000), "not repaired");

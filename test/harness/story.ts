@@ -285,7 +285,7 @@ class Teller {
 
 type Tree = { [field: string]: Tree };
 
-/** Paths of the leaves of fieldsV1. Leaves out the marks `.` of their parents. */
+/** Paths of the leaves of fieldsV1. The key `.` stands for the parent itself, and is not listed. */
 function leavesOf(tree: Tree, path = ""): string[] {
   const below = Object.entries(tree).filter(([key]) => key !== ".");
   if (below.length === 0) return [path];

@@ -894,7 +894,7 @@ test("applies controller.tolerations and controller.priorityClassName to every r
   }
 });
 
-test("fails for role Fleet outside kube-system, too", async () => {
+test("refuses role Fleet in a namespace other than kube-system", async () => {
   const args = ["--set=role=Fleet", "--namespace=other"];
   await assert.rejects(charted(...args), /role Fleet works in kube-system only/);
 });
@@ -921,7 +921,7 @@ test("renders the same objects as a dependency of a chart with its own templates
   assert.deepEqual(await rendered(false), []);
 });
 
-test("prints in the notes a wait that does not return before the controller has read the Secret", async (t) => {
+test("prints notes with a wait command that returns only after the controller has read the Secret", async (t) => {
   const folder = copyOf(chart, t);
   // helm prints notes only if it reaches a cluster.
   copyFileSync(join(chart, "templates/NOTES.txt"), join(folder, "notes.txt"));

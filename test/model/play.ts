@@ -1,7 +1,9 @@
 /** Plays many plans, and reports the smallest one that breaks a law, with its trace. */
 import { broken, newWorld, planOf, shrink, type Driver, type Plan } from "./schedules.ts";
 
-/** Throws an error with the smallest plan that breaks the same law. */
+/**
+ * Plays the plan. If it breaks a law, throws an error with the smallest plan that breaks this law.
+ */
 function play(plan: Plan, driver: Driver): void {
   const first = broken(plan, driver);
   if (first === undefined) return;

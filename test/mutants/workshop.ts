@@ -66,8 +66,8 @@ export class Workshop implements Disposable {
   }
 
   async #node(argv: readonly string[], timeout: number): Promise<string> {
-    // One file runs at a time, so half of each time limit of a wait is enough. A wait takes its
-    // whole limit when a breakage suppresses an event.
+    // Only one test file runs at a time, so waits need only half of their time limits. Shorter
+    // limits save time: if a breakage suppresses an event, the wait for it takes its whole limit.
     const { NODE_TEST_CONTEXT: _context, ...outer } = process.env;
     const env = { ...outer, PATIENCE: "0.5" };
     const child = spawn(process.execPath, argv, {

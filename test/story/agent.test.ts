@@ -155,7 +155,7 @@ function story(): void {
   );
 
   test(
-    "keeps its content without a grant, and repairs it with one",
+    "keeps the node's content but repairs no drift without a grant, and repairs the drift with a grant",
     step(async () => {
       const own = node.file;
       node.mount(6, secret("6"));

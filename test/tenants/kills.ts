@@ -111,7 +111,7 @@ const isGone =
       there.map((path) => management.api.get<{ items: readonly KubernetesObject[] }>(path)),
     );
     const left = lists.flatMap((list) => list?.items ?? []);
-    // The Secret that the tenant's token is bound to does not belong to a copy.
+    // Only the Secret to which the tenant's token is bound may be left. It belongs to no copy.
     const none = left.every(({ metadata }) => metadata?.name === tenantBound);
     return none && (await objectIn(tenant, name)) === undefined;
   };

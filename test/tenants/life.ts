@@ -158,7 +158,7 @@ export function lifeTests(rig: () => Rig): void {
       selector,
     );
     assert.equal(found.trim(), `secret/${secret.metadata?.name}`);
-    // The test removes its own finalizer; the product removes its finalizer itself.
+    // The test removes the finalizer that it has planted. The product removes its own finalizer.
     const its = ["syncsecret", name, "--type=json", "-p"];
     const at = object.metadata.finalizers?.indexOf("planted.example/finalizer") ?? 0;
     const op = [{ op: "remove", path: `/metadata/finalizers/${at}` }];

@@ -22,7 +22,8 @@ const mostRows = 5000;
 const largestPage = 8 * 1024 * 1024;
 
 /**
- * After this many pages, we request twice as many objects again, because a large object is rare.
+ * After this many good pages in a row, we double the number of objects of a page, up to the
+ * maximum. Large objects are rare, so one of them must not keep all later pages small.
  */
 const pagesBeforeMore = 8;
 

@@ -51,7 +51,7 @@ export const globalPullSecretPath = `${collections.globalPullSecrets}/${globalPu
 
 export type OwnedName = keyof typeof owned;
 
-/** The collection of Secrets in any namespace; the original may be in another. */
+/** The collection of Secrets in the namespace `where`. The original may be outside kube-system. */
 export const secretsIn = (where: string): string => collection("api/v1", "secrets", where);
 
 /** FleetSecrets of a namespace. */

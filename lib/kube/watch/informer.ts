@@ -68,7 +68,8 @@ const only = "";
 export class Informer {
   readonly #one = new Versioned<KubernetesObject>();
   /**
-   * The number of writes so far whose result is unknown, and how many of them a list has resolved.
+   * `#doubts`: how many writes so far had an unknown result at first. `#answered`: how many of
+   * these results a list has shown since.
    */
   #doubts = 0;
   #answered = 0;

@@ -53,7 +53,7 @@ export type ListWatch = Readonly<{
   longestPause?: number;
 }>;
 
-/** The end of a watch that a list repairs, and that is not a failure. */
+/** Thrown when a watch ends in a way that is not a failure: the next list shows what was missed. */
 export class Ended extends Error {
   /** We ended the watch because of what it sent, so the next one waits. */
   readonly excess: boolean;

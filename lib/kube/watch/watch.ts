@@ -33,9 +33,9 @@ type Options = Readonly<{
    */
   longestPause?: number;
   /**
-   * The rates that a watch may send if the server is not trusted. A watch that exceeds them is
-   * ended, and a list follows after a pause, so any number of events costs as much as one list.
-   * Unused allowance is saved up from one watch to the next.
+   * The rates at which a server that is not trusted may send a watch. If it exceeds them, we end
+   * the watch, and a list follows after a pause. So the events cost no more than that list, however
+   * many there are. Unused allowance is saved up from one watch to the next.
    */
   bounds?: Readonly<{ events: Rate; bytes: Rate }>;
   /** Called when a watch was ended for sending more than `bounds`. */

@@ -107,10 +107,10 @@ function readEntries(auths: JsonObject, findings: Findings): Entry[] {
 type Seen = Readonly<{ key: string; registry: string; credential: Credential }>;
 
 /**
- * The entries of one registry, whose keys differ in their spelling. Each credential stays once. The
- * kubelet tries several credentials in random order, so an additional source may have only one
- * credential for the registry. An original keeps all credentials, each under a separate key,
- * because otherwise the working credential might be lost.
+ * The entries of one registry, whose keys differ in their spelling. If several entries have the
+ * same credential, only one of them is kept. The kubelet tries several credentials in random order,
+ * so an additional source may have only one credential for the registry. An original keeps all
+ * credentials, each under a separate key, because otherwise the working credential might be lost.
  */
 function readSpellings(spellings: readonly Seen[], findings: Findings): Entry[] {
   const kept: Seen[] = [];
@@ -151,7 +151,7 @@ function isLeftOut(key: string, value: Json, { role }: NamedSource): boolean {
   return isHubToken(key) || (role === "additional" && isMarker(value));
 }
 
-/** Refuses an entry that is left out, if it would make the kubelet drop the source. */
+/** Refuses the source if the kubelet would drop it because of this entry, which we leave out. */
 function refuseBroken(value: Json, path: Steps, findings: Findings): void {
   const lenient = new Findings({ ...findings.source, role: "original" });
   readCredential(value, path, lenient);

@@ -74,8 +74,8 @@ function position(text: string, at: number): string {
 }
 
 /**
- * The lower-case form of a name, with U+017F for s and U+212A for k: two names with the same form
- * are one field.
+ * The lower-case form of a name, in which U+017F becomes s, and U+212A becomes k. Two names with
+ * the same form mean the same field.
  */
 export function fold(name: string): string {
   return name.replaceAll("\u017f", "s").replaceAll("\u212a", "k").toLowerCase();

@@ -42,8 +42,8 @@ export function match<Entry extends Keyed>(
   const image = parseLocation(repository);
   const tries: Entry[][] = [];
   const hub = groups.get(dockerHub);
-  // Backwards through the alphabet of bytes: a longer path comes before its beginning, `*` after
-  // letters and digits.
+  // In descending order of bytes. So a path comes before any shorter path that it begins with, and
+  // `*` comes after letters and digits.
   for (const key of [...groups.keys()].toSorted().toReversed()) {
     const group = groups.get(key) ?? [];
     const reason = image === undefined ? "the image's host is not an address" : whyNot(key, image);

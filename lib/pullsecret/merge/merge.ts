@@ -142,10 +142,10 @@ function holds(
 }
 
 /**
- * The entries to write for the same images: all entries of the winner. If the winner has Docker Hub
- * only under docker login's key, and a higher source with the same credential has `docker.io`, all
- * entries are also written under `docker.io`. The kubelet tries this key before wildcards, and
- * after a key with a path, such as `docker.io/org`. A preferred original stays unchanged.
+ * The entries to write for the same images: all entries of the winner. In one case they are also
+ * written under `docker.io`: the winner has Docker Hub only under docker login's key, and a higher
+ * source has the same credential under `docker.io`. The kubelet tries `docker.io` before wildcards,
+ * and after a key with a path, such as `docker.io/org`. A preferred original stays unchanged.
  */
 function writtenFor(
   offers: Offers,
@@ -182,10 +182,11 @@ type Promoted = Readonly<{
 }>;
 
 /**
- * Docker Hub's entry under `docker.io`, if a wildcard would leave no image to docker login's key:
- * the kubelet tries that key only if nothing else matches. A wildcard of a lower source must not
- * hide the key. If the winner displaces an entry for `docker.io`, which would be tried, no wildcard
- * may hide the key. Undefined if the entry is not needed.
+ * Docker Hub's entry under `docker.io`, if a wildcard would take all images from docker login's
+ * key: the kubelet tries that key only if nothing else matches. A wildcard of a lower source must
+ * never take the images. A wildcard of a higher source must not take them either if the winner
+ * displaces an entry for `docker.io`, because the kubelet would have tried that entry before the
+ * wildcard. Undefined if the entry is not needed.
  */
 function promotedHub(
   sources: readonly MergeSource[],
@@ -207,7 +208,7 @@ function promotedHub(
     .map(([, one]) => highest(one))
     .filter((one) => !agree(won, one));
   const [first] = hiding;
-  // This does not apply if the original is preferred, because it stays unchanged.
+  // The rule about a displaced entry does not apply to a preferred original: it stays unchanged.
   const displaces = rank(top) >= 0 && hub.some(isNamed);
   const isMeant = !displaces && hiding.some((one) => rank(one) <= rank(top));
   if (first === undefined || isMeant) return undefined;

@@ -111,7 +111,8 @@ function guardedBy(name: string): readonly string[] {
   if (asImage !== undefined) guarded.push(asImage);
   // For all programs except the kubelet, `https://a.io/v1` is the API of a.io.
   if (/^\/v[12]$/.test(path)) guarded.push(host);
-  // `docker.io/nginx` is an account, and an image that is looked up as docker.io/library/nginx.
+  // `docker.io/nginx` may mean an account, or the image that is looked up as
+  // docker.io/library/nginx.
   const isOfHub = host !== "" && overlaps(host, dockerHubImages);
   const official = /^\/([^/]+)\/?$/.exec(path)?.[1];
   if (isOfHub && official !== undefined) guarded.push(`${dockerHubImages}/library/${official}`);

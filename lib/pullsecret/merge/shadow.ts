@@ -27,7 +27,8 @@ type Written = Entry & Readonly<{ from: string }>;
  * that has no entry for the same registry. For example, the kubelet tries `quay.io/openshift`
  * before `quay.io`, whatever the priority of the sources. Second: an entry takes all images from
  * Docker Hub's own entry. `written`: the merge of all sources. `isHubLost`: a wildcard takes Docker
- * Hub's images from several sources, so each of them counts.
+ * Hub's images from several sources. Then the entry of each of them counts, even if it is not
+ * written.
  */
 export function findShadows(
   sources: readonly MergeSource[],

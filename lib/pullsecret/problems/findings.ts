@@ -12,7 +12,7 @@ import {
   type ProblemKind,
 } from "./problems.ts";
 
-/** How strictly a source is read: nodes may already use what an original contains. */
+/** An original is read less strictly, because nodes may already use its content. */
 export type Role = "original" | "additional";
 
 /** The origin of the bytes: the name with which lines begin, and how strictly to check. */
@@ -22,7 +22,10 @@ export class Findings {
   readonly source: NamedSource;
   readonly problems: Problem[] = [];
   readonly warnings: Problem[] = [];
-  /** Messages for entries of little or no use, without and with a better entry in the source. */
+  /**
+   * Two messages for each entry of little or no use. `alone`: if the source has no better entry.
+   * `beside`: if it has one.
+   */
   readonly #useless: Readonly<{ alone: Problem; beside: Problem }>[] = [];
 
   constructor(source: NamedSource) {

@@ -91,7 +91,8 @@ async function promptPassword(io: Io): Promise<string> {
 /** Keeps every character except a line break at the end. Throws Misuse if the input is not text. */
 async function readPassword(io: Io): Promise<string> {
   const bytes = await io.read("-", longestPassword);
-  // This check comes first, because the reading may have stopped within a character.
+  // We check the length before UTF-8. The reading stops at the limit, and a character that is cut
+  // in two there is not UTF-8.
   if (bytes.length > longestPassword) throw new Misuse("--password-stdin: longer than 512 KiB");
   if (!isUtf8(bytes)) throw new Misuse("--password-stdin: is not UTF-8; give it as UTF-8");
   // We do not use a TextDecoder here, because it drops a byte order mark.

@@ -87,7 +87,10 @@ const failure = (node: string, text: string) => {
   return { node, ...(code !== "" && { code }), message: text, since: ago(50) };
 };
 
-/** The known facts about node n1, and the printed line. All rows also have an old Event. */
+/**
+ * The known facts about node n1, and the printed line. Unless `isSilent` is true, an old Event is
+ * known too.
+ */
 const reasons: readonly (readonly [
   when: string,
   known: Readonly<{

@@ -67,7 +67,7 @@ const unhealthy = { fieldSelector: "reason=Unhealthy" };
 /** The rows, and how many agents there should be. */
 type Found = Readonly<{ all: readonly NodeRow[]; desired: number }>;
 
-/** The rows of these pods. Without the right to read something, we leave it out. */
+/** The rows of these pods. Facts that the caller is not allowed to read are left out. */
 async function find(cluster: Cluster, pods: readonly V1Pod[]): Promise<Found> {
   const late = notReadyLongest(pods);
   // We need Events only for agents that are not ready, because Events show the reason.

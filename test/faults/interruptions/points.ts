@@ -14,7 +14,7 @@ import { type Call, nameOf } from "../trace.ts";
 /** The nth `call`: a system call (of `file` only, if given) or a request. */
 type Place = Readonly<{ call: string; file?: string | undefined; nth: number; received?: boolean }>;
 
-/** `name` includes the point before it. `at`: seconds since 1970. */
+/** `name` also contains the call that precedes the point. `at`: seconds since 1970. */
 export type Point = Place & Readonly<{ name: string; at: number }>;
 
 /** A request to systemd. `at`: seconds since 1970. */

@@ -74,7 +74,7 @@ export class ScriptedSystemd implements AsyncDisposable {
   invocation = randomBytes(16);
   mainPid = 1000;
   restarts = 0;
-  /** Stands for the time of the last change of the state. */
+  /** A counter, used in place of the time at which the state last changed. */
   changes = 1n;
   /** Id of another client's job that is queued or runs for the unit; 0: none. */
   job = 0;
@@ -122,7 +122,7 @@ export class ScriptedSystemd implements AsyncDisposable {
     return fake;
   }
 
-  /** If true, the fake stops reading. healthz continues. */
+  /** If true, the fake of systemd stops reading. The fake of healthz continues to answer. */
   freeze(isFrozen: boolean): void {
     this.#wire?.freeze(isFrozen);
   }

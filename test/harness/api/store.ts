@@ -274,7 +274,7 @@ export class Store {
     return first === undefined ? full : { ...full, status: first };
   }
 
-  /** The live object, with the parts that this path may change taken from the body. */
+  /** The live object. The parts that a write to this path may change come from the body. */
   #renewed(address: Address, live: Stored, body: Body): Stored {
     const { resource, subresource } = address;
     if (subresource === "status")
@@ -446,7 +446,8 @@ function isSame(one: Stored, other: Stored): boolean {
 }
 
 /**
- * The key by which the entries are sorted, so that two writers that write in turn change nothing.
+ * The key by which the entries are sorted. With a fixed order, two writers that write the same
+ * values in turn change nothing.
  */
 const entryKey = ({ manager, operation, subresource = "" }: ManagedFields): string =>
   [operation, manager, subresource].join("/");

@@ -6,8 +6,8 @@ import type { Simulated } from "../simulated/simulated.ts";
 export interface Bench {
   readonly quick: boolean;
   /**
-   * The real cluster with at least this many nodes, on which the product serves a Secret with its
-   * default budget. Starts when it is first needed.
+   * The real cluster with at least this many nodes. The product runs there with its default budget,
+   * and serves a Secret. The first call starts the cluster.
    */
   real(nodes: number): Promise<Testbed>;
   /** A simulated cluster with exactly this many nodes. Ends the real cluster first. */

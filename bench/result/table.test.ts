@@ -24,7 +24,7 @@ test("shows value, baseline, ratio with its range, goal and whether it is met", 
   assert.equal(table(results), `${lines.join("\n")}\n`);
 });
 
-test("has numbers for programs, and null for absent values", () => {
+test("writes numbers into the JSON, and null for absent values", () => {
   const { results: rows } = JSON.parse(json(run, results)) as {
     results: Record<string, unknown>[];
   };

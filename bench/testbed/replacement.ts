@@ -17,7 +17,10 @@ const script = `trap "exit 0" TERM
   "cat >/var/lib/bench-config.json && systemctl restart kubelet.service" </secret/config
 while :; do sleep 3600 & wait $!; done`;
 
-/** Milliseconds from the two requests until the last node's kubelet is healthy. */
+/**
+ * Rotates once. Returns milliseconds from the writes of the Secret and the DaemonSet until the last
+ * node's kubelet is healthy.
+ */
 export async function rotateByReplacement(
   testbed: Testbed,
   maxUnavailable: Budget,

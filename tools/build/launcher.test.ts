@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { launcher, plugin } from "./launcher.ts";
 
-test("starts the plugin with the checkout's Node or else the machine's Node, and without any asks for one", (t) => {
+test("starts the plugin with the checkout's Node, or else the machine's, and asks to install one if there is none", (t) => {
   const root = mkdtempSync(join(tmpdir(), "a launcher-"));
   t.after(() => rmSync(root, { recursive: true }));
   const bin = join(root, "bin");

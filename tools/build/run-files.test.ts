@@ -96,7 +96,7 @@ for (const [name, [, { kind, text }]] of Object.entries(table))
     assert.match(lines.map(textOf).join("\n"), text);
   });
 
-test("fails a file without a test beside good ones", async () => {
+test("fails a file without a test, although other files in the run are good", async () => {
   const [line, ...more] = await linesOf(noTest);
   assert.ok(line?.kind === "failed" && more.length === 0);
   assert.match(line.error, /registers no test/);

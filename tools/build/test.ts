@@ -142,8 +142,8 @@ if (tier !== "test") {
   await freshBundle();
   await setUp();
 }
-// The groups run one after the other, because a shard uses the whole machine, and stories wait for
-// real clocks.
+// The groups run one after the other, because a shard uses the whole machine, and the tests in
+// test/story depend on real time.
 for (const group of groups) if (!ending.signal.aborted) await runGroup(group);
 
 const seconds = (performance.now() - begun) / 1000;

@@ -35,7 +35,7 @@ test("runs no test that needs a cluster in npm test", () => {
   for (const [file, tier] of tiers) assert.equal(tierOf(file), tier, file);
 });
 
-test("gives every shard files, and each file of test:all one shard", () => {
+test("assigns at least one file to every shard, and each file of test:all to exactly one shard", () => {
   const groups = groupsOf("all");
   assert.deepEqual(
     groups.map(({ name }) => name),
@@ -55,7 +55,7 @@ test("shows every promise of the core in test:cluster, except the one about impo
   assert.deepEqual(missing, [withoutCluster]);
 });
 
-test("runs all points of a file in test:all if test:cluster runs only some of them", () => {
+test("runs all sampled points in test:all if a file of test:cluster runs only some of them", () => {
   const sampling = clusterFiles.filter((file) => {
     const text = readFileSync(file, "utf8");
     return text.includes('sample.ts"') || text.includes(".fixture.ts");

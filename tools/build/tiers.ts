@@ -118,7 +118,8 @@ export function groupsOf(tier: Tier): readonly Group[] {
       return shards.map((name) => {
         const its = of.get(name) ?? [];
         if (name === "units") return Object.assign({ name, files: quick.concat(its) }, units);
-        // Under a mutant, tests wait until they time out. A single process has shorter timeouts.
+        // With a mutant, many tests wait until they time out. If files run one at a time, the
+        // timeouts can be shorter.
         if (name === "mutants") return { name, files: its, processes: 1 };
         return { name, files: its, processes: 2, env: { ...busy, EVERY_POINT: "1" } };
       });

@@ -57,7 +57,7 @@ test("uses the same defaults in the controller as the API server", () => {
   said({ ...defaults, delivery }, "spec");
 });
 
-test("gives every field of spec a default, except values that only the user knows and fields of one mode", () => {
+test("finds a default for every field of spec, except names that only the user knows and the options of one delivery mode", () => {
   const without = fieldsOf(schema)
     .filter(({ path }) => path.startsWith("spec") && !path.endsWith("[]"))
     .filter(({ schema: one }) => one.default === undefined);

@@ -39,7 +39,7 @@ test("has no text about a code that no longer exists", () => {
     assert.ok(codes.has(code), code);
 });
 
-test("has a separate meaning for exactly those codes whose text is only a detail", () => {
+test("has a separate meaning for a code exactly if its text in the catalogue is only a detail", () => {
   const bare = all.filter(([, meaning]) => meaning === "{}").map(([code]) => code);
   assert.deepEqual(Object.keys(meanings), bare.toSorted());
 });

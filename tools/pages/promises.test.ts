@@ -55,7 +55,7 @@ test("lists promises without a test separately, each with a heading of its page"
   }
 });
 
-test("each promise has the command of every tier that shows it, the lowest tier first", () => {
+test("lists beside each promise the command of every tier that shows it, the lowest tier first", () => {
   const page = promisesPage([
     { file: "test/e2e/a.test.ts", name: "H1, H2: a", tier: "cluster" },
     { file: "agent/b.test.ts", name: "H1: b", tier: "test" },

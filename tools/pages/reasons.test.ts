@@ -14,7 +14,7 @@ test("lists only reasons of Events that some program reports", () => {
     assert.ok(messages.includes(`reason: "${reason}"`), reason);
 });
 
-test("lists only names of FleetSecret, ClusterProfile and SyncSecret that their programs use", () => {
+test("lists for FleetSecret, ClusterProfile and SyncSecret only conditions and reasons that our programs use", () => {
   for (const [folder, tables] of [
     ["fleet", fleet],
     ["tenants", sync],

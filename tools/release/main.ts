@@ -81,7 +81,7 @@ async function release(repository: string, options: Options): Promise<[string, s
   return [folder, image.digest];
 }
 
-/** Packs the plugin without a Node, and for each Linux architecture with the pinned Node. */
+/** Packs the plugin: once without Node.js, and for each Linux architecture with the pinned one. */
 async function packPlugins(
   repository: string,
   draft: string,

@@ -1,4 +1,4 @@
-/** The pinned Node from package-lock.json, for each platform for which npm has a Node. */
+/** The Node.js that package-lock.json pins, for each platform for which npm has a Node.js. */
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -38,7 +38,7 @@ function textsIn(value: unknown, name = ""): string[] {
 }
 
 for (const folder of ["fleet", "hosted"])
-  test(`has on the page the right number of objects in manifests/${folder}`, () => {
+  test(`states on the page how many objects of each kind are in manifests/${folder}`, () => {
     const kinds = objectsIn(folder).map(({ kind }) => kind);
     const many = (kind: unknown) => kinds.filter((one) => one === kind).length;
     const counted = kinds.map((kind) => `${kind} ${many(kind)}`);

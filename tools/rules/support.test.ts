@@ -40,7 +40,7 @@ test("lists every known unit, and only existing codes and flags", () => {
     assert.ok(Object.hasOwn(flags, flag), flag);
 });
 
-test("names in renovate.json only existing packages, and every module of a tool line", () => {
+test("names in renovate.json only existing packages, and the module of every tool in a go.mod", () => {
   const { packageRules } = JSON.parse(readFileSync("renovate.json", "utf8")) as {
     packageRules: { matchManagers?: string[]; matchPackageNames?: string[] }[];
   };

@@ -108,7 +108,7 @@ export function contested(
     manager = "",
   ): Promise<T> {
     const wanted = digestOf(essence(path, body) ?? declaredBy(body));
-    // We write as several managers in turn. The content of one does not replace another's content.
+    // We write as several managers in turn. A write as another manager is not new content.
     const key = `${method} ${manager} ${path}`;
     const one = all.get(key) ?? {
       contest: new Contest(writes, Object.is),

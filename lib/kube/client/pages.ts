@@ -22,8 +22,8 @@ const mostRows = 5000;
 const largestPage = 8 * 1024 * 1024;
 
 /**
- * After this many good pages in a row, we double the number of objects of a page, up to the
- * maximum. Large objects are rare, so one of them must not keep all later pages small.
+ * After this many pages in a row that were small enough, we double the number of objects per page,
+ * up to the maximum. Large objects are rare, so one of them must not keep all later pages small.
  */
 const pagesBeforeMore = 8;
 

@@ -33,7 +33,7 @@ type Options = Readonly<{
    */
   longestPause?: number;
   /**
-   * The rates at which a server that is not trusted may send a watch. If it exceeds them, we end
+   * The rates at which a server that is not trusted may send on a watch. If it exceeds them, we end
    * the watch, and a list follows after a pause. So the events cost no more than that list, however
    * many there are. Unused allowance is saved up from one watch to the next.
    */

@@ -184,9 +184,9 @@ type Promoted = Readonly<{
 /**
  * Docker Hub's entry under `docker.io`, if a wildcard would take all images from docker login's
  * key: the kubelet tries that key only if nothing else matches. A wildcard of a lower source must
- * never take the images. A wildcard of a higher source must not take them either if the winner
- * displaces an entry for `docker.io`, because the kubelet would have tried that entry before the
- * wildcard. Undefined if the entry is not needed.
+ * not take the images. No wildcard at all may take them if the winner displaces an entry for
+ * `docker.io`, because the kubelet would have tried that entry before any wildcard. Undefined if
+ * the entry is not needed.
  */
 function promotedHub(
   sources: readonly MergeSource[],

@@ -92,7 +92,7 @@ test("follows an object whose generation went back because etcd was restored", a
   assert.deepEqual(fake.sent, []);
 });
 
-test("releases without a policy the fields that an earlier policy declared, and writes nothing else", async () => {
+test("releases the fields that an earlier policy declared if there is no policy now, and writes nothing else", async () => {
   const people = object({ managementState: "Paused" }, { [plugin]: state, "kubectl-edit": {} });
   const fake = new Fake();
   assert.equal((await fake.declarer({})(people)).object, people);

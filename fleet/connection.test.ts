@@ -157,7 +157,7 @@ for (const [what, read] of revoked)
     assert.equal(connection.cluster, undefined);
   });
 
-test("revokes nothing when the management cluster does not answer", async (t) => {
+test("keeps an open connection while the management cluster does not answer", async (t) => {
   const { connection, is, pass } = await connectionOf(t);
   const silence = new ApiError({ status: 0, reason: "refused", method: "GET", path: "/x" });
   is.read = async () => await Promise.reject(silence);

@@ -34,7 +34,7 @@ type Options = Readonly<{
   reach: (() => Promise<AccessReading>) | Cluster;
   /** Objects that must be readable. */
   needed: readonly WatchTarget[];
-  /** Objects that need not be readable. */
+  /** Optional objects: if one cannot be read, the cluster does not count as unreachable. */
   besides: readonly WatchTarget[];
   hint: () => void;
   connect?: (access: Access) => Cluster;
@@ -49,7 +49,7 @@ type FollowedObject = {
   problem: string | undefined;
   /** Whether the result of a write was unknown when the object was last looked at. */
   doubted: boolean;
-  /** Whether something other than the object has changed since the last hint. */
+  /** Whether `problem` or `doubted` has changed since the last hint. */
   news: boolean;
 };
 type Open = Readonly<{

@@ -134,8 +134,8 @@ function guarded(profile: ClusterProfile, found: FoundCluster): NewCondition {
 
 /**
  * The command for an administrator. It does not name the Secrets, because a repeated join keeps the
- * Secrets that the Roles name. Without --server, the join would use the address in the context, and
- * the host may not reach that address.
+ * Secrets that the Roles name. Without --server, the join would use the address in the
+ * administrator's context, which this management cluster may be unable to reach.
  */
 function joinCommand({ metadata: { name, annotations = {} } }: ClusterProfile): string {
   const { [serverAnnotation]: server, [serverNameAnnotation]: serverName } = annotations;

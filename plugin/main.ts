@@ -73,7 +73,8 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 async function main(): Promise<void> {
-  // The exit code if the process ends because nothing is left to wait for.
+  // Node.js ends a process that has nothing left to wait for, even in the middle of a command. The
+  // exit code is then this one.
   process.exitCode = 1;
   try {
     process.exitCode = await runCommandLine(process.argv.slice(2), io);

@@ -165,8 +165,8 @@ function isStarted(facts: Facts, journal: Journal): boolean {
 }
 
 /**
- * Whether the repair of a drift was interrupted, or another program wrote the file first. A repair
- * has no undo, because it adds nothing new.
+ * Whether the change under way is the repair of a drift. The repair was interrupted, or another
+ * program wrote the file first. A repair has no undo, because it adds nothing new.
  */
 function isRepairing({ phase, undo, matters, owed }: Journal): boolean {
   return phase === "applying" && undo === undefined && !matters && owed === undefined;
@@ -235,8 +235,8 @@ export function preflightUngranted(facts: Facts): Answer | undefined {
 
 function kubeletUnfit(facts: Facts): Step | undefined {
   const { unit, config } = facts;
-  // With --restart Never, systemd is not asked. If we asked systemd about the unit, the unit must
-  // run, whatever the policy.
+  // With --restart Never, systemd is not asked. With --restart Always, the unit must run, even if
+  // --restart-control-plane Never forbids to restart this unit.
   if (unit === undefined || !("notAsked" in unit)) {
     const missing = unitMissing(facts);
     if (missing !== undefined) return refuse(missing.code, missing.again, missing.detail);

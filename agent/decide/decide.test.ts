@@ -198,7 +198,7 @@ test("keeps ownership of a dropped entry until it is removed from the file, so t
   );
 });
 
-test("recognizes entries of a deleted folder in the file, and removes them on withdrawal", () => {
+test("recognizes our entries in the file after our folder was deleted, and removes them on withdrawal", () => {
   const again = follow({ journal: { kind: "none" }, file: written });
   assert.deepEqual(again.steps, ["record GPS226 → applied", "nothing GPS200 ready"]);
   const { journal, file } = again.end;

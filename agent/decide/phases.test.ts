@@ -198,7 +198,7 @@ test("completes a rollback and accepts a withdrawal when restarts are switched o
   ]);
 });
 
-test("removes later withdrawn entries when restarts are switched off while the kubelet is being revived", () => {
+test("removes withdrawn entries even if restarts were switched off while the kubelet was being revived", () => {
   // Revision 6 is in force, 7 fails and is rolled back. The file contains what 6 wrote.
   const six = {
     entries: new Map([["six.io", { value: { auth: "c2l4OjY=" }, original: false }]]),
@@ -310,7 +310,7 @@ test("cannot roll back to the state before a change that a withdrawal has replac
 
 const link: Facts["file"] = { kind: "refused", why: "it is a symbolic link" };
 
-test("makes a restart that is due whatever happens to config.json, and is not Ready meanwhile", () => {
+test("makes a restart that is due even if config.json is refused or changing, and is not Ready meanwhile", () => {
   const down = { unit: limited, healthy: false };
   for (const file of [link, { kind: "changing" } as const]) {
     const told = file.kind === "changing" ? "GPS209" : "GPS206";

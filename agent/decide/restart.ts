@@ -103,8 +103,9 @@ export const table: PhaseTable = {
 };
 
 /**
- * Applies the rule of the cell. If a change was made in another mode, the kubelet rereads the file
- * by itself, whatever systemd reports, because a restart needs its own grant.
+ * Applies the rule of the cell, with one exception. If a change was made in another mode and there
+ * is no grant now, the agent waits until the kubelet rereads the file by itself, whatever systemd
+ * reports. A restart would need its own grant.
  */
 export function byTable(facts: Facts, journal: Journal): Answer {
   if (isAwaitingReread(journal) && granted(facts.grant) === undefined)
@@ -491,7 +492,8 @@ function waitFor(remaining: number): Step | undefined {
 /**
  * The journal when the previous file is back. The ownership is the same as before the change, and
  * the failed content is in quarantine. The quarantine starts again once the kubelet has passed its
- * probation. The provider's answer stays ours, so that a withdrawal in any mode empties it.
+ * probation. The credential provider's answer still counts as ours, so that a later withdrawal
+ * empties it in any mode.
  */
 export function undone(facts: Facts, journal: Journal): Journal {
   const { undo, settling: _settling, renamed: _renamed, ...rest } = journal;

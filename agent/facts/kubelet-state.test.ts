@@ -14,7 +14,7 @@ test("restarts the unit with which the change began, unless a flag names a unit"
   assert.equal(namedUnit("auto", { kind: "none" }), undefined);
 });
 
-test("moves a restart that is due to another unit if a flag names it in the middle of a change", () => {
+test("transfers the due restart to another unit if a flag names that unit in the middle of a change", () => {
   const other = { ...unit, name: "k3s.service", invocation: "k3s's" };
   assert.equal(withUnit(idle, other), idle);
   assert.equal(withUnit(restarting, unit), restarting);

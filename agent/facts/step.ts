@@ -60,8 +60,8 @@ export type Step = StepReason &
     /** Writes the termination message and the journal, and exits. */
     | Readonly<{ action: "give up"; journal: Journal }>
     /**
-     * Writes the termination message and exits with this code. Only the end of a container can make
-     * this report (`report`).
+     * Writes the termination message and exits with the code `exit`. The agent can make the report
+     * `report` only by ending its container.
      */
     | Readonly<{ action: "end"; exit: number; report: MessageKind }>
     /** Moves the unreadable journal out of the way. */

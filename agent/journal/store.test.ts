@@ -71,7 +71,7 @@ test("deletes leftovers of a killed agent, but keeps files that an unreadable jo
   );
 });
 
-test("reads a missing journal, an empty folder, and a journal without its previous bytes", async (t) => {
+test("finds no journal if the folder is missing or empty, and a corrupt one if its previous bytes are missing", async (t) => {
   const folder = place(t);
   assert.deepEqual(await readStore(folder), { kind: "none" });
   mkdirSync(folder);

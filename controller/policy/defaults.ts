@@ -54,10 +54,10 @@ export function beyondLimits(limits: Limits, { delivery, rollout }: Asked): stri
 }
 
 /**
- * True when a count exceeds its limit. A number and a percentage can only be compared with the
- * number of nodes, which changes. So a number always exceeds a limit that is a percentage, and a
- * percentage always exceeds a limit that is a number. A cluster that shrinks then never makes a
- * policy invalid.
+ * True when a count exceeds its limit. To compare a number with a percentage, we would have to know
+ * the number of nodes, which changes. So a number always exceeds a limit that is a percentage, and
+ * a percentage always exceeds a limit that is a number. A policy then never becomes invalid because
+ * the cluster shrinks.
  */
 function exceeds(asked: NodeCount, limit: NodeCount): boolean {
   if (limit === "100%") return false;

@@ -15,7 +15,7 @@ import { isRetried, retriedNodes } from "./halt.ts";
 import type { SurveyedPod, Survey } from "./survey.ts";
 import { retrySeconds, isAway, syncSeconds, absenceSeconds, workingSeconds } from "./node-state.ts";
 
-/** Seconds during which a container that exits again restarts with a growing delay. */
+/** If a container exits again within this many seconds, the kubelet delays its restart further. */
 const restedSeconds = 600;
 
 /** How many canaries admission may refuse in a minute. Each canary costs a write of the state. */

@@ -297,9 +297,9 @@ function nextRevision(snapshot: Snapshot): number {
 }
 
 /**
- * Seconds after `publishedAt` within which a joining node may still get the previous content. That
- * time is taken before the write, which sends two requests of up to 30 s each, and the clocks of
- * several API servers may differ.
+ * Seconds after `publishedAt` within which a joining node may still get the previous content. The
+ * time `publishedAt` is taken before the write, and the write sends two requests of up to 30 s
+ * each. Also, the clocks of several API servers may differ.
  */
 const writtenSeconds = 120;
 

@@ -38,7 +38,7 @@ type Seen = Readonly<{
   memory: Pick<Memory, "pods">;
   /** The pods that are about to be granted content. */
   granted: readonly AgentPod[];
-  /** The directory in which the agents run, or will run. */
+  /** The kubelet directory that the agents' pods mount, or will mount. */
   wanted: string;
 }>;
 

@@ -210,7 +210,10 @@ const settledSeconds = 60;
 /** Seconds after which a request without an answer can no longer take effect. */
 const sentSeconds = 60;
 
-/** A new version of the pod shows the result of the grant that was sent for this version. */
+/**
+ * True while the result of the grant that was sent is unknown: the pod still has the version for
+ * which the grant was sent. Only a new version of the pod shows the result.
+ */
 const isUnseen = ({ sent }: PodRecord, { resourceVersion }: PodFacts, steady: number): boolean =>
   sent?.resourceVersion === resourceVersion && steady - sent.at < sentSeconds;
 

@@ -211,7 +211,7 @@ const namesOf = (value: unknown): readonly string[] =>
     ? value.filter((one): one is string => typeof one === "string").slice(0, mostListed)
     : [];
 
-/** Characters of a request that count. A time has far fewer. */
+/** How many characters of a retry request count; the rest is cut off. A time has far fewer. */
 const longestRetry = 256;
 
 /**

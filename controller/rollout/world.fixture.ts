@@ -113,7 +113,7 @@ export class World {
     this.setReady(name, "True");
   }
 
-  /** The node's pod becomes Ready, or is no longer Ready while its container is in this state. */
+  /** Sets whether the node's pod is Ready (`status`), and the state of its container. */
   setReady(
     name: string,
     status: "True" | "False",

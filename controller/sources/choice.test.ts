@@ -96,7 +96,7 @@ test("does not delay an extra because of a broken additional Secret that was nev
   assert.equal(problems.additional.length, 1);
 });
 
-test("does not delay an extra because the additional Secret, never in force, has a protected registry", () => {
+test("does not delay an extra if the additional Secret was never in force and has a protected registry", () => {
   const strict = { conflicts: "additional", protect: ["quay.io"] } as const;
   const extras = { "team-a": one("t.example", "team:1") };
   const { wanted, problems } = accept(sources({ additional, extras }), strict);

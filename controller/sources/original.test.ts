@@ -84,7 +84,8 @@ test("does not read an unreadable original in every run, and reports it once", a
     on.pass(1);
     assert.equal(await on.read(), "unknown");
   }
-  // 0.5 s, 1 s … 60 s, half of that at least: two a minute.
+  // The pauses double from 0.5 s to 60 s, and each is multiplied by 0.5 to 1.5. So in the end there
+  // are at most two requests a minute.
   assert.ok(on.asked() > 30 && on.asked() < 140, `${on.asked()} requests in an hour`);
   assert.equal(on.reported.length, 1);
 });

@@ -315,7 +315,8 @@ const failedOf = (progress: Progress, { failed }: View) =>
 function rolloutTroubles(progress: Progress, view: View, target: RetryTarget): readonly Trouble[] {
   const { revision } = progress;
   if (view.phase === "halted")
-    // Absent nodes, and nodes whose agent cannot start, are not the reason.
+    // Only failed nodes halt a rollout. So the message names neither absent nodes nor nodes whose
+    // agent cannot start.
     return [["halted", halted(revision, view.failures, failedOf(progress, view), target)]];
   if (view.phase === "served" && view.failed.length > 0)
     return [["failed", failed(revision, failedOf(progress, view))]];

@@ -130,8 +130,8 @@ function keep<T extends { metadata?: V1ObjectMeta }>(object: T | undefined): T |
 }
 
 /**
- * The maximum number of pods to read, of up to 5,000. They take 0.5 MB. The controller reads at
- * most as many nodes.
+ * How many pods the controller reads at most; there may be 5,000. This many pods take 0.5 MB. The
+ * controller does not read more nodes than pods.
  */
 const page = 100;
 

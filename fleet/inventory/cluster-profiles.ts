@@ -77,8 +77,8 @@ function accessBy(
   const proof = readKubeconfig(bytes, source.secret, source.context);
   // The profile and the kubeconfig must name the same server. Otherwise the profile's author could
   // send the credential of any kubeconfig in this namespace to a server of the author's choice. We
-  // connect to the kubeconfig's server: beside the same certificates, the profile's authority could
-  // contain others that OpenSSL trusts as well.
+  // use the kubeconfig's authority, not the profile's. Beside the same certificates, the profile's
+  // authority could contain others, which this comparison ignores but OpenSSL trusts.
   if (place.ok && proof.ok && placeOf(place.access) !== placeOf(proof.access))
     return { ok: false, why: sentence("provider", "the kubeconfig leads to another server") };
   return reading(place.ok ? proof : place, made);

@@ -58,7 +58,8 @@ export function rolloutStateOf(facts: ClusterFacts): Judgement {
   // The content is not the reason, so other clusters are not delayed.
   if (there.is === "foreign")
     return { rolloutState: "unreachable", state: "Failed", reason: there.why };
-  // Otherwise the other clusters would start as soon as we try a refusing cluster again.
+  // While we try a cluster again, its refusal still counts. Otherwise each try would let other
+  // clusters start.
   if (busy && refusal !== undefined)
     return {
       rolloutState: refusal.own ? "busy" : "retrying",

@@ -48,11 +48,12 @@ export type FleetAction = Readonly<{
 /**
  * The clusters to change now. Unreachable clusters take no slot, are never canaries and never count
  * as failed. The first clusters that have the content are the canaries, so a cluster that joins
- * later does not wait for a canary. If a canary refuses the content, one other cluster is tried: a
- * single cluster, which may be hostile, halts nothing unless `maxFailures` is 0. More than
- * `maxFailures` refusals halt the rollout. While no cluster has the content, a percentage counts as
- * the number 1. During a halt, only clusters that refuse are tried again. Restoring content that a
- * cluster already had is not a change, so it does not wait for other clusters.
+ * later does not wait for a canary. If a canary refuses the content, one other cluster is tried. A
+ * single cluster may be hostile, so its refusal alone does not halt the rollout, unless
+ * `maxFailures` is 0. More than `maxFailures` refusals halt the rollout. While no cluster has the
+ * content, a percentage counts as the number 1. During a halt, only clusters that refuse are tried
+ * again. Restoring content that a cluster already had is not a change, so it does not wait for
+ * other clusters.
  */
 export function nextChanges(clusters: readonly RankedCluster[], pace: RolloutPace): FleetAction {
   const named = (...standings: readonly RolloutState[]) =>

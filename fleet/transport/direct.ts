@@ -38,7 +38,8 @@ function proofBy(witness: Seen | undefined, name: string, version: string): Proo
   if (witness.is === "refused") return refusedBy(witness, name);
   const proof = proofOf(witness.object, name, version);
   const { failing } = witness;
-  // The last content may be outdated.
+  // While we cannot read a later version, the last one may be outdated. It then counts only if it
+  // proves or refuses the Secret.
   const stale = failing !== undefined && proof.is !== "proved" && proof.is !== "refused";
   return stale ? { is: "held", why: sentence("witnessFails", failing) } : proof;
 }

@@ -198,7 +198,7 @@ test("lets the kubelet try the highest source's entry for docker.io, whatever wi
   assert.ok(beside > 20, `${beside} beside docker login's key: the generator misses this case`);
 });
 
-test("if a source displaces docker.io, lets the kubelet try that source for images of docker.io", () => {
+test("lets the kubelet try the Docker Hub credentials that displace an entry for docker.io", () => {
   let displaced = 0;
   fc.assert(
     fc.property(ranked, (sources) => {
@@ -372,7 +372,7 @@ function probesOf(...keys: readonly string[]): string[] {
   );
 }
 
-test("reports a source as tried before another only if that is true", () => {
+test("warns that an entry is tried before another, or is never tried, only if that is true", () => {
   let named = 0;
   fc.assert(
     fc.property(ranked, policies, (sources, policy) => {

@@ -16,8 +16,8 @@ const attempts = 60;
 const pauseMilliseconds = 250;
 
 /**
- * Seconds; the shortest lifetime that an API server allows. The guards should refuse the request
- * anyway.
+ * The lifetime in seconds of the token that we request: the shortest that an API server allows, in
+ * case the guards do not refuse the request.
  */
 const shortest = 600;
 
@@ -28,9 +28,9 @@ const shortest = 600;
  * credential.
  *
  * The type of an existing Secret cannot be changed, so we can test the policy only with a Secret
- * that does not exist. If all Secrets exist, the refused token proves both policies, because the
- * API server applies policies in the order of their creation, and the policy for tokens was created
- * last.
+ * that does not exist. If all Secrets exist, the refusal of the token proves that both policies are
+ * in force, because the API server applies policies in the order of their creation, and the policy
+ * for tokens was created last.
  */
 export async function untilGuarded(there: Cluster, targets: readonly Target[]): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {

@@ -39,7 +39,7 @@ for (const [header, read] of cases)
     );
   });
 
-test("reads the longest header that HTTP allows to its end, even with unfinished parts", () => {
+test("reads the whole of the longest header that HTTP allows, even with unfinished parts", () => {
   // Each header has 16 KiB. A regular expression that backtracks would need years to read it.
   const found = ['"', "\\", "a=", 'a="', "a ", ",=", 'a="\\'].map((piece) => [
     piece,

@@ -28,7 +28,7 @@ export function schemesOf(host: string, plain: ReadonlySet<string>): readonly ("
   return isLoopback(host) ? ["https", "http"] : ["https"];
 }
 
-/** Reads a host of `--plain-http`, which has the form of a pull secret's key. */
+/** Reads a value of `--plain-http`. It must be spelled as `hostToAsk` returns it. */
 export function hostAndPort(text: string): string | Wrong {
   return hostToAsk(text) === text ? text : new Wrong("is not HOST or HOST:PORT of a registry");
 }

@@ -103,8 +103,8 @@ function imageOf(
 }
 
 /**
- * With scope Annotated, only the annotated ServiceAccounts get credentials that are not the
- * original's.
+ * With scope Annotated, a pod gets credentials from sources other than the original only if its
+ * ServiceAccount is annotated.
  */
 function servesPod({ global, account }: PodFacts): boolean {
   if (global === undefined || !isScoped(global) || typeof account === "string") return true;

@@ -53,10 +53,10 @@ const documents = [
 export type Try = Readonly<{ from: string; registry: string; supplier: string; order: number }>;
 
 /**
- * The Secrets' entries for a repository, in the kubelet's order: the longest path first, from any
- * of the Secrets. For one registry, the order of the Secrets is the order in which the pod names
- * them. The order is random only among the spellings of a registry in one Secret, because the
- * kubelet reads each Secret into a map.
+ * The Secrets' entries for a repository, in the kubelet's order. The entry with the longest path
+ * comes first, whichever Secret it is in. Entries of several Secrets for one registry are in the
+ * order in which the pod names the Secrets. The order is random only among the spellings of a
+ * registry in one Secret, because the kubelet reads each Secret into a map.
  */
 export function secretTries(secrets: readonly ReadSecret[], repository: string): Try[] {
   const all = secrets.flatMap(({ name, entries }, place) =>

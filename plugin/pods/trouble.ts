@@ -39,8 +39,9 @@ const timeOf = ({ series, lastTimestamp, eventTime }: PullEvent): string =>
   series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? "";
 
 /**
- * The last error of a container's pull; undefined if the error is over. The reason of a back-off
- * does not contain the registry's answer. Kubelets before 1.32 put the answer only into an Event.
+ * The last error of a container's pull; undefined if the container no longer waits for its image.
+ * With the reason ImagePullBackOff, kubelets before 1.32 report the registry's answer only in an
+ * Event.
  */
 export function pullError(
   pod: V1Pod | undefined,

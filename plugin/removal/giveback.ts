@@ -53,7 +53,8 @@ export async function giveBack(
 const withdrawn: ReadyReason = "Withdrawn";
 
 /**
- * Nodes that are away also count, because no agent will serve them after the controller is deleted.
+ * `back` only if nodes that are away have no entry of ours either, because no agent will serve them
+ * after the controller is deleted.
  */
 function judge(object: GlobalPullSecret | undefined): Answer {
   const { is, why } = judgeServed(object, []);

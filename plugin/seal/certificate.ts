@@ -16,8 +16,8 @@ export const longestCertificate = 64 * 1024;
 
 /**
  * Reads the first certificate of a PEM text. The key must be RSA, because the format requires it.
- * Errors call the text `source`. Throws Refused if there is no certificate, or if the certificate
- * has expired, because the cluster may no longer have its private key.
+ * `source`: the name of the text in errors. Throws Refused if there is no certificate. Also throws
+ * Refused if the certificate has expired, because the cluster may no longer have the private key.
  */
 export function readCertificate(pem: Uint8Array, source: string, now: Date): Certificate {
   const refuse = (why: string): never => {

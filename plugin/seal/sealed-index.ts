@@ -11,7 +11,7 @@ import type { Scope, SealTarget } from "./encrypt.ts";
 /**
  * The index is safe to commit. It contains names, fingerprints of public certificates, dates and
  * random numbers. It has no digest of the content, because a digest would help to guess a weak
- * password. So only the run shows which files may have the same content.
+ * password. So only the id of each file's run shows which files may have the same content.
  */
 export type SealedIndex = SealTarget &
   Readonly<{

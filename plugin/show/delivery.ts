@@ -10,7 +10,8 @@ export function deliveryLines({ spec }: GlobalPullSecret): string[] {
 }
 
 /**
- * Whether only pods of annotated ServiceAccounts get the credentials that are not the original's.
+ * Whether only pods of annotated ServiceAccounts get credentials from sources other than the
+ * original.
  */
 export function isScoped({ spec }: GlobalPullSecret): boolean {
   const { mode, credentialProvider } = spec?.delivery ?? {};

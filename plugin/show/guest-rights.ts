@@ -8,9 +8,9 @@ const group = "rbac.authorization.k8s.io";
 const name = "global-pull-secret-fleet";
 
 /**
- * Policies to apply before the rights. RBAC restricts the Secret's name but not its type, so
- * without these policies the account could have Kubernetes fill the Secret with any token of its
- * namespace.
+ * Policies to apply before the rights. RBAC restricts the Secret's name but not its type. So
+ * without these policies the account could create the Secret with a type for tokens, and Kubernetes
+ * would fill it with the token of any ServiceAccount in its namespace.
  */
 export const guards: readonly object[] = objectsOf(fleetGuard(name)).map(({ body }) => body);
 

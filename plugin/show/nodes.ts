@@ -1,6 +1,6 @@
 /**
- * One row for each node: its agent's pod, and why the agent is not ready. The newest fact counts: a
- * kubelet that is down reports nothing, so the last Event about its pod can be an hour old. Pure.
+ * One row for each node: its agent's pod, and why the agent is not ready. The newest fact counts,
+ * because an Event can be an hour old: a kubelet that is down reports no newer one. Pure.
  */
 import type { V1ContainerStatus, V1Node, V1Pod } from "@kubernetes/client-node";
 import type { NodeFailure } from "#api/global-pull-secret.ts";
@@ -32,7 +32,7 @@ export type NodeRow = Readonly<{
   code: string | undefined;
   /** The meaning of the code, or the reported text. */
   message: string;
-  /** The time of the last report of `message`, or the time since which it is true, in RFC 3339. */
+  /** In RFC 3339: when `message` was last reported, or since when it is true. */
   since: string | undefined;
 }>;
 
@@ -123,7 +123,7 @@ function endReason({ status }: V1Pod): Reason | undefined {
 /** Reasons of a container that waits while it is being created. */
 const usual: ReadonlySet<string> = new Set(["ContainerCreating", "PodInitializing"]);
 
-/** The kubelet's own reason why it does not start the agent's container, without tokens. */
+/** Why the kubelet does not start the agent's container, in its own words. Tokens are redacted. */
 function startReason({ status }: V1Pod): Reason | undefined {
   const { reason, message = "" } = agentOf(status)?.state?.waiting ?? {};
   if (reason === undefined || usual.has(reason)) return undefined;
@@ -156,8 +156,8 @@ const agentOf = (status: V1Pod["status"]): V1ContainerStatus | undefined =>
 /** The termination message of the agent's ended container, which contains the reason. */
 function terminationMessage(status: V1Pod["status"]): string {
   const agent = agentOf(status);
-  // If the container runs again, this message is outdated. The agent is not ready for another
-  // reason, which a newer Event shows.
+  // If the container runs again, this message is outdated. A newer Event then shows why the agent
+  // is not ready.
   const ended = agent?.state?.terminated ?? (agent?.state?.waiting && agent.lastState?.terminated);
   return lineOf(ended?.message?.trim() ?? "");
 }

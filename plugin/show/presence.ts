@@ -7,13 +7,13 @@ import { isObserved, isTrue } from "./condition.ts";
 export type PresentSource = Readonly<{
   source: string;
   /**
-   * The current version of the source's Secret. Undefined if the Secret does not exist, hidden if
-   * the caller is not allowed to get the Secret.
+   * The current version of the source's Secret. Undefined: the Secret does not exist. `hidden`: the
+   * caller is not allowed to get the Secret.
    */
   version: string | undefined;
   /**
-   * The version in status when `version` was read. A different version in status later means a new
-   * Secret.
+   * The version in the object's status at the time when `version` was read. If the status later
+   * has a different version, there is a new Secret.
    */
   before?: string | undefined;
   /** Whether the user or spec.sources names the source, so that its Secret must exist. */

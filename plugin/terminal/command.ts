@@ -96,7 +96,7 @@ function flagsBefore(commands: Commands, argv: readonly string[]): number {
   return at;
 }
 
-/** Whether a command has this flag, and it takes the next word as its value. */
+/** Whether the word is a flag of any command, and the flag takes the next word as its value. */
 export function takesNext(commands: Commands, word: string): boolean {
   const rows = Object.values(commands).flatMap(({ flags }) => Object.entries(flags));
   return rows.some(

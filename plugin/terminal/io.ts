@@ -14,7 +14,7 @@ export type Io = Readonly<{
   /** Writes a file that only its owner may read (0600), whole or not at all. Throws Misuse. */
   write(path: string, text: string): Promise<void>;
   /**
-   * Whether standard input is a pipe or a file, so that the caller probably wants it to be read.
+   * Whether standard input is a pipe or a file. If so, the user probably wants us to read it.
    */
   piped: boolean;
   /** Prints the text unchanged. First escape text of other programs, as `print` does. */
@@ -78,8 +78,8 @@ export type Reach = Readonly<{
 export type ServerAddress = Readonly<{
   server: string;
   /**
-   * Without an authority, other programs use the trusted roots of their machines, as `extensions`
-   * requires.
+   * Undefined: other programs use the trusted roots of their machines, and `extensions` tells them
+   * so.
    */
   "certificate-authority-data"?: string;
   "tls-server-name"?: string;

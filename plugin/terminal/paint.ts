@@ -29,7 +29,7 @@ export function paintFor(terminal: Terminal | undefined): Paint {
 
 /**
  * A bar of the given number of columns. Each part has its own letter. Every part above 0 gets at
- * least one column. The longest part gives up the columns that this needs.
+ * least one column. If the bar would then be too long, the longest part becomes shorter.
  */
 export function bar(
   parts: readonly (readonly [letter: string, count: number])[],

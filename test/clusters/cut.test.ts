@@ -179,7 +179,7 @@ test("lists a join that was killed after any of its requests, and joins again or
   }
 });
 
-test("finishes a removal that was killed after any of its requests when it runs again, and leaves no placed object", async () => {
+test("finishes a removal in a second run if the first run was killed after any of its requests, and leaves no placed object", async () => {
   let ended = false;
   for (let requests = 0; !ended; requests += step) {
     const where = `killed after ${requests} requests`;

@@ -16,8 +16,8 @@ type Binding = V1RoleBinding | V1ClusterRoleBinding;
 type List<T> = Readonly<{ items: readonly T[] }>;
 
 /**
- * A right as `verb group/resource namespace/name`. The namespace is empty for all namespaces, the
- * name is `*` for every object. For requests without a resource: `verb path`.
+ * A right as `verb group/resource namespace/name`. An empty namespace means all namespaces, and the
+ * name `*` means every object. The right to a request without a resource is `verb path`.
  */
 const right = (verb: string, resource: string, namespace: string, name: string) =>
   `${verb} ${resource} ${namespace && `${namespace}/`}${name || "*"}`;

@@ -1,6 +1,6 @@
 /**
- * Sets the administrator's options on a node whose kubelet has another unit and another directory
- * than with kubeadm.
+ * Tests the options that an administrator sets, on one node. This node's kubelet has another unit
+ * and another directory than a kubelet that kubeadm set up.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

@@ -199,7 +199,7 @@ test("H16: delivers changed content to every node, and keeps the entries of othe
   assert.match(nodes()[0]?.readFile("config.json")?.toString() ?? "", /elsewhere\.example/);
 });
 
-test("unmounts the agent's copy of an earlier mount when the node unmounts the mount, and so keeps no device busy", async () => {
+test("drops the agent's copy of an earlier mount when the node unmounts this mount, so that no device stays busy", async () => {
   const [, node] = nodes();
   assert.ok(node);
   const place = "/var/lib/kubelet/of-another-pod";

@@ -166,7 +166,7 @@ test("uses one connection for successive questions, and replaces a connection th
 });
 
 for (const cut of ["hangs up", "falls silent"] as const)
-  test(`never reports a requested restart as not requested if systemd ${cut} after any message`, async () => {
+  test(`reports a restart as not requested only if the request did not arrive, when systemd ${cut} after any message`, async () => {
     await using place = await AgentPlace.make(cut);
     const { node, systemd, relay } = place;
     assert.ok(relay !== undefined);

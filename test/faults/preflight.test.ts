@@ -65,7 +65,8 @@ test("does not start a stopped kubelet when config.json drifts", async () => {
   await agent.shows(200, "GPS200");
   [place.systemd.active, place.systemd.sub, place.systemd.mainPid] = ["inactive", "dead", 0];
   writeFileSync(place.node.config, "{}");
-  // The agent repairs the file for the administrator's next start. It owes no start itself.
+  // The agent repairs the file, so the kubelet reads it when the administrator starts the kubelet.
+  // The agent itself does not have to start the kubelet.
   assert.ok(await inTime(() => place.node.file === ours));
   await agent.shows("5nn", "GPS221");
   place.systemd.started();

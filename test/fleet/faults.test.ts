@@ -73,7 +73,7 @@ for (const manner of ["fails", "hangs", "endless"] as const)
     await untilState(home, "ill", "Done");
   });
 
-test("reports only status and reason when a cluster answers 500 for its GlobalPullSecret, delays no other cluster, and is done when it recovers", async () => {
+test("quotes only status and reason if a cluster answers 500 for its GlobalPullSecret, delays no other cluster, and reports the cluster as Done when it recovers", async () => {
   fake.become("ill", "blind");
   await fleet.declareGuest(home, "ill", fake.kubeconfig("ill"), labelled);
   const name = "fleet-pull-secret";

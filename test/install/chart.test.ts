@@ -280,7 +280,7 @@ test("two releases in one namespace share no monitoring object", async () => {
   assert.equal(new Set(all.map(nameOf)).size, 2 * (roles.length - 1));
 });
 
-test("the overlay of docs/reference/metrics.md sets the labels and the links that the values set", async () => {
+test("renders the same labels and links from the overlay of docs/reference/metrics.md as from the chart's values", async () => {
   const [, text = ""] =
     /^```yaml\n(.*?)^```/ms.exec(readFileSync("docs/reference/metrics.md", "utf8")) ?? [];
   const { resources, components, ...others } = load(text) as Overlay & { components: string[] };
@@ -304,7 +304,7 @@ test("the overlay of docs/reference/metrics.md sets the labels and the links tha
 });
 
 for (const role of ["Fleet", "SyncManagement", "SyncTenant"] as const)
-  test(`role ${role}: monitoring is the component monitoring-${programs[role]}`, async () => {
+  test(`role ${role}: renders the monitoring objects of the component monitoring-${programs[role]}`, async () => {
     const folder = role === "Fleet" ? "fleet" : programs[role].replace("-", "/");
     const components = [`components/monitoring-${programs[role]}`];
     const sets = [monitoringOn, "--set=monitoring.docs=docs"];
@@ -314,7 +314,7 @@ for (const role of ["Fleet", "SyncManagement", "SyncTenant"] as const)
     );
   });
 
-test("role SyncManagement is kubectl kustomize manifests/sync/management", async () => {
+test("renders kubectl kustomize manifests/sync/management for role SyncManagement", async () => {
   assert.deepEqual(
     await released(...inRole("SyncManagement")),
     await plain({ resources: ["sync/management"] }),

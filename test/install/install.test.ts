@@ -16,7 +16,7 @@ import { chart, helmOn } from "./helm.ts";
 let cluster: Cluster;
 let image: readonly string[];
 
-/** The exact file of another program. */
+/** config.json as another program wrote it. The tests compare every byte. */
 const others = '{ "auths":{"elsewhere.example":{"auth":"c29tZWJvZHk6ZWxzZQ=="}} }\n';
 
 before(async () => {

@@ -147,8 +147,8 @@ export function realHands(w: World, answered: (pod: Pod, answer: Answer) => void
 }
 
 /**
- * Records each request as one line. Of the saved states, and of the patches of a pod, keeps only
- * the last.
+ * Records each request as one line. If the state is saved several times, only the last one is kept.
+ * The same applies to several patches of one pod.
  */
 export function recorder(): Hands & { readonly requests: () => readonly string[] } {
   const notes = new Map<string, string>();

@@ -183,7 +183,8 @@ export function decided(w: World, api: Api, { snapshot, decision }: Rewrite): De
 /** Lets the product decide, if a decision is due. */
 export function productWhenDue(w: World, api: Api, drive: Drive): void {
   if (drive.isLazy !== true) return void product(w, api, drive);
-  // The controller watches all these objects, but only the number of Nodes.
+  // The controller decides again when one of these objects changes. Of the Nodes it watches only
+  // their number.
   const { nodes, pods, ...watched } = api;
   const objects = JSON.stringify([watched, [...pods], nodes.size]);
   if (w.due.objects === objects && w.t < w.due.at) return;

@@ -336,8 +336,8 @@ export function churn(w: World): void {
     if (w.random.fraction() >= w.churn / 3600 || m.net > w.t) continue;
     if (w.random.once(2)) {
       m.net = 1e9;
-      // Some cloud providers delete the Node within a minute, others much later. If it is much
-      // later, a node that was changing counts as failed.
+      // Some cloud providers delete the Node within a minute, others much later. In the second case
+      // a node that was changing counts as failed.
       m.goneAt = w.t + between(w, 1, 55) * (m.id % 4 === 0 ? w.linger : 1);
     } else leave(w, m.name);
     w.values += 1;

@@ -226,7 +226,7 @@ export type World = {
   startDelay: number;
   /** Seconds from the time that is recorded in a publication to the end of its write. */
   writes: number;
-  /** Every fourth Node stays this many times longer than other Nodes after its machine is gone. */
+  /** How many times longer every fourth Node stays than the others after its machine is gone. */
   linger: number;
 };
 

@@ -62,7 +62,10 @@ function seriesOf({ alert }: Alert): readonly [string, string] {
 
 const minutes = (time: string): number => Number.parseInt(time, 10) * (time.endsWith("h") ? 60 : 1);
 
-/** The alert of a series. Alert and description have the labels that the expression keeps. */
+/**
+ * The alert that must fire for this series. Of the labels of the series, the alert and its
+ * description have only those that the expression keeps.
+ */
 function firing({ expr, severity, summary, runbook, description }: Alert, series: string): object {
   const [, kept = ""] = / by \(([^)]*)\)/.exec(expr) ?? [];
   const of = Array.from(series.matchAll(/(\w+)="([^"]*)"/g), ([, label, value]) => [label, value]);

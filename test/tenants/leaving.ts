@@ -99,7 +99,7 @@ export function uninstallTests(rig: () => Rig): void {
     const isThere = async () =>
       (await tenant.cluster.kubectl("get", "crds", "-o", "name")).includes("syncsecrets");
     assert.ok(await isThere());
-    // As the page describes, the program is applied again and finishes the deletion.
+    // docs/use/uninstall.md describes this: the program, applied again, finishes the deletion.
     await deploy(tenant.cluster, "tenant");
     start();
     await until("the CRD is gone", async () => !(await isThere()), { timeout: 90_000 });

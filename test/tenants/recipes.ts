@@ -1,4 +1,4 @@
-/** The page's recipes for problems, each tried on the fault that it explains. */
+/** Tries each recipe of docs/extend/tenants.md for a problem, on the fault that it explains. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { managementAccount } from "#contract/names.ts";

@@ -91,7 +91,7 @@ test("ignores order, white space and an empty auths in comparisons", () => {
   assert.ok(areEquivalent(one, other) && areEquivalent(of("{}"), of('{"auths":{}}')));
 });
 
-test("distinguishes other numbers, keys and values, and compares only credentials for the kubelet", () => {
+test("considers documents different if a number, key or value differs, but for the kubelet only if a credential differs", () => {
   const pairs: readonly (readonly [one: string, other: string, given: boolean])[] = [
     ['{"x":1}', '{"x":1.0}', true],
     ['{"x":1}', '{"y":1}', true],

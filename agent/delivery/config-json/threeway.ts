@@ -49,8 +49,8 @@ export function put(
   const rest = new Map(cleared.rest);
   const known = new Map(owned.entries.map((one) => [one.key, one]));
   /**
-   * A foreign key belongs to the first of our entries with the same images. Docker Hub may have
-   * two.
+   * Keys that are assigned to one of our entries. A foreign key is assigned to the first of our
+   * entries for the same images. For Docker Hub we may have two such entries.
    */
   const taken = new Set<string>();
   const entries = [...desired.entries].map(([key, { value, original, vacant }]) => {
@@ -111,8 +111,8 @@ function formerMatcher({ former: all, entries }: Owned): IsFormer {
 }
 
 /**
- * Removes values that were ours and were restored, at places that should have none of our values
- * now.
+ * Removes values that were once ours and that another program has restored, at registries for which
+ * we want no entry now.
  */
 function withoutFormer(document: NodeDocument, isOld: IsFormer, desired: Desired): NodeDocument {
   const wanted = new Set([...desired.entries.keys()].map(imagesOf));
@@ -338,8 +338,8 @@ function ownRecord(
 }
 
 /**
- * The record of a registry for which we keep config.json without an entry. The values that we wrote
- * there earlier are still ours.
+ * The record of a registry that must have no entry in config.json, because the credential provider
+ * serves it. The values that we wrote there earlier are still ours.
  */
 function vacantRecord(key: string, mine: Own | undefined, displaced: Own["displaced"]): Own {
   const wrote = mine?.wrote ?? [];

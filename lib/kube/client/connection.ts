@@ -249,7 +249,7 @@ const inGroups =
       ),
     ) as Record<string, string>;
     const each = { ...headers, [groupHeader]: [...groups] };
-    // Agents support this option, although it is missing in the type of a dispatch.
+    // The `Agent` of undici supports `allowH2` for one request, although the type lacks it.
     const http1 = { ...options, allowH2: false, headers: each };
     return dispatch(http1, handler);
   };

@@ -99,7 +99,7 @@ export function hasDeclaredMore(
 
 function exceeds(fields: Fields, value: unknown): boolean {
   return Object.entries(fields ?? {}).some(([step, below]) => {
-    // The object itself, beside its fields.
+    // In managed fields, `.` stands for the object itself, and not for one of its fields.
     if (step === ".") return false;
     const found = partOf(value, step);
     return found === undefined || exceeds(below, found);

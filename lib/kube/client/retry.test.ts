@@ -35,7 +35,7 @@ const refusal = ({ status, after }: Answer) =>
     ...(after === undefined ? {} : { retryAfterSeconds: after }),
   });
 
-/** The result of a read with such answers, within 30 s, and the pauses in milliseconds. */
+/** The result of a read that gets these answers, within 30 s; the pauses in milliseconds. */
 async function asked(...answers: readonly Answer[]) {
   const pauses: number[] = [];
   let at = 0;

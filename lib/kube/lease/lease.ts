@@ -108,8 +108,8 @@ export function afterConflict(found: FoundLease | undefined, me: string): "renew
 }
 
 /**
- * The Lease with this `holder` (empty: none), as a change of `found`. Without `found`, the write
- * may only create it.
+ * The Lease to write: `found` with this `holder` (empty: the Lease becomes free). Without `found`,
+ * the write may only create the Lease.
  */
 export function heldBy(
   holder: string,

@@ -119,7 +119,7 @@ function shownBy({ shown }: Informer) {
   return typeof shown === "string" ? shown : { object: shown.object };
 }
 
-/** When the history last contained this. */
+/** The last version at which the history contains this object. */
 function versionOf(one: FakeObject, object: Object): number | undefined {
   return one.history.findLast((entry) => entry.object === object)?.version;
 }

@@ -95,7 +95,7 @@ function difference(location: Location, image: Location): string | undefined {
     labels.every((label, i) => matchesLabel(label, names[i] ?? ""));
   if (!sameHost) return "another host";
   if (pattern.port !== target.port) return "another port";
-  // Plain text: `a.io/foo` is tried for `a.io/foobar/x`.
+  // The kubelet compares plain text, so it also tries `a.io/foo` for `a.io/foobar/x`.
   return image.path.startsWith(location.path) ? undefined : "another path";
 }
 

@@ -67,7 +67,10 @@ test("reports no conflict for the same credential in both, and attributes it to 
   assert.deepEqual({ ...sourcesOf(merged) }, { "a.io": "original" });
 });
 
-/** Sources, the highest first, each `id: registry=credential …`; the result and its shadows. */
+/**
+ * Sources, the highest first, each `id: registry=credential …`; the result for a.io, as `credential
+ * source > sources with another credential`; the number of reported conflicts.
+ */
 const rankings: readonly (readonly [
   sources: readonly string[],
   result: string,
@@ -268,7 +271,7 @@ const hubs: readonly (readonly [
     { [hubKey]: "o" },
   ],
   [
-    "the same credential, which the original leaves without images",
+    "the same credential; the original's own wildcard takes its images",
     { [hubKey]: "o", "*.io": "w" },
     { "docker.io": "o" },
     { [hubKey]: "o", "docker.io": "o", "*.io": "w" },
@@ -306,7 +309,7 @@ const hubs: readonly (readonly [
     },
   ],
   [
-    "one of the original's two credentials, which the original leaves without images",
+    "one of the original's two credentials; the original's own wildcard takes their images",
     { [hubKey]: "o", "index.docker.io": "p", "docker.*": "w" },
     { [hubKey]: "p" },
     {
@@ -460,7 +463,7 @@ test("does not warn about a credential that is not written", () => {
   ]);
 });
 
-test("tries all of an original's credentials for Docker Hub beside a wildcard that has one", () => {
+test("writes all of an original's credentials for Docker Hub if a wildcard has one of them", () => {
   const source = (id: string, keys: Keys) => {
     const auths = mapped(keys, (one) => ({ auth: btoa(one) }));
     const role = id === "original" ? "original" : "additional";
@@ -550,7 +553,7 @@ for (const [why, additional, ...expected] of spellings)
       assert.equal(lost, additional["a.io"] === "a" ? 1 : 0);
     });
 
-test("reports no takeover for an entry of both sources if the original itself takes it over", () => {
+test("reports a conflict, and no takeover, for a path that the original has beside its whole registry", () => {
   for (const conflicts of ["additional", "original"] as const) {
     const merged = mergeKeys(
       { "a.io": "u:p", "a.io/x": "u:p" },

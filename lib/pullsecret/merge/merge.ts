@@ -176,7 +176,7 @@ function asNamed({ tried }: Offer): readonly Entry[] {
 
 type Promoted = Readonly<{
   entries: readonly MergedEntry[];
-  /** Source and registry of each such entry. Empty if the source has the original's credential. */
+  /** The entries' source, with `docker.io`. Empty if the source has the original's credential. */
   foreign: readonly Readonly<{ id: string; registry: string }>[];
   warning: Problem;
 }>;
@@ -237,8 +237,9 @@ type Winner = Readonly<{ offer: Offer; holder: Offer }>;
 
 /**
  * The highest offer. If the original has the same credentials, the original's offer is written
- * instead, because it may have more credentials for the same images. The entry is attributed to the
- * lowest source for which this is true: withdrawing all sources above it changes nothing.
+ * instead, because it may have more credentials for the same images. If the next lower sources have
+ * the same credentials as the highest source, the entry is attributed to the last of them, so
+ * withdrawing the sources above that one changes nothing.
  */
 function winner(offers: Offers, conflicts: MergePolicy["conflicts"]): Winner {
   const original = offers.find(isOriginal);

@@ -123,7 +123,7 @@ function nearby(known: readonly Known[]): (registry: string) => readonly Known[]
     isEverywhere(registry) ? known : [...(byHost.get(hostOf(registry)) ?? []), ...everywhere];
 }
 
-/** Docker Hub's own entry serves images of another host. */
+/** Whether a registry can match images of other hosts: a wildcard, or Docker Hub's own entry. */
 function isEverywhere(registry: string): boolean {
   return hasWildcard(registry) || registry === identity(dockerHubKey);
 }

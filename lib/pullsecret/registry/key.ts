@@ -83,7 +83,8 @@ export function spellingsOf(key: string): readonly string[] {
 }
 
 /**
- * Identifies the registry that keys have in common; a key that can match nothing identifies itself.
+ * The registry that a key means, the same for all its spellings. A key that can match nothing is
+ * returned unchanged.
  */
 export function meaningOf(registry: string): string {
   return (registry.length > longest ? undefined : identity(registry)) ?? registry;

@@ -89,8 +89,8 @@ function isReachable({ host, path }: Location): boolean {
   if (!pathStart.test(path) || path === "/") return false;
   if (host.startsWith("[")) return address.test(host);
   const { host: name, port } = splitPort(host);
-  // Images of index.docker.io are renamed to docker.io: only the exact key that the kubelet falls
-  // back to serves them.
+  // Images of index.docker.io are looked up as images of docker.io. So with this host, only the
+  // exact key to which the kubelet falls back can serve images.
   if (name === dockerHub && port === "") return host + path === dockerHub;
   const labels = name.split(".");
   if (!labels.every((label) => globLabel.test(label))) return false;
@@ -163,7 +163,10 @@ export function hidesDockerHub(key: string): boolean {
   return registry !== undefined && registry !== dockerHub && covers(registry, dockerHub);
 }
 
-/** Docker Hub's entry serves the images of docker.io. `registry` is an identity. */
+/**
+ * The registry whose images an entry serves: docker.io for Docker Hub's own entry, otherwise the
+ * entry's registry. `registry` is an identity.
+ */
 export function served(registry: string): string {
   return registry === dockerHub ? dockerHubImages : registry;
 }

@@ -144,8 +144,8 @@ export const seal = command(
     const foreign = foreignIn(output, Object.keys(files));
     if (foreign !== undefined)
       throw new Refused(`${output}/${foreign}: is not a sealed file; give another directory`);
-    // The first write changes only the run's id in the index. If this run is then interrupted,
-    // every file counts as behind.
+    // The first write changes only the run's id in the index. If this run is interrupted after
+    // that, the id of every file differs from it, and --check reports every file as behind.
     writeFiles(output, { [indexName]: writeIndex({ ...target, sealing, clusters: before }) });
     writeFiles(output, { ...files, [indexName]: writeIndex({ ...target, sealing, clusters }) });
     io.out(`${output}: sealed for ${Object.keys(certificates).join(", ")}\n`);

@@ -160,8 +160,8 @@ export const withdraw = command(
 
 /**
  * False if no controller ever held the Lease. Such an installation has changed nothing on the
- * nodes. Throws Refused if the Lease is free, because no controller runs. The withdrawal would
- * begin only when the next controller starts.
+ * nodes. If the Lease is free now, no controller runs, and the withdrawal would begin only when the
+ * next controller starts. So in this case the function throws Refused.
  */
 async function hasController(cluster: Cluster): Promise<boolean> {
   const lease = await cluster.get<V1Lease>(leaseIn(namespace));

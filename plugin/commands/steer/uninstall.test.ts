@@ -191,7 +191,7 @@ test("keeps the CRD while the controller's pods still exist", async () => {
 const leftAt =
   "the other objects, such as the CRD of GlobalPullSecret, still exist; run uninstall again";
 
-test("stops at once when interrupted while pods end, and lists the deleted objects", async () => {
+test("stops at once if it is interrupted while it waits for pods to end, and lists the deleted objects", async () => {
   const fake = installed(withdrawn);
   fake.objects.set("/api/v1/namespaces/kube-system/pods/controller-1", {});
   const enough = new AbortController();

@@ -1,6 +1,7 @@
 /**
- * The rows of the table: changes that an agent makes on its node. However a change is interrupted,
- * the same conditions must hold at any instant (`wholeness`) and at its end (`check`).
+ * Changes that an agent makes on its node. They are the rows of a table. Its columns are the
+ * interruptions in interruptions.ts. However a change is interrupted, the same conditions must hold
+ * at any instant (`wholeness`) and at its end (`check`).
  */
 import assert from "node:assert/strict";
 import { existsSync, statSync, writeFileSync } from "node:fs";
@@ -48,8 +49,8 @@ const auths = (passwords: Readonly<Record<string, string>>) => {
 };
 
 /**
- * Entries of another program. One is for a registry of ours, unless a provider serves that
- * registry.
+ * config.json as another program wrote it, with one entry for our registry a.io. On a node with a
+ * provider the other program wrote only `elsewhere`.
  */
 const theirs = auths({ "b.io": "theirs", "a.io": "theirs" });
 const elsewhere = auths({ "b.io": "theirs" });
@@ -243,7 +244,10 @@ export async function wholeness(row: Change): Promise<(place: AgentPlace, asked:
   };
 }
 
-/** Asserts the mode: only root may read a file with our entries, other users any other file. */
+/**
+ * Asserts the owner and the mode of config.json. If the file has entries of ours, only root may
+ * read it. Otherwise other users may read it too.
+ */
 function assertOwned({ node }: AgentPlace, modes: readonly number[]): void {
   const { mode, uid, gid } = statSync(node.config);
   assert.ok(modes.includes(mode & 0o7777), `mode ${(mode & 0o7777).toString(8)}`);

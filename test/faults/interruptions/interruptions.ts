@@ -28,7 +28,10 @@ export type Case = Readonly<{
   run: () => Promise<boolean>;
 }>;
 
-/** Code of a change after which the agent ends by itself → exit code and termination message. */
+/**
+ * Changes after which the agent ends by itself: the change's code → the exit code and the
+ * termination message.
+ */
 const endings: Readonly<Record<string, readonly [code: number, message: RegExp]>> = {
   GPS219: [1, /^GPS218 /],
   GPS224: [0, /^GPS224 /],

@@ -26,7 +26,7 @@ const changingCalls = (
   "bind listen fsync fdatasync rename renameat renameat2 truncate ftruncate unlink unlinkat rmdir"
 ).split(" ");
 
-/** The calls of a record. */
+/** The system calls that strace records in a run without an interruption. */
 export const recorded = ["openat", "write", ...changingCalls];
 
 /** Files whose content decides the next step. */

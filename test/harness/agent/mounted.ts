@@ -35,8 +35,8 @@ export function filesFor(
 }
 
 /**
- * The other keys beside those of the newest content, for mode Restart. With them new nodes get
- * nothing.
+ * The keys of the mounted Secret besides those of the newest content. Their values mean mode
+ * Restart, and no served content, so new nodes get nothing.
  */
 export const beside: Readonly<Record<string, string>> = {
   ...Object.fromEntries(Object.values(servedKeys).map((key) => [key, ""])),

@@ -26,7 +26,7 @@ import {
 } from "./mounted.ts";
 import { inTime } from "./waiting.ts";
 
-/** The file names in our folder while these texts must still be restored. */
+/** The names of the journal, and of the files that keep these texts until they are restored. */
 export function keeping(...texts: readonly string[]): string[] {
   return [
     "journal.json",
@@ -137,7 +137,7 @@ export class NodeDirectory implements Disposable {
     this.#swap();
   }
 
-  /** Makes the Secret, from now on, one for agents with these flags. */
+  /** From now on the mounted Secret names the mode of agents with these flags. */
   isFor(flags: readonly string[]): void {
     const isProvider = flags.includes("--delivery=CredentialProvider");
     const restarts = !flags.includes("--restart=Never");

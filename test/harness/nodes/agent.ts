@@ -143,7 +143,7 @@ function begin(node: ModelNode, content: Content): void {
   node.kubelet = "restarting";
 }
 
-/** Treats a change that has begun as done: the kubelet runs with it. */
+/** Ends a change that has begun: the kubelet runs with the new content. */
 function finish(node: ModelNode): void {
   const { begun } = node.journal ?? {};
   if (begun === undefined) return;

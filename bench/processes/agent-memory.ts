@@ -12,8 +12,8 @@ import { drawLines } from "../picture/lines.ts";
 /** The memory request in MiB of the most similar product, which is written in Go. */
 const peer = 35;
 /**
- * The controller refuses a larger Secret. Nodes get at most `capacity`, and `sources` uses 45 bytes
- * for each entry.
+ * Bytes of the largest document that nodes can get. The controller accepts at most `capacity` for
+ * the document and `sources` together, and `sources` uses 45 bytes for each of the 1,000 entries.
  */
 const largest = capacity - 64 * 1024;
 

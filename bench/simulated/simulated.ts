@@ -50,7 +50,7 @@ const controllerManagerFlags = [
 ];
 const schedulerFlags = ["--kube-api-qps=2000", "--kube-api-burst=4000"];
 const leaseSeconds = 200;
-/** Milliseconds until a joining node's agent starts, for the pull of its image. */
+/** Milliseconds from a node's join until its agent starts. A real node pulls the image first. */
 const joinMilliseconds = 45_000;
 
 /** Flags and environment of the Deployment. */
@@ -222,7 +222,8 @@ export class Simulated implements Disposable {
 }
 
 /**
- * The hub's own cgroups. A program that starts in one of these cgroups ends when the cluster ends.
+ * The cgroups of the hub, which is the network namespace of the control plane. A program that
+ * starts in these cgroups ends when the cluster ends.
  */
 function hubGroups(cluster: Cluster): string[] {
   const { device } = networkOf(slotOf(cluster));

@@ -20,7 +20,7 @@ const ready = (since: number | undefined): PodState =>
 
 const table = [
   ["a node without the grant waits", 1, 1, 10, "waiting"],
-  ["a node that is not Ready cannot get the grant", 1, 1, undefined, "done"],
+  ["a node that is not Ready is done, because it cannot get the grant", 1, 1, undefined, "done"],
   ["a node that took the revision when it joined is done", 1, 2, 10, "done"],
   ["a node that has the grant but has not seen it is open", 2, 1, 10, "open"],
   ["a node that restarts its kubelet is open", 2, 2, undefined, "open"],

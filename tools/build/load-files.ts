@@ -39,7 +39,8 @@ async function load(file: string): Promise<void> {
 }
 
 for (const file of files) {
-  // By then the file's tests are registered, and Node reports tests in the order of registration.
+  // The mark is registered after the file's tests, and Node reports tests in the order of
+  // registration.
   const loaded = load(file);
   await loaded.catch(() => {});
   void test(markOf(file), () => loaded);

@@ -9,7 +9,7 @@ export const loader: string = join(import.meta.dirname, "load-files.ts");
 
 /** The reporter writes its lines here. */
 export const channel = 3;
-/** Open while the process that runs the files lives. */
+/** Open as long as the runner lives, so that the loader notices the runner's end. */
 export const lifeline = 4;
 
 /** Environment variables for the loader: a JSON list of paths, and milliseconds for each file. */
@@ -18,7 +18,7 @@ export const loadBoundVariable = "TEST_LOAD_BOUND";
 
 export const markOf = (file: string): string => `${file} loads`;
 
-/** Comes after the marks of all files. A test after it was registered too late. */
+/** Comes after the marks of all files. A test that is reported after it was registered too late. */
 export const lastMark = "all files have loaded";
 
 /** The file that belongs to a mark. */

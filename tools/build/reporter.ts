@@ -33,8 +33,8 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
     writeSync(channel, `${JSON.stringify(line)}\n`);
   };
   for await (const event of events) {
-    // If a test leaves something behind, such as a rejected promise, Node fails the run with only
-    // this line.
+    // If something that a test left behind fails later, such as a rejected promise, Node fails the
+    // run, and only this diagnostic event shows why.
     if (event.type === "test:diagnostic" && event.data.message.startsWith("Error: ")) {
       const { message, file = "" } = event.data;
       send({ kind: "failed", name: "after its end", file: relative("", file), error: message });

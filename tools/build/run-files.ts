@@ -123,7 +123,8 @@ class Group {
     this.#child = child;
     const end = this.end.bind(this);
     process.on("exit", end);
-    // Otherwise leftover programs would keep its pipes open, and this run would wait for them.
+    // Programs that a test left behind keep the pipes of the tests' process open. If we did not end
+    // them, this run would wait for them.
     child.once("exit", () => {
       process.off("exit", end);
       this.end();

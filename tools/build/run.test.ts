@@ -1,6 +1,7 @@
 /**
- * The entry of every npm script on other machines. The tests override the platform and the version
- * of Node. These tests have never run on macOS itself.
+ * Tests how run.mjs, which starts every npm script, behaves on other machines. To simulate such a
+ * machine, the tests override the platform and the version of Node. They have never run on macOS
+ * itself.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

@@ -11,8 +11,8 @@ export function stampOf(paths: Iterable<string>): string {
 }
 
 /**
- * True if every file of the record exists with the same content. Times do not count, because `cp
- * -p`, tar and git may set times before the build.
+ * True if every file of the record exists with the same content. The files' times do not count,
+ * because `cp -p`, tar and git may give a changed file an old time.
  */
 export function isCurrent(stamp: string): boolean {
   try {

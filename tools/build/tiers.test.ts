@@ -55,7 +55,7 @@ test("shows every promise of the core in test:cluster, except the one about impo
   assert.deepEqual(missing, [withoutCluster]);
 });
 
-test("runs all sampled points in test:all if a file of test:cluster runs only some of them", () => {
+test("runs in test:all every point of a file of which test:cluster runs only a sample of points", () => {
   const sampling = clusterFiles.filter((file) => {
     const text = readFileSync(file, "utf8");
     return text.includes('sample.ts"') || text.includes(".fixture.ts");

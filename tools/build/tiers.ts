@@ -91,7 +91,10 @@ export function testFiles(): readonly string[] {
 /** While other files run, a wait may take four times as long as alone. */
 const busy = { PATIENCE: "4" };
 
-/** The files and bounds of a tier. `all` also runs the unit tests, with its random seed. */
+/**
+ * The groups of a tier, each with its files and its environment. `all` also runs the unit tests,
+ * with the random seed of its run.
+ */
 export function groupsOf(tier: Tier): readonly Group[] {
   const files = testFiles();
   const isStory = (file: string): boolean => file.startsWith("test/story/");

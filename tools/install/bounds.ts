@@ -105,7 +105,10 @@ export const annotationOf = (flag: keyof typeof installed): string => `globalpul
 const given = (flag: keyof typeof installed): string =>
   `params.metadata.?annotations[?'${annotationOf(flag)}'].orValue('${installed[flag]}')`;
 
-/** Names of the fields that differ from the pinned values, or that an agent does not have. */
+/**
+ * Names of the fields of `object` that have no pinned value, and of pinned fields that it lacks.
+ * Fields for which `before` is true are left out: they had this value before the request.
+ */
 const differing = (object: string, pinned: string, others: string, before: string): string =>
   `(${object}.filter(f, !(f in ${others}) && !(f in ${pinned} && ${object}[f] in ${pinned}[f]) &&
 !(${before})) + ${pinned}.filter(f, !(f in ${object})))`;

@@ -57,7 +57,7 @@ const values: Readonly<Record<string, readonly [good: readonly string[], bad: re
     "protectedRegistries[]": [["quay.io", "[::1]:5000/a"], ["quay.io/"]],
   };
 
-test("uses the patterns of the CRD's rules in policy", () => {
+test("uses in the chart's value policy the patterns of the CRD's rules", () => {
   for (const [path, [good, bad]] of Object.entries(values)) {
     const pattern = new RegExp(at(path).pattern ?? "(?!)");
     for (const text of good) assert.match(text, pattern, path);
@@ -65,7 +65,7 @@ test("uses the patterns of the CRD's rules in policy", () => {
   }
 });
 
-test("uses the limits of the CRD's rules for numbers in policy", () => {
+test("uses for numbers in the chart's value policy the limits of the CRD's rules", () => {
   for (const [path, least] of [
     ["rollout.maxUnavailable", 1],
     ["rollout.maxFailures", 0],

@@ -380,7 +380,7 @@ test(
 );
 
 test(
-  "keeps an owner's manual edit after a withdrawal, even with an entry that was ours",
+  "keeps an owner's edit of config.json after a withdrawal, even if it contains an entry that was once ours",
   { skip },
   async (t) => {
     const place = new Place(t);

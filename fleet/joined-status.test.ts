@@ -83,7 +83,7 @@ test("shows the command to join again", () => {
     );
 });
 
-test("puts the address that was given to the join into the command, and no other", () => {
+test("repeats the server flags of the join in the command to join again", () => {
   const annotations = {
     ...profile.metadata.annotations,
     [serverAnnotation]: "https://east.example:6443",

@@ -60,7 +60,8 @@ export function hidden(
   around: Surroundings | undefined,
 ): Hides {
   if (sight.kind === "unseen") return { kind: "unknown", what: sight.why };
-  // Journal and config.json may be gone since then. The old config.json hid the same files.
+  // The journal existed when the pod's first container looked. Since then, someone may have removed
+  // the journal and config.json. A new config.json hides only the files that the old one hid.
   if (sight.kind === "ours") return { kind: "nothing" };
   const files: Readonly<Record<string, FileContent>> = { ...sight.files, [legacyName]: beside };
   for (const path of around ? searchPaths(around) : [...credentialFiles, legacyName]) {

@@ -85,7 +85,7 @@ test(
     }
     t.diagnostic(`${held()} times held, ${kills} kills`);
     assert.doesNotMatch(said, /TWO|Error/);
-    assert.ok(said.length > before, "the last ones alive get it");
+    assert.ok(said.length > before, "a surviving process gets the lock");
     assert.ok(held() >= 30 && kills >= 30, `${held()} times held, ${kills} kills`);
   },
 );

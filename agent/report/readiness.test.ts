@@ -54,7 +54,7 @@ test("answers with the status of its code when it is not ready, and uses a diffe
   assert.ok(all.every((status) => status >= 500 && status <= 599));
 });
 
-test("reports a port that is taken, tries again, and gets it when the other program ends", async (t) => {
+test("reports a port that is taken, tries again, and listens when the other program has ended", async (t) => {
   const port = await freePort();
   const other = createServer().listen(port, "127.0.0.1");
   await once(other, "listening");
@@ -164,7 +164,7 @@ test("does not count an unready answer if the kubelet process that got it has en
     isReady();
     proof.sawUnready();
     proof.orWait(wait(code, 100), grant);
-    assert.equal(proof.sawUnready(), false, "the old kubelet, until the next round");
+    assert.equal(proof.sawUnready(), false, "the old kubelet may probe until the next round");
     proof.orWait(wait("GPS215", 100), grant);
     assert.equal(isReady(), false, code);
     assert.equal(proof.sawUnready(), true);
@@ -182,12 +182,12 @@ test("is ready after a revoked grant on a node whose healthz is off", () => {
   assert.deepEqual(proof.orWait(silent, back), silent);
 });
 
-test("requires no proof of a node without a grant", () => {
+test("is ready without a probe if the node has no grant", () => {
   const { isReady } = place();
   for (const other of ["none", "unread"] as const) assert.equal(isReady(other), true);
 });
 
-test("remembers its answers while the volume cannot be read for a moment", () => {
+test("remembers that the kubelet has seen it unready while the volume cannot be read for a moment", () => {
   const { proof, isReady } = place();
   isReady();
   proof.sawUnready();

@@ -153,8 +153,8 @@ export class ReadinessProof {
 
   /**
    * A client, usually the kubelet, got the answer that we are not ready. Returns whether this is
-   * new. Between the decision to restart a kubelet and the next round, the old kubelet may still
-   * probe.
+   * new. Between the decision to restart a kubelet and the next round it is not new, because the
+   * old kubelet may still probe.
    */
   sawUnready(): boolean {
     if (this.#answered || this.#isRestarting) return false;

@@ -1,4 +1,4 @@
-/** Reports, and which steps are logged: every lasting state, but no flapping that fills a disk. */
+/** Reports and the log. Every lasting state is logged, but flapping must not fill a disk. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { SystemdError, NoAnswer } from "../systemd/connection.ts";
@@ -87,7 +87,7 @@ test("logs the granted revision, or the node's own revision if there is no grant
   }
 });
 
-test("changes nothing else if the termination message cannot be written", () => {
+test("logs a step and sets the readiness even if the termination message cannot be written", () => {
   const log: string[] = [];
   const full = () => assert.fail("ENOSPC");
   const status = new Status(
@@ -149,7 +149,8 @@ test("turns an error into a reason: no answer, a file operation, another writer,
     [new SystemdError("org.freedesktop.DBus.Error.AccessDenied", "x"), "GPS210"],
     [new FileChanged("x"), "GPS209"],
     [Object.assign(new Error("x"), { syscall: "open", code: "ENOSPC" }), "GPS208"],
-    // Every call succeeded on a full disk, but the file was too short. Reported as unforeseen once.
+    // On a full disk, every call may succeed although the file is too short. An earlier version
+    // reported this as unforeseen.
     [new FileError("short write: 0 of 100 bytes"), "GPS208"],
     [new TypeError("x"), "GPS228"],
   ];

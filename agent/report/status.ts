@@ -1,6 +1,6 @@
 /**
- * Reports steps: the readiness at once, the log and the termination message when there is something
- * new.
+ * Reports steps. The readiness changes at once. The log and the termination message change only
+ * when there is something new.
  */
 import { SystemdError, NoAnswer, NoSystemd, RestartRefused } from "../systemd/connection.ts";
 import { describe } from "../files/errno.ts";

@@ -60,15 +60,20 @@ const due: readonly (readonly [when: string, Step, Observed, shown: string])[] =
   ["a grant below the journal", waitAndReport("behind", "GPS256"), given, "exit 3 GPS256 behind"],
   ["a grant that failed", waitAndReport("failed", "GPS219"), given, "exit 1 GPS219 failed"],
   ["a failed grant of the previous pod", inForce, successor, "exit 1 GPS218 failed"],
-  ["the same, but not at rest", wait("GPS215", 100), successor, "wait GPS215"],
   [
-    "the same, and the pod's own grant was revoked",
+    "a failed grant of the previous pod, while the agent waits",
+    wait("GPS215", 100),
+    successor,
+    "wait GPS215",
+  ],
+  [
+    "a failed grant of the previous pod, and the pod's own grant was revoked",
     inForce,
     { ...successor, grant: { ...grant, revision: 0 } },
     "nothing GPS200",
   ],
   [
-    "the same, and the pod's own grant is not read yet",
+    "a failed grant of the previous pod, and the pod's own grant is not read yet",
     inForce,
     { ...successor, grant: "unread" },
     "nothing GPS200",
@@ -84,10 +89,10 @@ for (const [when, step, seen, expected] of due)
     if (first.action !== "end" || first.report === undefined) return;
     assert.equal(shown(start().orEnd(step, seen)), expected, "killed before the mark");
     termination.mark(first.report, seen);
-    assert.deepEqual(start().orEnd(step, seen), step, "after its own word");
+    assert.deepEqual(start().orEnd(step, seen), step, "after its own report");
   });
 
-test("repeats a report for a new `since`, and when the container ends without making the report", (t) => {
+test("repeats a report for a new `since`, and when the previous container ended without a mark", (t) => {
   const { start } = place(t);
   start().mark("proved", asked);
   assert.equal(shown(start().orEnd(inForce, asked)), "nothing GPS200");
@@ -96,7 +101,7 @@ test("repeats a report for a new `since`, and when the container ends without ma
   assert.equal(shown(start().orEnd(inForce, later)), "exit 0 GPS200 proved", "a new since");
 });
 
-test("refuses once after ten seconds, and not if the reason disappears before", (t) => {
+test("refuses once when the reason has lasted ten seconds, and not if it disappears earlier", (t) => {
   const { clock, start } = place(t);
   const termination = start();
   const seconds: readonly (readonly [second: number, step: Step, shown: string])[] = [
@@ -120,7 +125,7 @@ test("refuses once after ten seconds, and not if the reason disappears before", 
   assert.deepEqual(next.orEnd(refusal, given), refusal);
 });
 
-test("never refuses a proved grant in a later container, but may refuse another grant", (t) => {
+test("never refuses a grant that was proved, even in a later container, but may refuse another grant", (t) => {
   for (const proof of [given, asked]) {
     const { clock, start } = place(t);
     const refuse = (termination: TerminationReport, seen: Observed) => {
@@ -140,7 +145,7 @@ test("never refuses a proved grant in a later container, but may refuse another 
   }
 });
 
-test("counts the ten seconds of a refusal for each grant", (t) => {
+test("begins the ten seconds before a refusal again when the grant changes", (t) => {
   const { clock, start } = place(t);
   const termination = start();
   termination.orEnd(refusal, given);
@@ -190,7 +195,7 @@ test("may still report a release after a refusal by the same pod", (t) => {
   assert.equal(shown(start().orEnd(released, given)), "exit 0 GPS224 released");
 });
 
-test("does not mark the failure of ungranted content, and reads no mark of version 0.2", (t) => {
+test("does not mark the failure of ungranted content, and ignores the marks of version 0.2", (t) => {
   const { directory, start, marks } = place(t);
   start().mark("failed", { ...given, grant: "none" });
   assert.equal(existsSync(join(directory, "report")), false);
@@ -204,7 +209,7 @@ test("does not mark the failure of ungranted content, and reads no mark of versi
   );
 });
 
-test("tries a refusal once if no mark can be written, but repeats a release", (t) => {
+test("makes a refusal only once even if no mark can be written, but repeats a release", (t) => {
   const { clock } = place(t);
   const termination = new TerminationReport("/nonexistent", () => clock.now);
   termination.orEnd(refusal, given);

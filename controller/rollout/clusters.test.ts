@@ -55,7 +55,7 @@ for (const [joining, nodes] of [
   [10, 10],
   [20, 20],
 ] as const)
-  test(`reports a rollout as complete only when the nodes that joined before its promotion have the content: ${joining} beside ${nodes}`, () => {
+  test(`reports a rollout as complete only when the nodes that joined before its promotion have the content: ${joining} nodes join ${nodes} nodes`, () => {
     const w = servedCluster({ seed: 7, nodes, budget: 2 });
     const { api } = w;
     pass(w, driver, 10);
@@ -80,7 +80,7 @@ for (const [joining, nodes] of [
   });
 
 for (const away of [34, 60])
-  test(`begins a withdrawal at once on the others when ${away} of 100 nodes are unreachable`, () => {
+  test(`begins a withdrawal at once on the other nodes when ${away} of 100 nodes are unreachable`, () => {
     const w = servedCluster({ seed: 1, nodes: 100, budget: 10 });
     pass(w, driver, 10);
     const names = [...w.machines.keys()].slice(0, away);
@@ -166,7 +166,7 @@ test("serves all other nodes when the canary never answers and one node may fail
   );
 });
 
-test("retries a node less and less often while it keeps failing, and restarts its kubelet no more often than that", () => {
+test("retries a node less and less often while it keeps failing", () => {
   const w = servedCluster({ seed: 1, nodes: 6, budget: 1 });
   const rankOf = ({ id }: Machine): number => (id * 37) % 100;
   const [first] = [...w.machines.values()].toSorted((a, b) => rankOf(a) - rankOf(b));
@@ -186,7 +186,7 @@ test("retries a node less and less often while it keeps failing, and restarts it
   assert.equal(grants.size, 6);
 });
 
-/** The first nodes can no longer start their agent, 100 s after the content was served. */
+/** Stops the agents of the first nodes for good, and lets 100 s pass. Returns the nodes' names. */
 function stopAgents(w: World, count: number): readonly string[] {
   const stopped = [...w.machines.values()].slice(0, count);
   for (const m of stopped) Object.assign(m, { running: false, unstartable: "image" });
@@ -194,7 +194,7 @@ function stopAgents(w: World, count: number): readonly string[] {
   return stopped.map(({ name }) => name);
 }
 
-test("chooses no canary whose agent does not run, and grants nothing if none runs", () => {
+test("chooses no canary whose agent does not run, and grants nothing if no agent runs", () => {
   const w = servedCluster({ seed: 1, nodes: 5, budget: 2 });
   const stopped = new Set(stopAgents(w, 4));
   w.api.a = 200;

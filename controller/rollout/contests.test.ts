@@ -9,7 +9,10 @@ import { directly } from "#test/harness/api/direct.ts";
 import { nothingLeft, one, two, World } from "./world.fixture.ts";
 
 const seconds = 120;
-/** The most writes of one content by two field managers, each twenty at once, then one a minute. */
+/**
+ * The most writes of the same content. Each of our two field managers may write it twenty times at
+ * once, and then once a minute.
+ */
 const most = 2 * (20 + seconds / 60 + 1);
 
 async function deployed() {

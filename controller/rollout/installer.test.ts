@@ -48,7 +48,7 @@ const rows: readonly (readonly [
   ["removes the node selector", { nodes: pool }, { nodes: everywhere }, "kept"],
 ];
 for (const [what, before, after, pods] of rows)
-  test(`writes exactly the new template, and its pods are ${pods}, when the installer ${what}`, async () => {
+  test(`writes exactly the new template, and the pods are ${pods}, when the installer ${what}`, async () => {
     const world = await deployed();
     install(world, before);
     await settle(world);

@@ -16,7 +16,7 @@ import { deployed, isServed, nothingLeft, one, two, World } from "./world.fixtur
 const old = agent.kubeletDirectory;
 const other = "/data/kubelet";
 
-/** Where the guard keeps the agents, if another directory is wanted. */
+/** The directory that the agents keep when the installer names another one, or undefined. */
 const keptIn = async ({ cluster, remover }: World) =>
   keptDirectory(await observe(cluster, undefined), remover.pods.view.items.values(), other);
 
@@ -59,11 +59,11 @@ const newest = {
 const published = globalSecret({ newest, mode: "Restart", served: "nothing", publishedAt: 1 });
 const key = { digest: "d", since: "s" };
 for (const [what, found, isProved, isTaken] of [
-  ["reports that it proved it", { kind: "proved", revision: 3 }, false, true],
-  ["reports that it failed", { kind: "failed", revision: 3 }, false, true],
-  ["refused it", { kind: "unfit", revision: 3 }, false, false],
+  ["reports that it proved the revision", { kind: "proved", revision: 3 }, false, true],
+  ["reports that it failed with the revision", { kind: "failed", revision: 3 }, false, true],
+  ["refused the revision", { kind: "unfit", revision: 3 }, false, false],
   ["reports that it proved another revision", { kind: "proved", revision: 2 }, false, false],
-  ["is Ready with it", { revision: 3 }, true, true],
+  ["is Ready with the revision", { revision: 3 }, true, true],
   ["is Ready with another revision", { revision: 2 }, true, false],
 ] as const)
   test(`records ${isTaken ? "the directory" : "nothing"} if there is no record yet and an agent ${what}`, () => {
@@ -174,7 +174,7 @@ for (const synced of [true, false])
     assert.deepEqual([world.published?.intent, recorded(world)], ["release", old]);
   });
 
-test("keeps the directory of a withdrawal whose state someone deleted", async () => {
+test("keeps the directory during a withdrawal when someone deletes the state", async () => {
   const world = await deployed();
   for (const node of world.nodes.keys()) world.nodes.set(node, "ignores");
   await world.until(nothingLeft, ({ intent }) => intent === "release");
@@ -198,7 +198,7 @@ test("records the directory of a node where content has failed", async () => {
   assert.equal(recorded(world), old);
 });
 
-test("records the directory of the pod that proves content, although another one is declared", async () => {
+test("records the directory of the pod that proves content, although the installer names another one", async () => {
   const world = await World.of({ a: "ignores" });
   await world.until(one, () => world.granted["a"] === 1);
   use(world, { kubeletDirectory: other });
@@ -215,7 +215,7 @@ for (const [from, to] of [
   ["Restart", "CredentialProvider"],
   ["CredentialProvider", "Reread"],
 ] as const)
-  test(`keeps the directory from ${from} to ${to}, before any node has proved the new mode`, async () => {
+  test(`keeps the directory when the mode changes from ${from} to ${to}, before any node has proved the new mode`, async () => {
     const world = await World.of({ a: "proves", b: "proves" });
     use(world, { delivery: deliveries[from] });
     await world.until(one, isServed);
@@ -255,7 +255,7 @@ test("keeps the directory during a withdrawal if a grant was never answered", as
   assert.equal(recorded(world), old);
 });
 
-test("records the present directory if an older controller recorded none", async () => {
+test("records the current directory if an older controller recorded none", async () => {
   const world = await deployed();
   const state = world.api.object<V1Secret>(owned.state);
   const known = { ...readState(state), directory: undefined };

@@ -16,7 +16,7 @@ test("keeps every law when only the Nodes that a decision needs are read", () =>
   playAll(1001, 30, { isLockstep: false, rewrite: {} });
 });
 
-test("keeps every law when it decides only after a change, or at the time that it named", () => {
+test("keeps every law when the controller decides only after a change, or at the time that its last decision named", () => {
   playAll(3001, 15, { isLockstep: false, isLazy: true, rewrite: {} });
 });
 

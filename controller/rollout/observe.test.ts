@@ -92,7 +92,7 @@ const slots: readonly (readonly [
   declared: Partial<Declared>,
   expected: Partial<NonNullable<Snapshot["secret"]>>,
 ])[] = [
-  ["the revision that is served meanwhile", {}, { revision: 4, served: 3, publishedAt: 100 }],
+  ["the older revision that is still served", {}, { revision: 4, served: 3, publishedAt: 100 }],
   ["that nothing is served", { served: "nothing" }, { served: 0 }],
   ["that the newest content is served", { served: numbered(4) }, { served: 4 }],
   ["the Secret's mode", { mode: "Reread" }, { mode: "Reread" }],
@@ -185,7 +185,7 @@ const templates: readonly (readonly [
   ],
   ["no template before the first publication", { objects: { daemonSet: undefined } }, undefined],
   [
-    "a deleted DaemonSet as one to write while nodes must confirm",
+    "a deleted DaemonSet as one that must be written again while nodes must confirm",
     { objects: { daemonSet: undefined }, wanted: nothingLeft },
     { isCurrent: false, mode: undefined },
   ],
@@ -215,35 +215,35 @@ const withdrawals: readonly (readonly [
   expected: Snapshot["wanted"]["withdraws"],
 ])[] = [
   [
-    "nothing while all sources supply something",
+    "none while all sources supply something",
     { newest: by("additional"), served: by("additional") },
     by("additional"),
     [],
     { newest: false, served: false },
   ],
   [
-    "a source that is gone from both slots",
+    "both if they contain a source that is gone",
     { newest: by("additional", "a"), served: by("a") },
     by("additional"),
     [],
     { newest: true, served: true },
   ],
   [
-    "a source of the served slot only",
+    "only the served slot if only this slot contains the source",
     { newest: by("additional"), served: by("a") },
     by("additional"),
     [],
     { newest: false, served: true },
   ],
   [
-    "nothing for a source that another one overrides and that is still accepted",
+    "none for a source that another source overrides, but that is still accepted",
     { newest: by("a"), served: by("a") },
     by("additional"),
     ["a"],
     { newest: false, served: false },
   ],
   [
-    "nothing for an empty slot",
+    "none if the served slot is empty",
     { newest: by("additional"), served: undefined },
     by("additional"),
     [],
@@ -251,7 +251,7 @@ const withdrawals: readonly (readonly [
   ],
 ];
 for (const [what, { newest, served }, after, accepted, expected] of withdrawals)
-  test(`sees a withdrawal of ${what}`, () => {
+  test(`sees which slots contain a withdrawn source: ${what}`, () => {
     const global = published({
       newest: numbered(4, { sources: newest }),
       served: served === undefined ? "nothing" : numbered(3, { sources: served }),

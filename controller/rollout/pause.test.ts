@@ -50,7 +50,7 @@ test("promotes content during a pause if every node has proved it, and reports t
   assert.equal(lastView(w).pending, "no");
 });
 
-test("reports a node that returns with older content during a pause, and grants it the newer content after it", () => {
+test("reports a node that returns with older content during a pause, and grants it the newer content after the pause", () => {
   const w = paused(nodes - 1, (before) => {
     const [away] = before.machines.values();
     if (away !== undefined) away.net = before.t + 900;
@@ -81,7 +81,7 @@ test("stops the withdrawal of one of two sources halfway when a pause begins, an
   assert.ok(until(w, driver, 900, () => having(w, "1.0") === nodes + 1) < 900);
 });
 
-test("gives joining nodes the served content during a pause, and the newer content after it", () => {
+test("gives joining nodes the served content during a pause, and the newer content after the pause", () => {
   const w = paused(2);
   join(w, "late");
   pass(w, driver, 300);
@@ -104,7 +104,7 @@ test("replaces pods in an upgrade during a pause, and changes no node's content"
   resumes(w);
 });
 
-test("delays a requested retry during a pause, reports the halt meanwhile, and retries after it", () => {
+test("delays a requested retry during a pause, reports the halt meanwhile, and retries after the pause", () => {
   const w = servedCluster({ seed: 1, nodes, budget: 2 });
   const isHalted = () => w.api.state.halted && lastView(w).places === 0;
   w.bad.set(500, { silent: false, percent: 100 });

@@ -339,7 +339,7 @@ const reasons: readonly (readonly [what: string, status: Fields, reason: string 
   ],
   ["none with a space", { containerStatuses: [agentStatus(waiting("not one word"))] }, undefined],
   [
-    "none if it is a very long word",
+    "none if the reason is a very long word",
     { containerStatuses: [agentStatus(waiting("A".repeat(65)))] },
     undefined,
   ],

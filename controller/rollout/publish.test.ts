@@ -62,14 +62,14 @@ const most = 2 ** 20;
 const numbers: readonly (readonly [what: string, own: number, journal: number, next: number[]])[] =
   [
     ["a revision that a restored etcd lacks", 3, 50, [51]],
-    ["the highest revision that is believed", 3, 3 + most, [4 + most]],
-    ["a higher revision", 3, 4 + most, []],
+    ["the highest plausible revision", 3, 3 + most, [4 + most]],
+    ["a revision that is too high", 3, 4 + most, []],
     ["the highest revision of fifteen digits", 3, 999_999_999_999_999, []],
     ["a revision at the end of the range", 2 ** 40 - 3, 2 ** 40 - 2, [2 ** 40 - 1]],
     ["a revision beyond the end of the range", 2 ** 40 - 3, 2 ** 40 - 1, []],
   ];
 for (const [what, own, journal, next] of numbers)
-  test(`publishes above ${what} only if it is plausible, and then content that the node can read`, () => {
+  test(`publishes above ${what} only if the revision is plausible, and writes a Secret that can be read back`, () => {
     const snapshot = snapshotOf(own, journal);
     const { revisions, view } = published(snapshot);
     assert.deepEqual(revisions, next);

@@ -18,7 +18,7 @@ const otherImage = (world: World): void => {
 const unwritable = ["serviceAccount", "role", "roleBinding", "daemonSet"] as const;
 for (const name of unwritable)
   for (const status of [403, 409, 422, 500, 503])
-    test(`rolls out and withdraws, and reports it, while each write of the ${name} is answered with ${status}`, async () => {
+    test(`rolls out and withdraws, and reports the refusal, while each write of the ${name} is answered with ${status}`, async () => {
       const world = await deployed();
       if (name === "daemonSet") otherImage(world);
       else world.delete(owned[name]);
@@ -94,8 +94,11 @@ const hostile: readonly (readonly [what: string, refuse: (world: World, path: st
         refusing(world, path, status, "denied the request");
       return [`a webhook denies with ${status}`, denies] as const;
     }),
-    ["the API server fails for it", (world, path) => refusing(world, path, 500, "panic")],
-    ["its patches conflict", (world, path) => refusing(world, path, 409, "changed")],
+    [
+      "the API server fails for the node's pod",
+      (world, path) => refusing(world, path, 500, "panic"),
+    ],
+    ["patches of the node's pod conflict", (world, path) => refusing(world, path, 409, "changed")],
     [
       "admission removes our annotation",
       (world, node) => {
@@ -108,7 +111,7 @@ const hostile: readonly (readonly [what: string, refuse: (world: World, path: st
     ],
   ];
 for (const [what, make] of hostile)
-  test(`serves the other nodes, and tries one once a minute, when ${what}`, async () => {
+  test(`serves the other nodes, and tries the refused node once a minute, when ${what}`, async () => {
     const world = await deployed();
     make(world, "b");
     const { view } = await world.until(two, ({ ended }) => ended);
@@ -209,7 +212,7 @@ test("replaces the other pods, and retries once a minute, when the deletion of o
     ]),
     [["upgradeRefused", true]],
   );
-  // Its grants are not refused.
+  // Grants to node a are not refused.
   world.nodes.set("b", "proves");
   await world.until(two, isServed);
   assert.equal(world.granted["a"], 2);

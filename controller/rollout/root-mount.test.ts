@@ -180,7 +180,7 @@ test("forgets an undecided node that is no longer served", async () => {
   assert.deepEqual([await ask(30), await ask(900), nodes.reads], ["search", "search", 2]);
 });
 
-test("reads a node that stays down at pauses that grow to ten minutes", async () => {
+test("reads a node that stays down at intervals that grow to ten minutes", async () => {
   const nodes = await nodesWith(["a", can], ["down", [], "not Ready"]);
   const ask = asking(nodes);
   const reads: number[] = [];
@@ -201,7 +201,7 @@ test("skips the search while no node has answered, and begins it with the first 
   assert.equal(await ask(60, skipping), "search");
 });
 
-test("requests another run only while a node is undecided, or after a list that failed", async () => {
+test("requests another run only while a node is undecided, or after a failed list", async () => {
   const nodes = await nodesWith(["a", can], ["b", [], "not Ready"]);
   const mounts = new RootMounts();
   const again = async (steady: number) => {
@@ -238,7 +238,7 @@ test("waits with the first template until Nodes can be listed", async () => {
   assert.equal(await ask(5), "search");
 });
 
-test("lists no Nodes during a removal, and needs no search for it", async () => {
+test("lists no Nodes during a removal, and mounts the root directory only if the live template does and pods start", async () => {
   const nodes = await nodesWith(["a", can]);
   const isRemoval = true;
   const ask = asking(nodes);

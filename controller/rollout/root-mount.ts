@@ -85,7 +85,10 @@ export class RootMounts {
     return { skips: isShown !== true, names: [...unknown], again };
   }
 
-  /** Reads Nodes if they are not known, or if their answers may have changed. */
+  /**
+   * Lists all Nodes if nothing is known about them, or if a pod does not start. Otherwise it only
+   * reads undecided nodes again after a pause.
+   */
   async #look(
     { cluster, agent, steady }: Looked,
     isShown: boolean,

@@ -45,7 +45,7 @@ const oldNodes: Rewrite = {
   }),
 };
 
-/** A cluster of six, one node at a time, with these events. */
+/** A plan with these events for a cluster of six nodes that changes one node at a time. */
 const plan =
   (...events: readonly (readonly [t: number, kind: string, who: number, n: number])[]) =>
   (seed: number): Plan => ({
@@ -100,7 +100,7 @@ const rows: readonly Row[] = [
   ["a deleted pod keeps its slot", "window", forgetful, deletions],
   ["failures are recorded", "breaking content", state({ failed: [] }), twoMayFail],
   [
-    "a canary that disappears has failed",
+    "a canary that disappears counts as failed",
     "breaking content",
     state({ canary: undefined }),
     lostCanaries,

@@ -39,7 +39,7 @@ test("law: reads back its own writes", () => {
   );
 });
 
-test("law: reads any JSON without throwing, and its own result as the same", () => {
+test("law: reads any JSON without throwing, and reads its own result unchanged", () => {
   const part = fc.oneof(fc.jsonValue(), fc.array(fc.jsonValue()));
   const near = fc.record(
     {

@@ -40,7 +40,7 @@ test("decides nothing until the agents' pods have been read", async () => {
 test("records the canary before its grant, and grants to no other node until it has proved the content", async () => {
   const world = await World.of({ a: "ignores", b: "ignores", c: "ignores" });
   await world.until(one, () => Object.values(world.granted).includes(1));
-  // The Secret records that a node may have our entries from now on.
+  // From now on, the Secret records that a node may have our entries.
   assert.deepEqual(world.writes.slice(-3), ["state", "global", "pod-of-a"]);
   assert.equal(world.state.canary?.node, "a");
   for (let seconds = 0; seconds < 30; seconds += 1) await world.step(one);
@@ -145,7 +145,7 @@ test("stays halted when both requests for a retry are removed one after the othe
   assert.equal(world.state.halted, false);
 });
 
-test("withdraws at once: serves nothing any more, and every node confirms it", async () => {
+test("empties the served slot at once in a withdrawal, and completes it when every node has confirmed", async () => {
   const world = await deployed();
   const first = await world.step(nothingLeft);
   assert.deepEqual([first.intent, first.served, first.completed], ["release", 0, undefined]);
@@ -163,7 +163,7 @@ test("withdraws content that is being rolled out without waiting for its canary"
   assert.deepEqual([intent, revision], ["release", 3]);
 });
 
-test("writes a DaemonSet again that someone deleted during a withdrawal, and reports nothing as confirmed", async () => {
+test("recreates a DaemonSet that someone deleted during a withdrawal, and does not report the withdrawal as complete", async () => {
   const world = await deployed();
   world.nodes.set("a", "ignores");
   await world.step(nothingLeft);
@@ -250,7 +250,7 @@ for (const [what, harm] of [
   ["deleted", (world: World) => world.delete(owned.global)],
   ["edited", (world: World) => world.edit(owned.global, { data: { revision: btoa("7") } })],
 ] as const)
-  test(`publishes the same content, but no change, during a pause when someone ${what} the Secret`, async () => {
+  test(`publishes only unchanged content during a pause when someone ${what} the Secret`, async () => {
     const world = await deployed();
     const policy = { ...world.remover.policy, managementState: "Paused" as const };
     Object.assign(world.remover, { policy });
@@ -279,7 +279,7 @@ test("repairs the agents' rights and the DaemonSet when others changed them, and
   );
 });
 
-test("replaces pods of an older template one by one, and records each node before", async () => {
+test("replaces pods of an older template one by one, and records each node before its pod's deletion", async () => {
   const world = await deployed();
   const before = new Set(world.pods.map(({ metadata }) => metadata?.uid));
   const { length } = world.writes;
@@ -300,7 +300,7 @@ test("completes an upgrade when a node whose pod was deleted is no longer served
     agent: { ...world.remover.agent, image: "example.invalid/agent:2" },
   });
   await world.until(one, ({ state }) => state.replaced.includes("a"));
-  // The DaemonSet controller creates no pod for it, and no longer counts it.
+  // The DaemonSet controller creates no new pod for node a, and no longer counts the node.
   world.nodes.delete("a");
   world.edit(`${collections.nodes}/a`, { metadata: { labels: { "kubernetes.io/os": "windows" } } });
   await world.until(one, ({ state }) => state.replaced.length === 0);
@@ -342,7 +342,7 @@ test("occupies no slot for a grant that was not sent because its canary could no
   );
 });
 
-/** The common result, whatever happened before. */
+/** The parts of the result that must not depend on when the controller was killed. */
 function endOf(world: World): object {
   const { document, intent, served, mode } = world.published ?? {};
   const isServed = served !== "nothing" && served?.document === document;
@@ -384,7 +384,7 @@ async function killedAt(world: World, at: number): Promise<void> {
   assert.ok(isDead);
 }
 
-test("reads back what it wrote last", async () => {
+test("reads back the Secret that it wrote last", async () => {
   const world = await deployed();
   const { global } = await world.step(two);
   assert.deepEqual(readPublished(global), world.published);
@@ -398,14 +398,14 @@ test("promotes content without waiting for a node that was served before and has
   assert.deepEqual(world.granted, { a: 2, b: 1, c: 2 });
 });
 
-test("promotes content without waiting for a node that failed before the other nodes were granted it", async () => {
+test("promotes content without waiting for a node that failed before the other nodes got their grants", async () => {
   const world = await deployed();
   const { policy } = world.remover;
   const rollout = { ...policy.rollout, maxFailures: 1 };
   Object.assign(world.remover, { policy: { ...policy, rollout } });
   world.nodes.set("b", "fails");
   await world.until(two, ({ ended }) => ended);
-  assert.ok(world.seconds < 300, "it did not wait until the failed node was granted it again");
+  assert.ok(world.seconds < 300, "it did not wait until the failed node got its next grant");
   assert.deepEqual(world.granted, { a: 2, b: 0, c: 2 });
 });
 

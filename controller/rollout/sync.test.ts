@@ -1,4 +1,7 @@
-/** When the annotation `sync` is raised, so that a rotation costs one patch of a pod. */
+/**
+ * When the controller raises the annotation `sync` of a pod. It does so only if the pod does not
+ * prove its grant in time, so a rotation usually costs one patch of each pod: the grant.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { having, pass, servedCluster, until } from "#test/model/cluster.ts";
@@ -115,7 +118,7 @@ const probations = (probation: number, own?: number) => (seen: Snapshot) => ({
   pods: seen.pods.map((pod) => Object.assign({}, pod, { probation: own })),
 });
 
-test("fails a node by its own pod's probation after the policy's probation was lowered", () => {
+test("fails a node only after the time that its pod's own probation allows, even if the policy's probation is now shorter", () => {
   const w = granted({});
   const [pod] = w.api.pods.values();
   assert.ok(pod);

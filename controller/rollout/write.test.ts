@@ -39,8 +39,8 @@ const grants = (...nodes: readonly string[]) => nodes.map((node) => action("gran
 type Request = Readonly<{ method: string; path: string; body: unknown }>;
 
 /**
- * A cluster whose answers the test decides, with a memory after a decision: each pod has a slot for
- * a grant that was sent.
+ * A cluster whose answers the test decides. `remembering` makes the memory after a decision, in
+ * which each of these nodes' pods has a slot for a grant that was sent.
  */
 function scripted(answer: (path: string) => unknown = () => undefined) {
   const now = { steady: 50, api: 1_767_225_600.5 };
@@ -102,7 +102,7 @@ const refusal = (status: number, detail = "", reason = "Refused", retryAfterSeco
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   });
 
-test("writes a grant to the version of the pod that was read, and passes it to the informer", async () => {
+test("writes a grant to the version of the pod that was read, and passes the written pod to the informer", async () => {
   const { context, requests, wrote } = scripted();
   await writePods(context, grants("a"));
   const annotations = {
@@ -198,7 +198,7 @@ for (const [what, error, { isSent, isRefused, isThrown, why }] of answers)
 for (const [what, error, syncs] of [
   ["is refused by admission", refusal(403, "no", "Forbidden"), 2],
   ["is answered with an error of the server", refusal(500, "panic"), 2],
-  ["conflicts, and repeats it", refusal(409), 0],
+  ["conflicts, and repeats the sync", refusal(409), 0],
 ] as const)
   test(`does not count the grant as refused when a sync ${what}`, async () => {
     const { context, remembering, seen } = scripted(() => error);
@@ -296,7 +296,7 @@ test("counts a pod as refused after four errors or conflicts with one version, a
   }
 });
 
-test("ends a batch in which each write fails", async () => {
+test("ends a batch early when each write fails", async () => {
   const { context, requests } = scripted(() => refusal(500));
   await writePods(context, grants(...Array.from({ length: 100 }, (_, at) => `n${at}`)));
   assert.ok(requests.length < 2 * 16, String(requests.length));

@@ -27,9 +27,9 @@ const syncSeconds = 90;
 const usualSpareSeconds = 15;
 
 /**
- * Seconds within which an agent that has a grant and its content has usually proved the grant. An
- * agent that takes longer may wait for its content. Mode CredentialProvider gets no time for the
- * kubelet to read config.json again, because that file seldom changes in this mode.
+ * How many seconds an agent usually needs to prove a grant, once it has the grant and its content.
+ * If an agent takes longer, it may still be waiting for its content. Mode CredentialProvider gets
+ * no time for the kubelet to read config.json again, because that file seldom changes in this mode.
  */
 export const usualSeconds = (mode: DeliveryMode, probationSeconds: number): number =>
   usualSpareSeconds + (mode === "Reread" ? rereadSeconds : probationSeconds);

@@ -101,7 +101,7 @@ function explainCase(one: Case): void {
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Names of the tests that passed, of all that the cases name. */
+/** Runs the tests that the cases name, and returns the names of the tests that passed. */
 async function passed(): Promise<ReadonlySet<string>> {
   const named = cases.flatMap(({ tests = [] }) => [tests]).filter(({ length }) => length > 0);
   const files = [...new Set(named.map(([file = ""]) => file))];

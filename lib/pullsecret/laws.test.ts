@@ -154,8 +154,8 @@ test("H9: gives each registry the credentials of the highest source, or of the o
           [...(tried.get(images) ?? [])].every((one) => credentials.has(one));
         assert.ok(highest !== undefined && same(highest));
         if (credentials.size > 1) twins += 1;
-        // Only an original has several credentials for these images. If another source has one of
-        // them, the merge keeps them all.
+        // Only an original can have several credentials for the same images. Even if the highest
+        // source has only one of these credentials, the merge writes all of them.
         const all = credentials.size > 1 ? original : highest;
         assert.deepEqual(credentials, all.tried.get(images));
         const lost = offers.filter((one) => !same(one)).map(({ id }) => id);

@@ -60,7 +60,8 @@ type Following<T> = Readonly<{
 /**
  * Follows the object until `each` returns an answer, and resolves to that answer. Resolves to
  * undefined when the time is over or `signal` aborts. Retries while the API server does not answer.
- * If the API server refuses the request, it rejects with the ApiError.
+ * Rejects if the API server finally refuses the request: with Refused if it does not serve
+ * GlobalPullSecrets, otherwise with the ApiError.
  */
 export async function followObject<T>(
   cluster: Cluster,

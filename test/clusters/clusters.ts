@@ -25,7 +25,8 @@ type Kubeconfig = Readonly<{
 type Ran = Readonly<{ code: number; out: string; err: string }>;
 
 /**
- * A user who runs commands, with arguments split at spaces, and `kubectl` with the same kubeconfig.
+ * A user with a kubeconfig. `plugin` and `kubectl` run a command with this kubeconfig, and split
+ * the line into arguments at spaces.
  */
 export type Person = Readonly<{
   folder: string;

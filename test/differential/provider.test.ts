@@ -103,7 +103,7 @@ test("answers even if the stamp cannot be created", async (t) => {
   assert.equal(found?.length, 1);
 });
 
-test("starts a kubelet with each scope's configuration, and with no configuration that we refuse for a wrong field", async (t) => {
+test("lets a kubelet start with the configuration of each scope, but not with a configuration that we refuse", async (t) => {
   for (const scope of ["All", "Annotated"] satisfies ProviderScope[])
     await lookUp(lay(t, providerConfig(["a.io:1"], scope)), ["other.io/app"]);
   const good = providerConfig([], "All");

@@ -78,7 +78,7 @@ test("reports a missing original and delays nothing", async () => {
   for (const node of cluster.nodes) assert.deepEqual(auths(node), ours());
 });
 
-test("H9: merges an original that appears later, and prefers the additional on a conflict, in the file and at the registry", async () => {
+test("H9: merges an original that is created later, and uses the additional's credential on a conflict, as the file and the registry show", async () => {
   await writeOriginal(
     JSON.stringify({
       auths: { [cluster.registry.host]: cluster.registry.auth("original"), ...platform("one") },

@@ -48,8 +48,8 @@ test("applies the last of 10,000 quick changes of the mounted Secret with few re
     after.descriptors <= before.descriptors + 2,
     `${before.descriptors} to ${after.descriptors}`,
   );
-  // 2,500 of the changes have the agent's own number. The agent sees only the few of them that are
-  // mounted while it observes the node between two restarts.
+  // 5,000 of the changes have the granted number, half of them with other content. The agent sees
+  // only the few changes that are mounted while it observes the node, between two restarts.
   assert.ok(place.systemd.restartCalls <= 12, `${place.systemd.restartCalls} restarts`);
   assert.ok(agent.output.split("\n").length < 400);
 });

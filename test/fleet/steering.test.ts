@@ -88,7 +88,7 @@ test("holds rotations, repairs and removals while Paused, and catches up when Ma
   await placed("2");
 });
 
-test("leaves placed Secrets with removalPolicy Orphan, and recognizes and removes them with a new object", async () => {
+test("leaves placed Secrets when an object with removalPolicy Orphan is deleted, and updates and removes them with a new object", async () => {
   await declare({ removalPolicy: "Orphan" });
   controller = fleet.startFleet(home);
   await source("1");

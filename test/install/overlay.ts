@@ -14,7 +14,7 @@ export function imagesOf(image: string): readonly object[] {
   return [{ name: imageName, newName: image.slice(0, at), newTag: image.slice(at + 1) }];
 }
 
-/** Patches with which the admission policy for the agents accepts these flags. */
+/** Patches that make the admission policy for the agents accept these flags. */
 export function boundsOf(flags: readonly string[]): object[] {
   const annotations: Record<string, string> = {};
   for (const flag of flags) {

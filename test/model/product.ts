@@ -201,7 +201,7 @@ function product(w: World, api: Api, { isLockstep, rewrite }: Drive): Decision {
   const decision = decided(w, api, rewrite);
   if (isLockstep) compare(w, api, before, decision);
   if (decision.view.phase === "served" && api === w.api && !w.truth.proved.has(proof(api)))
-    fail("status", "a view calls unproved content served");
+    fail("status", "a view reports unproved content as served");
   w.memory = decision.memory;
   const note = recordUpdater({
     get grants() {

@@ -252,7 +252,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L25",
-    effect: "a conflict is a failure, and waits longer each time",
+    effect: "a conflict counts as a failure, so each retry waits longer",
     file: "tenants/engine.ts",
     text: "if (error instanceof ApiError && error.status === 409) {",
     instead: "if (error instanceof ApiError && error.status === 410) {",

@@ -20,7 +20,7 @@ const planted = "planted-1";
 const wanted = { data: { a: base64(planted) } };
 const wrapped = syncSecret("wrapped", { stringData: { a: planted } });
 
-/** Runs a recipe, and asserts that its output contains no content. */
+/** Runs a recipe, and asserts that its output does not contain the Secret's value. */
 async function ask(rig: Rig, recipe: string): Promise<string> {
   const reported = await deskFor(rig).run(recipe);
   assert.ok(!reported.includes(planted) && !reported.includes(base64(planted)));

@@ -110,7 +110,10 @@ class FakeCollection {
     return new Map(all.map(({ name, version }) => [name, version]));
   }
 
-  /** Fails unless everything in the view was true, at or after its minimum version. */
+  /**
+   * Fails if the view shows something that was never true. For each name, the version in the view,
+   * or the object's absence, must have been true at the name's minimum version or later.
+   */
   look(): void {
     const { synced, items } = this.informer.view;
     assert.equal(synced, this.#watched);

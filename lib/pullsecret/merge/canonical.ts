@@ -1,12 +1,16 @@
-/** Entries → bytes. Same meaning, same bytes: a merge that changes no meaning needs no restart. */
+/**
+ * Entries → bytes. Entries with the same meaning have the same bytes, so a merge that changes no
+ * meaning needs no restart.
+ */
 import type { Json, JsonObject } from "../json/json.ts";
 import type { MergedEntry } from "./merge.ts";
 import type { Entry } from "../document/parse.ts";
 
 /**
- * The document that nodes get: compact JSON, keys sorted by code unit at every level, and beside
- * `auths` the original's other top-level keys. Each registry has one padded `auth` and nothing
- * else; without user and password it has `{}`, or its identity token. No line break at the end.
+ * The document that nodes get. It is compact JSON without a line break at the end, and its keys are
+ * sorted by code unit at every level. It contains `auths` and the original's other top-level keys.
+ * Each registry has only one padded `auth`. A registry without user and password has `{}`, or its
+ * identity token.
  */
 export function canonical(
   merged: Readonly<{ entries: readonly Entry[]; rest: JsonObject }>,

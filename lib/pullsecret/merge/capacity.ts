@@ -4,8 +4,8 @@ import type { Problem } from "../problems/problems.ts";
 
 /**
  * The limit in bytes: 480 KiB for all sources together, and 480 KiB for their merge (the document,
- * and the source of each registry). The API server keeps 1 MiB in a Secret's values, and the
- * controller's state holds both.
+ * and the source of each registry). The controller's state holds both in one Secret, and the API
+ * server stores at most 1 MiB in a Secret's values.
  */
 export const capacity = 480 * 1024;
 

@@ -68,8 +68,8 @@ test("reports no conflict for the same credential in both, and attributes it to 
 });
 
 /**
- * Sources, the highest first, each `id: registry=credential …`; the result for a.io, as `credential
- * source > sources with another credential`; the number of reported conflicts.
+ * `sources`: the highest first, each as `id: registry=credential …`. `result`: the result for a.io,
+ * as `credential source > sources with another credential`. `reported`: the number of conflicts.
  */
 const rankings: readonly (readonly [
   sources: readonly string[],
@@ -101,7 +101,7 @@ function short(line: string): MergeSource {
   return { id, accepted: source(auths, id === "original" ? "original" : "additional") };
 }
 
-/** Sources, the highest first; the written entries, each with its source; the warnings. */
+/** Sources, the highest first; the written entries with their sources; the number of conflicts. */
 const between: readonly (readonly [
   sources: readonly string[],
   written: string,
@@ -138,7 +138,7 @@ const between: readonly (readonly [
   ],
 ];
 for (const [sources, written, conflicts] of between)
-  test(`loses none of an original's credentials if the winner has one: ${sources.join("; ")}`, () => {
+  test(`loses none of an original's credentials if the winner has one of them: ${sources.join("; ")}`, () => {
     const merged = merge(sources.map(short), { conflicts: "additional", protect: [] });
     assert.ok(merged.ok);
     const lines = merged.entries.map(
@@ -162,7 +162,7 @@ test("reports a lower source that takes over images from a higher source, with b
   ]);
 });
 
-test("refuses more than 1,000 registries together: no agent would accept them", () => {
+test("refuses more than 1,000 registries in all sources together, because no agent would accept them", () => {
   const many = (id: string, count: number): MergeSource => ({
     id,
     accepted: source(
@@ -179,7 +179,7 @@ test("refuses more than 1,000 registries together: no agent would accept them", 
   assert.match(lines(of(600, 401)).join(), /^merged: auths: more than 1,000 registries; /);
 });
 
-/** original, additional, how the first warning begins behind `additional: `. */
+/** original, additional, how the first warning begins after `additional: `. */
 const shadows: readonly (readonly [
   original: string,
   additional: string,
@@ -271,7 +271,7 @@ const hubs: readonly (readonly [
     { [hubKey]: "o" },
   ],
   [
-    "the same credential; the original's own wildcard takes its images",
+    "the same credential, which the original's own wildcard hides in the original",
     { [hubKey]: "o", "*.io": "w" },
     { "docker.io": "o" },
     { [hubKey]: "o", "docker.io": "o", "*.io": "w" },
@@ -309,7 +309,7 @@ const hubs: readonly (readonly [
     },
   ],
   [
-    "one of the original's two credentials; the original's own wildcard takes their images",
+    "one of the original's two credentials, which the original's own wildcard hides in the original",
     { [hubKey]: "o", "index.docker.io": "p", "docker.*": "w" },
     { [hubKey]: "p" },
     {
@@ -399,7 +399,7 @@ test("reports a takeover under Docker Hub's other name once", () => {
   ]);
 });
 
-/** original, additional; the codes reported for each, the original preferred. */
+/** original, additional; the codes reported for each source when the original is preferred. */
 const reported: readonly (readonly [original: Keys, additional: Keys, codes: string])[] = [
   [{ [hubKey]: "o:o" }, { "docker.*": "a:a" }, "original GPS172"],
   [{ [hubKey]: "o:o" }, { "*.io": "a:a" }, "original GPS172"],
@@ -501,7 +501,7 @@ test("accepts each of an original's own credentials for a protected registry", (
 });
 
 for (const [original, additional, protect] of owns)
-  test(`accepts the original's own credential for ${protect} as ${additional}, and no other`, () => {
+  test(`accepts only the original's own credential under ${additional} when ${protect} is protected`, () => {
     for (const conflicts of ["additional", "original"] as const) {
       const merge = (pair: string) =>
         mergeKeys({ [original]: "u:p" }, { [additional]: pair }, { conflicts, protect: [protect] });
@@ -518,20 +518,20 @@ const spellings: readonly (readonly [
   originalFirst: Keys,
 ])[] = [
   [
-    "nothing",
+    "another registry",
     { "b.io": "a" },
     { "a.io": "o", "https://a.io": "p", "b.io": "a" },
     { "a.io": "o", "https://a.io": "p", "b.io": "a" },
   ],
   ["another credential", { "a.io": "a" }, { "a.io": "a" }, { "a.io": "o", "https://a.io": "p" }],
   [
-    "one of the two credentials, so that neither is lost",
+    "one of the two credentials",
     { "http://a.io": "p" },
     { "a.io": "o", "https://a.io": "p" },
     { "a.io": "o", "https://a.io": "p" },
   ],
   [
-    "a path of it",
+    "a path of the registry",
     { "a.io/x": "a" },
     { "a.io": "o", "https://a.io": "p", "a.io/x": "a" },
     { "a.io": "o", "https://a.io": "p", "a.io/x": "a" },
@@ -760,7 +760,7 @@ test("H10: computes the exact size of the Secret in bytes, with sources and revi
   const limit = 1024 * 1024;
   const small = fits(0);
   assert.ok(small.ok);
-  // 20: no revision has more digits.
+  // 20: a revision has at most 20 digits.
   const used = Buffer.byteLength(canonical(small)) + JSON.stringify(sourcesOf(small)).length + 20;
   const [full, over] = [fits(limit - used - 3), fits(limit - used + 1)];
   assert.ok(full.ok);
@@ -793,7 +793,7 @@ test("writes canonical output: sorted at every level, one padded auth per regist
 
 /** An original's entry, and how it is written for the nodes. */
 const kept: readonly (readonly [why: string, entry: unknown, written: string])[] = [
-  ["an empty entry hides the host's from CRI-O, and has no auth", {}, "{}"],
+  ["an empty entry hides the host's entry from CRI-O, and has no auth", {}, "{}"],
   ["null is the same to the kubelet and to CRI-O", null, "{}"],
   ["an entry with only an address is the same, too", { email: "e", auth: "" }, "{}"],
   [

@@ -46,19 +46,20 @@ export type MergePolicy = Readonly<{
   /** Whose credential is used if the original and another source have one for the same registry. */
   conflicts: "original" | "additional";
   /**
-   * Registries that only the original may serve, or a source with exactly the original's
-   * credential.
+   * Registries that only the original may serve. Another source may serve them only with exactly
+   * the original's credential.
    */
   protect: readonly string[];
 }>;
 
 /**
- * Merges accepted sources, given with the highest first and the original last. The result is
- * sorted, and has each registry of any source once. Only an original with several credentials for a
- * registry keeps several spellings, and only if it wins. The highest source wins for the images,
- * whatever the spelling: it replaces Docker Hub under both of its names. If lower sources have the
- * same credential, the entry counts as the entry of the lowest source, so withdrawing a higher
- * source does not change the entry. The warnings include those of all sources.
+ * Merges accepted sources, given with the highest first and the original last. The result is sorted
+ * and has each registry once, with one exception: an original that has several credentials for a
+ * registry, and wins, keeps all its spellings of the registry. The highest source wins for the same
+ * images, even if the sources spell the registry differently. For example, it replaces Docker Hub
+ * under both of its names. If the next lower sources have the same credential, the entry counts as
+ * the entry of the last of them, so withdrawing a higher source does not change the entry. The
+ * warnings include those of all sources.
  */
 export function merge(
   sources: readonly MergeSource[],
@@ -142,10 +143,10 @@ function holds(
 }
 
 /**
- * The entries to write for the same images: all entries of the winner. In one case they are also
- * written under `docker.io`: the winner has Docker Hub only under docker login's key, and a higher
- * source has the same credential under `docker.io`. The kubelet tries `docker.io` before wildcards,
- * and after a key with a path, such as `docker.io/org`. A preferred original stays unchanged.
+ * The entries to write for the same images: all entries of the winner. They are also written under
+ * `docker.io` if the winner has Docker Hub only under docker login's key, and a higher source has
+ * the same credential under `docker.io`. The kubelet tries `docker.io` before wildcards, and after
+ * a key with a path, such as `docker.io/org`. A preferred original stays unchanged.
  */
 function writtenFor(
   offers: Offers,
@@ -182,11 +183,11 @@ type Promoted = Readonly<{
 }>;
 
 /**
- * Docker Hub's entry under `docker.io`, if a wildcard would take all images from docker login's
- * key: the kubelet tries that key only if nothing else matches. A wildcard of a lower source must
- * not take the images. No wildcard at all may take them if the winner displaces an entry for
- * `docker.io`, because the kubelet would have tried that entry before any wildcard. Undefined if
- * the entry is not needed.
+ * Docker Hub's entry under `docker.io`, if a wildcard would wrongly take all images from docker
+ * login's key; otherwise undefined. The kubelet tries docker login's key only if nothing else
+ * matches. A wildcard of a lower source must not take the images. If the winner displaces an entry
+ * for `docker.io`, no wildcard may take them, because the kubelet would have tried the displaced
+ * entry before any wildcard.
  */
 function promotedHub(
   sources: readonly MergeSource[],

@@ -1,4 +1,4 @@
-/** Groups the sources' entries by the images that they serve: the choices of a merge. */
+/** Groups the sources' entries by the images that they serve. A merge chooses from each group. */
 import { sourceIds } from "#contract/names.ts";
 import { imagesOf } from "../registry/key.ts";
 import { isHubLogin } from "../registry/registry.ts";

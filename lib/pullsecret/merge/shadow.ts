@@ -23,12 +23,12 @@ type Written = Entry & Readonly<{ from: string }>;
 
 /**
  * Warnings about registries of sources other than the original, at most one for each registry.
- * There are two cases. First: the kubelet tries an entry before a written entry of another source
- * that has no entry for the same registry. For example, the kubelet tries `quay.io/openshift`
- * before `quay.io`, whatever the priority of the sources. Second: an entry takes all images from
- * Docker Hub's own entry. `written`: the merge of all sources. `isHubLost`: a wildcard takes Docker
- * Hub's images from several sources. Then the entry of each of them counts, even if it is not
- * written.
+ * There are two cases. First: the kubelet tries the source's entry before a written entry of
+ * another source, which has no entry for the same registry. For example, the kubelet tries
+ * `quay.io/openshift` before `quay.io`, whatever the priority of the sources. Second: an entry of
+ * another source takes all images from the source's entry for Docker Hub. `written`: the merge of
+ * all sources. `isHubLost`: a wildcard takes Docker Hub's images from several sources. Then the
+ * entry of each of these sources counts, even if it is not written.
  */
 export function findShadows(
   sources: readonly MergeSource[],

@@ -91,8 +91,9 @@ export function meaningOf(registry: string): string {
 }
 
 /**
- * Identifies the images that keys have in common. Two registries mean Docker Hub's images:
- * `https://index.docker.io/v1/`, which docker login writes, and `docker.io`.
+ * Identifies the images that a key serves: keys that serve the same images have the same result.
+ * Docker Hub's images have two registries. One is `https://index.docker.io/v1/`, which docker login
+ * writes. The other is `docker.io`.
  */
 export function imagesOf(registry: string): string {
   return served(meaningOf(registry));

@@ -215,7 +215,7 @@ for (const [what, holderIdentity, code, writes, said] of [
     assert.match(`${ran.out}${ran.err}`, said);
   });
 
-test("`withdraw --wait` ends when the nodes have removed our entries, and exits with 3 if they have not in time", async () => {
+test("`withdraw --wait` exits with 0 when the nodes have removed our entries, with 1 when the rollout is halted, and with 3 when the time is over", async () => {
   for (const [conditions, code] of [
     [conditionsOf("nobody", "Withdrawn", "nothing is left"), 0],
     [conditionsOf("person", "Halted", "no"), 1],

@@ -267,6 +267,14 @@ test("lays fields over a spec as an apply does", () => {
   assert.deepEqual([laidOver(spec, {}), laidOver(undefined, fields)], [spec, fields]);
 });
 
+test("keeps the other fields of a named source, as an apply does", () => {
+  const source = { name: "x", secretRef: { name: "old" }, priority: 5 };
+  const fields = { sources: [{ name: "x", secretRef: { name: "new" } }] };
+  assert.deepEqual(laidOver({ sources: [source] }, fields), {
+    sources: [{ name: "x", secretRef: { name: "new" }, priority: 5 }],
+  });
+});
+
 const reread = { delivery: { mode: "Reread" }, managementState: "Managed", sources } as const;
 for (const [what, now, accepted, mode, state, names] of [
   ["no object", "absent", undefined, "Reread", "Managed", "team-a"],

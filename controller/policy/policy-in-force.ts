@@ -157,7 +157,7 @@ function requestsOf({ metadata }: GlobalPullSecret): Requests {
 
 /**
  * The spec with these fields laid over it, as an apply would set them. Other fields stay, and so do
- * other items of lists; an item with a name replaces the one of that name.
+ * other items of lists. An item with a name is laid over the item of that name.
  */
 export const laidOver = (
   spec: GlobalPullSecretSpec | undefined,
@@ -168,8 +168,12 @@ type Fields = Readonly<Record<string, unknown>>;
 
 function over(below: unknown, above: unknown): unknown {
   if (Array.isArray(above)) {
-    const all: readonly unknown[] = [...(Array.isArray(below) ? below : []), ...above];
-    return [...new Map(all.map((one) => [(Object(one) as Fields)["name"] ?? one, one])).values()];
+    const items = new Map<unknown, unknown>();
+    for (const one of [...(Array.isArray(below) ? below : []), ...above]) {
+      const key = (Object(one) as Fields)["name"] ?? one;
+      items.set(key, over(items.get(key), one));
+    }
+    return [...items.values()];
   }
   if (typeof above !== "object" || above === null) return above;
   const others = Object(below) as Fields;

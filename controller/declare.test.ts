@@ -185,6 +185,18 @@ for (const error of refusals)
     assert.deepEqual(again, { seconds: 30 });
   });
 
+test("quotes no key that a webhook repeats in its refusal", async () => {
+  const key = "dXNlcjpwYXNzd29yZDEyMzQ1Njc4";
+  for (const status of [403, 500]) {
+    const fake = new Fake();
+    fake.answer = () => {
+      throw refusal(status, `the webhook "v" denied the request: "auth":"${key}"`, status === 403);
+    };
+    const { problems } = await fake.declarer(policy)(object({}));
+    assert.match(problems.join(), /the webhook "v" denied the request: "auth":"…"/);
+  }
+});
+
 test("reads again when another client writes first", async () => {
   const fake = new Fake();
   const declare = fake.declarer(policy);

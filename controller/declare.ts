@@ -9,6 +9,7 @@ import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-se
 import { globalPullSecretName } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { newborn, type Cluster } from "#kube/client/cluster.ts";
+import { quotable } from "#kube/client/conditional.ts";
 import { isDeclaredBy, pathsOf, titleOf, undoneBy } from "#kube/client/declared-by.ts";
 import { pluginManager, policyManager } from "#kube/client/ownership.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
@@ -107,7 +108,7 @@ export const isRefused = ({ status, detail = "", isDenial }: ApiError): boolean 
 
 /** Why the policy is not declared, in one line. */
 export function problemOf(error: ApiError): string {
-  const why = (error.detail ?? error.message).replaceAll(/\s+/g, " ");
+  const why = quotable(error.detail ?? error.message, []);
   return isRefused(error)
     ? `--policy: the API server refuses it: ${why}; correct it (with Helm: the value policy)`
     : `--policy: in force, but its declaration failed: ${error.status || "no answer"} ${why}`;

@@ -27,6 +27,7 @@ import {
 import { isFound, type Rewrite } from "./delivery/delivery.ts";
 import { Lock } from "./report/lock.ts";
 import { configJson } from "./delivery/config-json/config-json.ts";
+import { configAfterProvider } from "./delivery/provider/provider.ts";
 import { History } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
 import { SystemdError, RestartRefused } from "./systemd/connection.ts";
@@ -125,6 +126,19 @@ test("removes our folder even if an old copy cannot be removed", async (t) => {
   const step: Step = { action: "clean", code: "GPS226", ready: false, again: 0, plan, found };
   const failing = { ...effects, delivery: { ...effects.delivery, write } };
   await assert.rejects(act(step, failing), /rename/);
+  assert.ok(!existsSync(folder));
+  assert.equal(history.sinceCleaned(), Number.POSITIVE_INFINITY);
+});
+
+test("writes a file beside config.json in our folder, which it makes and removes, without a wait for a reread", async (t) => {
+  const { effects, folder, history, file } = place(t);
+  const name = "answer.json";
+  const last = { name, bytes: Buffer.from("{}"), mode: 0o600, expected: "absent" };
+  const plan = { changed: true, kept: true, file: { absent: true }, last } as const;
+  const found = { identity: "absent" };
+  const step: Step = { action: "clean", code: "GPS226", ready: false, again: 0, plan, found };
+  await act(step, { ...effects, delivery: configAfterProvider });
+  assert.equal(readFileSync(join(dirname(file), name), "utf8"), "{}");
   assert.ok(!existsSync(folder));
   assert.equal(history.sinceCleaned(), Number.POSITIVE_INFINITY);
 });

@@ -87,7 +87,7 @@ async function clean({ plan, found }: ToClean, effects: Effects): Promise<void> 
     // The new file is staged there.
     await makeFolder(under(effects, nodeFiles.folder));
     await write(plan, found, effects);
-    effects.history.cleaned();
+    if (plan.kept !== true) effects.history.cleaned();
   } finally {
     await leave(effects);
   }
@@ -163,7 +163,11 @@ function writes({ file, kept, first, last }: Rewrite): boolean {
   return first !== undefined || last !== undefined || !(kept || "absent" in file);
 }
 
-async function write(rewrite: Rewrite, found: FoundFile, effects: Effects): Promise<void> {
+async function write(
+  rewrite: Rewrite,
+  found: Pick<FoundFile, "identity">,
+  effects: Effects,
+): Promise<void> {
   try {
     await effects.delivery.write(rewrite, found, effects.config.kubeletDirectory);
     if (writes(rewrite)) effects.history.wrote();

@@ -95,7 +95,10 @@ export class Observer {
     if (journal.kind === "journal") this.#journal = journal;
     const found: NodeFile = alone ? await this.#readings.file() : { kind: "changing" };
     const blocked = isFound(found) ? history.blocked() : undefined;
-    const file: NodeFile = blocked === undefined ? found : { kind: "refused", why: blocked };
+    const file: NodeFile =
+      blocked === undefined
+        ? found
+        : { kind: "refused", why: blocked, ...(found.answer && { answer: found.answer }) };
     const folder = join(config.kubeletDirectory, nodeFiles.folder);
     const quarantine = journal.kind === "journal" ? journal.journal.quarantine : undefined;
     const held = (name: string, value: string | undefined) =>

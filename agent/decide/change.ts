@@ -69,7 +69,11 @@ export function change(
   const unable = (why: Code, detail: string): Answer =>
     startMeanwhile(facts, known, (isIdle(known) ? refuse : wait)(why, soon, detail));
   // The file would be too large: after the write, we could neither read it nor remove our entries.
-  if (planned.excess !== undefined) return unable(codes.unsafe, `it would have ${planned.excess}`);
+  if (planned.excess !== undefined)
+    return (
+      (withdraws ? emptyAlone(facts, known) : undefined) ??
+      unable(codes.unsafe, `it would have ${planned.excess}`)
+    );
   const code = drift && !found.holds(journal.owned) ? codes.drifted : codes.toBeWritten;
   if (planned.unfit !== undefined) return unable(codes.providerUnfit, planned.unfit);
   // Another program keeps changing this content, so we space our writes.
@@ -307,6 +311,26 @@ export function startMeanwhile(
   if (facts.config.restart === "Never") return otherwise;
   const step = stateOf(facts, journal) === "down" ? owedRestart(facts, journal) : undefined;
   return step === undefined || step.action === "wait" ? otherwise : { ...step, ready: false };
+}
+
+/**
+ * Empties the provider's answer alone, because a withdrawal cannot use config.json now; undefined
+ * if the answer has no credential. The journal stays as it is, because the withdrawal is not
+ * complete.
+ */
+export function emptyAlone(facts: Facts, journal: Journal | undefined): Answer | undefined {
+  const last = facts.file.answer?.empty;
+  if (last === undefined) return undefined;
+  const plan = { changed: true, kept: true, file: { absent: true }, last } as const;
+  // Our folder, in which the new file is staged, exists with the journal, or with a lost one.
+  const action = journal === undefined && !facts.lost ? "clean" : "restore";
+  const found = { identity: "absent" };
+  const step: Step = atOnce({ action, code: codes.toBeWritten, plan, found });
+  const next = facts.writeIn > 0 ? wait(codes.toBeWritten, facts.writeIn) : step;
+  if (next === step && !facts.unwritable) return step;
+  return journal?.phase === "restoring"
+    ? reviveMeanwhile(facts, journal, next)
+    : startMeanwhile(facts, journal, next);
 }
 
 type Unreadable = Exclude<Facts["file"], FoundFile>;

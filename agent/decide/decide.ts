@@ -8,6 +8,7 @@
  */
 import {
   change,
+  emptyAlone,
   isQuarantined,
   preflight,
   quarantined,
@@ -82,12 +83,17 @@ function chain(facts: Facts): Answer {
   if (!isIdle(journal) && facts.unit === undefined) return ask("kubelet");
   // Older agents rolled the journal back only after the kubelet had run again.
   if (journal?.phase === "reviving") return byTable(facts, undone(facts, journal));
+  const mayEmpty = !isFound(file) && file.answer?.empty !== undefined;
   // A rollback needs no document. With the largest files, there would not be enough memory for a
   // document.
-  if (journal?.phase === "restoring") return restoring(facts, journal, file);
+  if (journal?.phase === "restoring" && !mayEmpty) return restoring(facts, journal, file);
   if (mounted === undefined) return ask("mounted");
-  if (isEmpty(journal)) return withoutContent(facts);
   const document = documentToApply(facts);
+  const emptied =
+    mayEmpty && isWithdrawn(facts, journal, document) ? emptyAlone(facts, journal) : undefined;
+  if (emptied !== undefined) return emptied;
+  if (journal?.phase === "restoring") return restoring(facts, journal, file);
+  if (isEmpty(journal)) return withoutContent(facts);
   if (document?.intent === "release" && isUntouched(facts)) return untouched(facts, document);
   if (!isFound(file)) return unreadable(facts, journal, file);
   // A withdrawal does not wait until systemd can be reached for a restart.
@@ -120,6 +126,8 @@ function untouched(facts: Facts, document: Document): Answer {
   if (cleaning !== undefined) return cleaning;
   // The kubelet uses another directory. An empty directory here does not confirm a withdrawal.
   if (facts.elsewhere !== undefined) return wait(codes.elsewhere, resync, facts.elsewhere);
+  const unseen = whyUnseen(facts);
+  if (unseen !== undefined) return unseen;
   const detail = "note" in file ? file.note : undefined;
   return {
     action: "nothing",
@@ -128,6 +136,25 @@ function untouched(facts: Facts, document: Document): Answer {
     again: resync,
     ...(detail && { detail }),
   };
+}
+
+/** A withdrawal is not complete while the kubelet may have an answer that we cannot look at. */
+function whyUnseen({ file }: Facts): Step | undefined {
+  const why = file.answer?.unseen;
+  return why === undefined ? undefined : wait(codes.unsafe, soon, why);
+}
+
+/** Whether the document withdraws this node's content. */
+function isWithdrawn(
+  facts: Facts,
+  journal: Journal | undefined,
+  document: Document | undefined,
+): boolean {
+  if (document?.intent !== "release") return false;
+  if (journal === undefined) return true;
+  if (granted(facts.grant) !== undefined) return rejectGrant(facts, journal) === undefined;
+  // Without a grant, the node keeps its own content.
+  return document.revision === journal.revision && document.digest === journal.digest;
 }
 
 /**
@@ -292,7 +319,7 @@ function asPlanned(
     return record(codes.toBeWritten, { ...journal, ...current, ...restartAsProof(facts, journal) });
   if (journal.phase === "applied" && document.intent === "release") {
     const doubt = journal.unverified === true && facts.lost && found.isUnexplained(document);
-    return doubt ? unverified : (awaitRepaired(facts, journal) ?? leave);
+    return doubt ? unverified : (awaitRepaired(facts, journal) ?? whyUnseen(facts) ?? leave);
   }
   return byTable(facts, journal);
 }

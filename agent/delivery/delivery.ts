@@ -18,13 +18,28 @@ export type Delivery = Readonly<{
    * Writes and removes files, durably and one after the other. Throws FileChanged if a file has
    * changed since it was found, or the error of the file system.
    */
-  write: (rewrite: Rewrite, found: FoundFile, kubeletDirectory: string) => Promise<void>;
+  write: (
+    rewrite: Rewrite,
+    found: Pick<FoundFile, "identity">,
+    kubeletDirectory: string,
+  ) => Promise<void>;
 }>;
 
 export type NodeFile =
   | FoundFile
-  | Readonly<{ kind: "refused"; why: string }>
-  | Readonly<{ kind: "changing" }>;
+  | Readonly<{ kind: "refused"; why: string; answer?: FoundAnswer }>
+  | Readonly<{ kind: "changing"; answer?: FoundAnswer }>;
+
+/**
+ * The credential provider's answer, which only we write. A withdrawal empties it whatever
+ * config.json is.
+ */
+export type FoundAnswer = Readonly<{
+  /** Why we cannot look at it. The kubelet may be able to, so a withdrawal is not complete. */
+  unseen?: string | undefined;
+  /** Empties it; absent if it has no credential. */
+  empty?: Put | undefined;
+}>;
 
 /** The files as found, and the plans for them. All methods are pure. */
 export type FoundFile = Readonly<{
@@ -47,6 +62,7 @@ export type FoundFile = Readonly<{
   note?: string | undefined;
   /** Our entries are in a file beside config.json, and most documents do not change config.json. */
   beside?: true;
+  answer?: FoundAnswer;
   /** The current file, to which a rollback can return. */
   now: File;
   /**

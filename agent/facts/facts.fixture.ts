@@ -257,7 +257,8 @@ export function stepOf(answered: Answer): Step {
 /** config.json after a step. */
 function fileAfter(step: Step, before: NodeFile): NodeFile {
   if (step.action !== "apply" && step.action !== "restore") return before;
-  const { file } = step.plan;
+  const { file, kept } = step.plan;
+  if (kept) return before;
   if ("absent" in file) return absent;
   const reading = readDocument(file.bytes);
   assert.ok(reading.kind === "document");

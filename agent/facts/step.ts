@@ -36,8 +36,8 @@ export type Step = StepReason &
         plan: Plan;
         found: FoundFile;
       }>
-    /** Writes only config.json, because the journal is already correct. */
-    | Readonly<{ action: "restore"; plan: Rewrite; found: FoundFile }>
+    /** Writes only the files, because the journal is already correct. */
+    | Readonly<{ action: "restore"; plan: Rewrite; found: Pick<FoundFile, "identity"> }>
     /**
      * Writes the journal, then calls RestartUnit. `unasked`: the journal to restore if systemd does
      * not accept the request. `evenUnrecorded`: the kubelet is down, and a full disk must not keep
@@ -66,8 +66,8 @@ export type Step = StepReason &
     | Readonly<{ action: "end"; exit: number; report: MessageKind }>
     /** Moves the unreadable journal out of the way. */
     | Readonly<{ action: "set aside" }>
-    /** Writes config.json alone, without a journal, and then removes our folder. */
-    | Readonly<{ action: "clean"; plan: Rewrite; found: FoundFile }>
+    /** Writes the files alone, without a journal, and then removes our folder. */
+    | Readonly<{ action: "clean"; plan: Rewrite; found: Pick<FoundFile, "identity"> }>
     /** Removes our folder. Nothing of ours is left on the node. */
     | Readonly<{ action: "leave" }>
   );

@@ -162,7 +162,7 @@ test("writes each message on one line, short enough for an Event", () => {
   assert.ok(!line.includes("\n") && line.length < 1024);
   assert.match(
     line,
-    /^GPS206 config.json cannot be replaced safely \(first second x+\); nothing changes/,
+    /^GPS206 config.json or the provider's answer cannot be replaced safely \(first second x+\); nothing changes/,
   );
 });
 

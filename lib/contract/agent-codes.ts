@@ -30,7 +30,7 @@ export const catalogue = {
   ],
   unsafe: [
     "GPS206",
-    "config.json cannot be replaced safely",
+    "config.json or the provider's answer cannot be replaced safely",
     "nothing changes until you repair it by hand",
   ],
   unreadable: [

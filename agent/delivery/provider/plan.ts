@@ -4,7 +4,7 @@ import type { FileIdentity } from "#agent/files/atomic-write.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { answerOf, answerable } from "#pullsecret/provider.ts";
 import { digestOf, type Journal, nothingOwned, type Owned } from "#agent/journal/journal.ts";
-import type { FoundFile, Plan, Put } from "../delivery.ts";
+import type { FoundAnswer, FoundFile, Plan, Put } from "../delivery.ts";
 import type { Document, Desired } from "../mount.ts";
 
 export type InstalledProvider = Readonly<{
@@ -14,6 +14,8 @@ export type InstalledProvider = Readonly<{
    * The bytes of the answer; undefined if there is no answer, empty if it must be written again.
    */
   answer: Buffer | undefined;
+  /** Why we cannot look at the answer. Then `answer` is undefined, but the kubelet may use it. */
+  unseen?: string;
   identity: FileIdentity;
   /** The kubelet has run our script, so its flags name the script. */
   asked: boolean;
@@ -69,7 +71,7 @@ export function afterProvider(config: FoundFile, installed: InstalledProvider): 
       if (answer === undefined) return planned;
       const meanwhile = { ...planned.meanwhile, answer };
       if (!planned.changed && journal?.phase === "applied")
-        return withAnswer({ ...planned, meanwhile }, installed, emptyAnswer, "last");
+        return emptied({ ...planned, meanwhile }, installed, answer);
       return { ...planned, owned: { ...planned.owned, answer }, meanwhile };
     },
     // The answer is about to be removed, so its content does not count.
@@ -94,21 +96,41 @@ function planRelease(
   // agent may be killed before it does that.
   const answer = journal?.owned.answer;
   const meanwhile = answer === undefined ? planned.meanwhile : { ...planned.meanwhile, answer };
-  const released = { ...planned, owned, meanwhile };
+  return emptied({ ...planned, owned, meanwhile }, installed, answer);
+}
+
+/**
+ * The plan that also empties the answer. While we cannot look at the answer, it stays ours: its
+ * digest, from the journal, is `recorded`.
+ */
+function emptied(planned: Plan, installed: InstalledProvider, recorded: string | undefined): Plan {
+  if (installed.unseen !== undefined && recorded !== undefined)
+    return { ...planned, owned: { ...planned.owned, answer: recorded } };
   return installed.answer === undefined
-    ? released
-    : withAnswer(released, installed, emptyAnswer, "last");
+    ? planned
+    : withAnswer(planned, installed, emptyAnswer, "last");
+}
+
+/** What a withdrawal does with the answer alone, while config.json cannot be used. */
+export function answerIn(installed: InstalledProvider): FoundAnswer {
+  const { unseen, answer } = installed;
+  const isEmpty = answer === undefined || answer.equals(emptyAnswer);
+  return { unseen, ...(!isEmpty && { empty: putOf(installed, emptyAnswer) }) };
 }
 
 function withAnswer(
   planned: Plan,
-  { answer, identity: expected }: InstalledProvider,
+  installed: InstalledProvider,
   bytes: Buffer,
   order: "first" | "last",
 ): Plan {
-  if (answer?.equals(bytes)) return planned;
-  const put: Put = { name: providerFiles.answer, bytes, mode: 0o600, expected };
+  if (installed.answer?.equals(bytes)) return planned;
+  const put = putOf(installed, bytes);
   return { ...planned, changed: true, ...(!planned.changed && { kept: true }), [order]: put };
+}
+
+function putOf({ identity: expected }: InstalledProvider, bytes: Buffer): Put {
+  return { name: providerFiles.answer, bytes, mode: 0o600, expected };
 }
 
 function withDigest(owned: Owned, answer: Buffer): Owned {

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { nodeFiles, providerFiles, type ProviderScope } from "#contract/names.ts";
 import { replace, identify } from "#agent/files/atomic-write.ts";
 import { configJson } from "../config-json/config-json.ts";
-import type { Delivery, FoundFile, Put } from "../delivery.ts";
-import { afterProvider, providedBy, type InstalledProvider } from "./plan.ts";
+import { isFound, type Delivery, type FoundFile, type Put } from "../delivery.ts";
+import { afterProvider, answerIn, providedBy, type InstalledProvider } from "./plan.ts";
 import { lstatSync } from "node:fs";
 import { judgeConfig } from "#pullsecret/provider.ts";
 import { describe } from "#agent/files/errno.ts";
@@ -37,14 +37,20 @@ function besides(
     names,
     read(directory) {
       const found = configJson.read(directory);
-      if (found.kind !== "absent" && found.kind !== "file") return found;
-      return together(found, readInstalled(directory, scope));
+      const installed = readInstalled(directory, scope);
+      const file = isFound(found) ? together(found, installed) : found;
+      return { ...file, answer: answerIn(installed) };
     },
     async write(rewrite, found, directory) {
       const { first, last, kept } = rewrite;
       if (first) await put(first, directory);
-      if (!kept) await configJson.write(rewrite, found, directory);
-      if (last) await put(last, directory);
+      try {
+        if (!kept) await configJson.write(rewrite, found, directory);
+      } finally {
+        // Only a withdrawal writes both. It empties the answer even if config.json cannot be
+        // written.
+        if (last) await put(last, directory);
+      }
     },
   };
 }
@@ -70,17 +76,20 @@ const nothing = { answer: undefined, identity: "absent" } as const;
 export function readInstalled(kubeletDirectory: string, scope: ProviderScope): InstalledProvider {
   const under = (name: string) => join(kubeletDirectory, name);
   const asked = trying(() => lstatSync(under(providerFiles.stamp)) !== undefined) === true;
-  const { answer, identity, unfit: spoilt } = readAnswer(under(providerFiles.answer));
+  const { unfit: spoilt, ...found } = readAnswer(under);
   const config = trying(() => readConfig(under, scope));
   const unfit = spoilt ?? (typeof config === "string" ? config : undefined);
   const rows = typeof config === "string" ? [] : config;
-  return { rows, answer, identity, asked, ...(unfit !== undefined && { unfit }) };
+  return { rows, ...found, asked, ...(unfit !== undefined && { unfit }) };
 }
 
-function readAnswer(path: string): Pick<InstalledProvider, "answer" | "identity" | "unfit"> {
+type Answer = Pick<InstalledProvider, "answer" | "unseen" | "identity">;
+
+function readAnswer(under: (name: string) => string): Answer & Pick<InstalledProvider, "unfit"> {
+  const path = under(providerFiles.answer);
   const found = trying(() => readOwn(path, mostAnswer));
   if (typeof found === "string") return { ...unread(path), unfit: found };
-  if (found.kind === "absent") return nothing;
+  if (found.kind === "absent") return missing(under(folder));
   if (found.kind !== "file")
     return {
       ...unread(path),
@@ -95,11 +104,21 @@ function readAnswer(path: string): Pick<InstalledProvider, "answer" | "identity"
  * The kubelet uses the answer as long as it exists, even if we cannot read it. So a withdrawal
  * replaces it with an empty one. A directory in its place serves nothing.
  */
-function unread(path: string): Pick<InstalledProvider, "answer" | "identity"> {
+function unread(path: string): Answer {
   const found = trying(() =>
     lstatSync(path).isDirectory() ? nothing : { answer: Buffer.alloc(0), identity: identify(path) },
   );
-  return typeof found === "string" ? nothing : found;
+  return typeof found === "string" ? { ...nothing, unseen: found } : found;
+}
+
+/**
+ * There is no answer where we look. If its folder is a link, the link may lead out of our mount,
+ * and the kubelet may find an answer there.
+ */
+function missing(path: string): Answer {
+  const isPlain = trying(() => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? true);
+  if (isPlain === true) return nothing;
+  return { ...nothing, unseen: isPlain || `${folder} is not a directory` };
 }
 
 /**

@@ -27,7 +27,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   ],
   GPS206: [
     untouched,
-    "Read the detail in the message. Make `config.json` a regular file that is not a separate mount.",
+    "Read the detail in the message. Make `config.json` a regular file that is not a separate mount, and `pull-secret-provider` a directory that root can read.",
   ],
   GPS207: [
     "The agent replaces the file if it stays unreadable for 2 s. Another program may still be writing it.",

@@ -1,0 +1,203 @@
+/**
+ * A withdrawal while config.json or the provider's answer cannot be used. Real files, without a
+ * kubelet.
+ */
+import assert from "node:assert/strict";
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import test, { type TestContext } from "node:test";
+import { nodeFiles, providerFiles } from "#contract/names.ts";
+import { answerOf } from "#pullsecret/provider.ts";
+import {
+  decide,
+  facts,
+  type FactsChange,
+  follow,
+  tried,
+  withdrawn,
+} from "#agent/facts/facts.fixture.ts";
+import { digestOf, firstJournal, type Journal } from "#agent/journal/journal.ts";
+import { installProvider } from "#test/faults/provider.ts";
+import type { Delivery } from "../delivery.ts";
+import { byProvider, configAfterProvider } from "./provider.ts";
+
+const { folder, answer } = providerFiles;
+const bytes = answerOf(new Map([["a.io", { auth: "dTpw" }]]));
+const empty = answerOf(new Map());
+const modes: readonly Delivery[] = [byProvider("All"), configAfterProvider];
+const ours: Journal = {
+  ...firstJournal({ absent: true }),
+  revision: 6,
+  content: "six",
+  owned: { entries: [], rest: [], answer: digestOf(bytes) },
+};
+
+/** A node whose answer has a credential. */
+function tree(t: TestContext): string {
+  const root = mkdtempSync(join(tmpdir(), "gps-withdrawal-"));
+  t.after(() => rmSync(root, { recursive: true, force: true }));
+  installProvider(root);
+  writeFileSync(join(root, answer), bytes, { mode: 0o600 });
+  mkdirSync(join(root, nodeFiles.folder));
+  return root;
+}
+
+const isRoot = process.getuid?.() === 0;
+const unseen: readonly (readonly [what: string, spoil: (root: string) => void, skip?: boolean])[] =
+  [
+    [
+      "its folder is a link that leads out of our mount",
+      (root) => {
+        rmSync(join(root, folder), { recursive: true });
+        symlinkSync("/nowhere/here", join(root, folder));
+      },
+    ],
+    [
+      "its folder is a link to itself",
+      (root) => {
+        rmSync(join(root, folder), { recursive: true });
+        symlinkSync("pull-secret-provider", join(root, folder));
+      },
+    ],
+    ["its folder cannot be searched", (root) => chmodSync(join(root, folder), 0o600), isRoot],
+  ];
+for (const [what, spoil, skip = false] of unseen)
+  test(
+    `does not complete a withdrawal while it cannot look at the answer: ${what}`,
+    {
+      skip,
+    },
+    (t) => {
+      for (const delivery of modes) {
+        const root = tree(t);
+        spoil(root);
+        const file = delivery.read(root);
+        if (existsSync(join(root, folder))) chmodSync(join(root, folder), 0o700);
+        for (const journal of [ours, undefined]) {
+          const { last, end } = follow({ file, mounted: withdrawn, ...(journal && { journal }) });
+          assert.equal(`${last.action} ${last.code}`, "wait GPS206");
+          assert.ok(!last.ready);
+          assert.match(last.detail ?? "", /pull-secret-provider/);
+          assert.equal(end.journal.kind, journal ? "journal" : "none");
+          if (end.journal.kind === "journal")
+            assert.equal(end.journal.journal.owned.answer, ours.owned.answer);
+        }
+      }
+    },
+  );
+
+test("completes a withdrawal if there is provably no answer", (t) => {
+  for (const delivery of modes)
+    for (const gone of [folder, answer]) {
+      const root = tree(t);
+      rmSync(join(root, gone), { recursive: true });
+      const file = delivery.read(root);
+      assert.equal(follow({ file, journal: ours, mounted: withdrawn }).last.code, "GPS224");
+    }
+});
+
+test("lists the answer as ours in another mode until it can look at it", (t) => {
+  const root = tree(t);
+  rmSync(join(root, folder), { recursive: true });
+  const read = () => {
+    const file = configAfterProvider.read(root);
+    return "plan" in file ? file : assert.fail("cannot be read");
+  };
+  const { mounted } = facts({});
+  assert.ok(mounted?.kind === "document");
+  const put = read().plan(ours, mounted, false);
+  assert.ok(!("absent" in put.file));
+  writeFileSync(join(root, nodeFiles.config), put.file.bytes, { mode: 0o600 });
+  const next = { ...ours, owned: put.owned };
+  // There is no answer any more, and nothing is to be written.
+  assert.ok(!read().plan(next, mounted, false).changed);
+  assert.equal(read().plan(next, mounted, false).owned.answer, undefined);
+  symlinkSync("/nowhere/here", join(root, folder));
+  assert.ok(!read().plan(next, mounted, false).changed);
+  assert.equal(read().plan(next, mounted, false).owned.answer, ours.owned.answer);
+});
+
+const refused: readonly (readonly [what: string, spoil: (config: string) => void])[] = [
+  ["a link", (config) => symlinkSync("/nowhere", config)],
+  [
+    "a file with a second name",
+    (config) => {
+      writeFileSync(config, "{}");
+      linkSync(config, `${config}.bak`);
+    },
+  ],
+];
+const states: readonly (readonly [when: string, change: FactsChange])[] = [
+  ["no journal", {}],
+  ["no journal, because it was lost", { lost: true }],
+  ["the journal lists the answer", { journal: ours }],
+  ["a rollback", { journal: { ...tried(3, 0), phase: "restoring", owned: ours.owned } }],
+  ["an interrupted write", { journal: { ...ours, phase: "applying" } }],
+];
+for (const [what, spoil] of refused)
+  for (const [when, change] of states)
+    test(`empties the answer on withdrawal although config.json is ${what}: ${when}`, async (t) => {
+      for (const delivery of modes) {
+        const root = tree(t);
+        spoil(join(root, nodeFiles.config));
+        const file = delivery.read(root);
+        assert.equal(file.kind, "refused");
+        const step = decide(facts({ file, mounted: withdrawn, ...change }));
+        assert.ok(step.action === "clean" || step.action === "restore", step.action);
+        // The folder has the journal.
+        assert.equal(step.action, Object.keys(change).length > 0 ? "restore" : "clean");
+        assert.ok(step.plan.kept);
+        await delivery.write(step.plan, step.found, root);
+        assert.deepEqual(readFileSync(join(root, answer)), empty);
+        const then = decide(facts({ file: delivery.read(root), mounted: withdrawn, ...change }));
+        assert.ok(!("plan" in then));
+        if (change.journal) assert.notEqual(then.code, "GPS224");
+      }
+    });
+
+test("empties the answer on withdrawal while config.json changes", (t) => {
+  const file = byProvider("All").read(tree(t));
+  assert.ok("answer" in file);
+  const changing = { kind: "changing", answer: file.answer } as const;
+  const step = decide(facts({ file: changing, mounted: withdrawn, journal: ours }));
+  assert.equal(step.action, "restore");
+});
+
+test("empties the answer on withdrawal although config.json cannot be written", async (t) => {
+  const root = tree(t);
+  const file = configAfterProvider.read(root);
+  assert.ok(file.kind === "absent");
+  const owned = { ...ours.owned, entries: [{ key: "a.io", wrote: ["x"], displaced: [] }] };
+  const planned = file.plan({ ...ours, owned }, withdrawn, false);
+  const changed = { ...planned, kept: undefined, changed: true };
+  const { kept: _kept, ...rewrite } = changed;
+  writeFileSync(join(root, "other"), "{}");
+  renameSync(join(root, "other"), join(root, nodeFiles.config));
+  await assert.rejects(configAfterProvider.write(rewrite, file, root), /config\.json/);
+  assert.deepEqual(readFileSync(join(root, answer)), empty);
+});
+
+test("leaves the answer of a node that keeps its content although config.json is refused", (t) => {
+  const root = tree(t);
+  symlinkSync("/nowhere", join(root, nodeFiles.config));
+  const file = byProvider("All").read(root);
+  const kept: readonly FactsChange[] = [
+    { grant: "none", mounted: { ...withdrawn, served: true } },
+    { config: { revision: 5 }, mounted: { ...withdrawn, revision: 5 } },
+    {},
+  ];
+  for (const change of kept)
+    assert.equal(decide(facts({ file, journal: ours, ...change })).action, "wait");
+});

@@ -70,7 +70,9 @@ export function afterProvider(config: FoundFile, installed: InstalledProvider): 
       const planned = config.plan(journal, document, lost);
       if (answer === undefined) return planned;
       const meanwhile = { ...planned.meanwhile, answer };
-      if (!planned.changed && journal?.phase === "applied")
+      // While `rereads` is set, the kubelet may still use an earlier config.json.
+      const isProved = journal?.phase === "applied" && journal.rereads === undefined;
+      if (!planned.changed && isProved)
         return emptied({ ...planned, meanwhile }, installed, answer);
       return { ...planned, owned: { ...planned.owned, answer }, meanwhile };
     },

@@ -159,6 +159,10 @@ test("keeps the provider's answer after a change to another mode until config.js
   const next = { ...journal, owned: put.owned };
   const pending = there.plan({ ...next, phase: "restarting" }, document("a.io"), false);
   assert.equal(pending.changed, false);
+  // The kubelet was not restarted, and has not read config.json yet.
+  const unread = there.plan({ ...next, rereads: "" }, document("a.io"), false);
+  assert.equal(unread.last, undefined);
+  assert.equal(unread.owned.answer, owned.answer);
   const proved = there.plan(next, document("a.io"), false);
   assert.ok(proved.kept && proved.last);
   assert.equal(proved.owned.answer, undefined);

@@ -143,13 +143,32 @@ test("writes a file beside config.json in our folder, which it makes and removes
   assert.equal(history.sinceCleaned(), Number.POSITIVE_INFINITY);
 });
 
+const first = { name: "answer.json", bytes: Buffer.alloc(0), mode: 0o600, expected: "absent" };
+
+test("keeps the journal unchanged if the answer, the first file, cannot be replaced", async (t) => {
+  for (const code of ["EXDEV", "EROFS", "EBUSY", "EPERM"]) {
+    const { effects, folder, history } = place(t);
+    await saveJournal(folder, idle);
+    const before = kept(folder);
+    const step = decide(facts({ file: absent, journal: idle }));
+    assert.ok(step.action === "apply");
+    const write = () => Promise.reject(Object.assign(new Error(`${code}: rename`), { code }));
+    const besides: Step = { ...step, plan: { ...step.plan, first } };
+    await assert.rejects(act(besides, { ...effects, delivery: { ...effects.delivery, write } }));
+    assert.deepEqual(kept(folder), before);
+    assert.ok(history.blocked() !== undefined);
+  }
+});
+
 test("keeps the journal of a change whose answer is written if a file cannot be replaced", async (t) => {
-  const { effects, folder } = place(t);
+  const { effects, folder, file } = place(t);
   await saveJournal(folder, idle);
-  const write = () => Promise.reject(Object.assign(new Error("EPERM: rename"), { code: "EPERM" }));
+  const write = () => {
+    writeFileSync(join(dirname(file), first.name), first.bytes);
+    return Promise.reject(Object.assign(new Error("EPERM: rename"), { code: "EPERM" }));
+  };
   const step = decide(facts({ file: absent, journal: idle }));
   assert.ok(step.action === "apply");
-  const first = { name: "answer.json", bytes: Buffer.alloc(0), mode: 0o600, expected: "absent" };
   const besides: Step = { ...step, plan: { ...step.plan, first } };
   await assert.rejects(act(besides, { ...effects, delivery: { ...effects.delivery, write } }));
   assert.equal(kept(folder).phase, "applying");

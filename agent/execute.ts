@@ -8,7 +8,7 @@ import type { Delivery, FoundFile, Rewrite } from "./delivery/delivery.ts";
 import type { Lock } from "./report/lock.ts";
 import { codes, formatLine, type Step } from "./facts/step.ts";
 import { describe, hasCode } from "./files/errno.ts";
-import { FileChanged } from "./files/atomic-write.ts";
+import { FileChanged, identify } from "./files/atomic-write.ts";
 import type { History } from "./observe/stopwatch.ts";
 import { saveJournal, restoreJournal, setAside } from "./journal/store.ts";
 import { SystemdError, isDefinite, RestartRefused } from "./systemd/connection.ts";
@@ -67,9 +67,7 @@ async function apply(step: ToApply, effects: Effects): Promise<void> {
     await write(step.plan, step.found, effects);
   } catch (error) {
     const { former, plan } = step;
-    // If `plan.first` is set, that file is written before config.json and may be changed already.
-    // The journal of the change must then stay.
-    if (former !== undefined && plan.first === undefined && isForbidden(error)) {
+    if (former !== undefined && isUntouched(plan, effects) && isForbidden(error)) {
       await restoreJournal(under(effects, nodeFiles.folder), former.journal);
       effects.history.unwritable = false;
       effects.history.block(describe(error));
@@ -97,9 +95,21 @@ async function leave(effects: Effects): Promise<void> {
   await removeFolder(under(effects, nodeFiles.folder), () => effects.lock.release());
 }
 
-/** chattr +i, a read-only file system, a mount in place of the file, SELinux. */
+/**
+ * Whether a failed write has changed no file. If `first` is set, that file is written before
+ * config.json. Once it is written, the journal of the change must stay.
+ */
+function isUntouched({ first }: Rewrite, effects: Effects): boolean {
+  try {
+    return first === undefined || identify(under(effects, first.name)) === first.expected;
+  } catch {
+    return false;
+  }
+}
+
+/** chattr +i, a read-only file system, a mount in place of the file or above it, SELinux. */
 function isForbidden(error: unknown): boolean {
-  return ["EBUSY", "EPERM", "EROFS", "EACCES"].some((code) => hasCode(error, code));
+  return ["EBUSY", "EPERM", "EROFS", "EACCES", "EXDEV"].some((code) => hasCode(error, code));
 }
 
 async function restart(

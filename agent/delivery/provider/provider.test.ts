@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   linkSync,
@@ -25,7 +26,7 @@ import { afterProvider, providedBy, type InstalledProvider, share } from "./plan
 import { readInstalled, byProvider, configAfterProvider } from "./provider.ts";
 import { makeFifo, needsFifo, needsProc } from "#agent/files/needs.fixture.ts";
 
-const { script, config: configFile, answer, bin, configs } = providerFiles;
+const { folder, script, config: configFile, answer, bin, configs } = providerFiles;
 const value = { auth: "dTpw" };
 const desired = (...keys: readonly string[]): Desired => ({
   entries: new Map(keys.map((key) => [key, { value, original: key.startsWith("orig") }])),
@@ -241,6 +242,24 @@ for (const [why, spoil, needs = false] of spoilt)
       assert.equal(file.plan(undefined, document(), false).unfit, undefined);
     },
   );
+
+for (const [what, name] of [
+  ["the whole folder", folder],
+  ["the answer", answer],
+] as const)
+  test(`considers a node unfit for the provider if no file can be renamed to the answer: ${what} is a separate mount`, (t) => {
+    const spaces = ["--user", "--map-root-user", "--mount"];
+    if (spawnSync("unshare", [...spaces, "true"]).status !== 0)
+      return t.skip("needs namespaces of its own: unshare is missing or refused");
+    const root = tree(t);
+    const program = `
+import { readInstalled } from ${JSON.stringify(join(import.meta.dirname, "provider.ts"))};
+process.stdout.write(readInstalled(process.argv[1], "All").unfit ?? "fit");`;
+    const run = 'mount --bind "$1/$3" "$1/$3" && exec "$0" --input-type=module -e "$2" "$1"';
+    const args = [...spaces, "sh", "-c", run, process.execPath, root, program, name];
+    const { stdout, stderr } = spawnSync("unshare", args, { encoding: "utf8" });
+    assert.match(stdout, /answer\.json is on a separate mount/, stderr);
+  });
 
 test("writes the answer again if other users can read it", (t) => {
   const root = tree(t);

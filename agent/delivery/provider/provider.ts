@@ -148,14 +148,16 @@ function readConfig(
   }
   if (program.kind === "file" && (program.mode & executable) === 0)
     return `${script} is not executable`;
-  if (isNoexec(under(bin))) return `${bin} is on a file system that is mounted noexec`;
+  // Our mount shows the node's mounts below it, with their options.
+  const mounts = readMounts();
+  const over = (name: string) => mountOver(mounts, under(name));
+  if (over(bin)?.options.includes("noexec"))
+    return `${bin} is on a file system that is mounted noexec`;
+  // The new answer is staged in our folder. A rename to another mount fails.
+  if (over(answer)?.point !== over(nodeFiles.folder)?.point)
+    return `${answer} is on a separate mount, so no file can replace it`;
   const judged = judgeConfig(text.kind === "file" ? text.bytes : Buffer.alloc(0), scope);
   return judged.ok ? judged.rows : `${config}: ${judged.why}`;
-}
-
-/** Whether the mount forbids running programs. Our mount shows the options of the node's mount. */
-function isNoexec(path: string): boolean {
-  return mountOver(readMounts(), path)?.options.includes("noexec") === true;
 }
 
 /** The result, or why the call failed. */

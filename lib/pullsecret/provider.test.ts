@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { answerable, answerOf, script, judgeConfig, providerConfig, rowsFor } from "./provider.ts";
+import {
+  answerOf,
+  script,
+  judgeConfig,
+  providerConfig,
+  rowsFor,
+  whyUnanswerable,
+} from "./provider.ts";
 
 const everyHost = rowsFor([]);
 
@@ -31,11 +38,11 @@ const serving: readonly (readonly [key: string, rows: readonly string[], served:
 ];
 for (const [key, rows, served] of serving)
   test(`an entry of ${key} is ${served ? "" : "not "}served by ${rows.length} rows up to ${rows.at(-1)}`, () =>
-    assert.equal(answerable(key, { auth: "dTpw" }, rows), served));
+    assert.equal(whyUnanswerable(key, { auth: "dTpw" }, rows) === undefined, served));
 
 test("does not answer with a password that JSON cannot hold as text", () => {
   const auth = Buffer.from([0x75, 0x3a, 0xff]).toString("base64");
-  assert.equal(answerable("a.io", { auth }, everyHost), false);
+  assert.match(whyUnanswerable("a.io", { auth }, everyHost) ?? "", /UTF-8/);
 });
 
 test("answers with user and password of each entry, and with the same bytes for the same entries", () => {

@@ -135,7 +135,7 @@ export type Entries = ReadonlyMap<string, unknown>;
 /**
  * The answer with these entries, with user and password as the kubelet reads them. Without entries
  * the answer contains no credential. The same entries always give the same bytes. All entries must
- * be `answerable`.
+ * be free of `whyUnanswerable`.
  */
 export function answerOf(entries: Entries): Buffer {
   const auth = [...entries]
@@ -152,15 +152,23 @@ export function answerOf(entries: Entries): Buffer {
 }
 
 /**
- * Whether a kubelet with these rows of `matchImages` asks for every image of the entry, and JSON
- * can carry user and password, which are bytes in config.json.
+ * Why the answer cannot serve the entry; undefined if a kubelet with these rows of `matchImages`
+ * asks for every image of the entry, and JSON can carry user and password, which are bytes in
+ * config.json.
  */
-export function answerable(key: string, entry: unknown, rows: readonly string[]): boolean {
+export function whyUnanswerable(
+  key: string,
+  entry: unknown,
+  rows: readonly string[],
+): string | undefined {
   const registry = identity(key);
-  if (registry === undefined || hostOf(registry).startsWith("[")) return false;
+  if (registry === undefined || hostOf(registry).startsWith("["))
+    return "kubelets do not run a credential provider for an IPv6 address";
   const read = fieldsOf(entry);
-  if (!("password" in read) || !isUtf8(read.username) || !isUtf8(read.password)) return false;
-  return rows.some((row) => covers(identity(row) ?? row, registry));
+  if (!("password" in read) || !isUtf8(read.username) || !isUtf8(read.password))
+    return "user or password is not UTF-8, and the provider can only print text";
+  const isCovered = rows.some((row) => covers(identity(row) ?? row, registry));
+  return isCovered ? undefined : "no row of matchImages is for this registry";
 }
 
 function pairOf(entry: unknown): Readonly<{ username: string; password: string }> {

@@ -5,7 +5,13 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { providerFiles, type ProviderScope } from "#contract/names.ts";
-import { answerable, answerOf, script, judgeConfig, providerConfig } from "#pullsecret/provider.ts";
+import {
+  answerOf,
+  script,
+  judgeConfig,
+  providerConfig,
+  whyUnanswerable,
+} from "#pullsecret/provider.ts";
 import { ask } from "./oracle.ts";
 import { lay, lookUp, register } from "./provider.ts";
 
@@ -60,7 +66,7 @@ test("reports an entry as answerable exactly if the kubelet runs our script for 
   );
   assert.deepEqual(
     found.map(({ length }) => length > 0),
-    keys.map((key) => answerable(key, all.get(key), rows)),
+    keys.map((key) => whyUnanswerable(key, all.get(key), rows) === undefined),
   );
 });
 

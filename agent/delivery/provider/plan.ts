@@ -2,7 +2,7 @@
 import { providerFiles, type ProviderScope } from "#contract/names.ts";
 import type { FileIdentity } from "#agent/files/atomic-write.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
-import { answerOf, answerable } from "#pullsecret/provider.ts";
+import { answerOf, whyUnanswerable } from "#pullsecret/provider.ts";
 import { digestOf, type Journal, nothingOwned, type Owned } from "#agent/journal/journal.ts";
 import type { FoundAnswer, FoundFile, Plan, Put } from "../delivery.ts";
 import type { Document, Desired } from "../mount.ts";
@@ -44,7 +44,7 @@ export function providedBy(
       const planned = config.plan(journal, { ...document, desired: shares.config }, lost);
       const bytes = answerOf(shares.answer);
       const [first] = shares.unserved;
-      const unserved = first && `no row of matchImages is for ${quote(first)}`;
+      const unserved = first && `${quote(first.key)}: ${first.why}`;
       return {
         ...withAnswer(planned, installed, bytes, "first"),
         owned: withDigest(planned.owned, bytes),
@@ -147,7 +147,7 @@ export type Shares = Readonly<{
   answer: ReadonlyMap<string, unknown>;
   config: Desired;
   /** Registries that can only be served to all pods, although the scope is narrower. */
-  unserved: readonly string[];
+  unserved: readonly Readonly<{ key: string; why: string }>[];
 }>;
 
 /**
@@ -166,14 +166,13 @@ export function share(
 ): Shares {
   const answer = new Map<string, unknown>();
   const config = new Map<string, typeof entries extends ReadonlyMap<string, infer T> ? T : never>();
-  const unserved: string[] = [];
+  const unserved: { key: string; why: string }[] = [];
   const known = new Map(owned.entries.map((one) => [one.key, one]));
   for (const [key, entry] of entries) {
-    if (entry.original) config.set(key, entry);
-    else if (!answerable(key, entry.value, rows)) {
-      if (scope === "All") config.set(key, entry);
-      else unserved.push(key);
-    } else {
+    const why = entry.original ? undefined : whyUnanswerable(key, entry.value, rows);
+    if (entry.original || (why !== undefined && scope === "All")) config.set(key, entry);
+    else if (why !== undefined) unserved.push({ key, why });
+    else {
       answer.set(key, entry.value);
       const mine = known.get(key);
       if (asked || mine?.vacant) config.set(key, { ...entry, vacant: true });

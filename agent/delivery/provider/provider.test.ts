@@ -115,10 +115,19 @@ for (const [what, given, owned, answer, kept] of rows)
   });
 
 test("scope Annotated: considers a node unfit if only config.json could serve an entry, because every pod would get it", () => {
-  const found = providedBy(config({}), { ...installed, rows: ["b.io"] }, "Annotated");
-  const planned = found.plan(undefined, document("a.io"), false);
-  assert.match(planned.unfit ?? "", /a\.io/);
-  assert.equal(keysOf(planned)?.length, 0);
+  const binary = Buffer.from([0x75, 0x3a, 0xff]).toString("base64");
+  for (const [key, auth, why] of [
+    ["a.io", "dTpw", /a\.io.*no row of matchImages/],
+    ["b.io", binary, /b\.io.*UTF-8/],
+    ["[::1]:5000", "dTpw", /::1.*IPv6/],
+  ] as const) {
+    const found = providedBy(config({}), { ...installed, rows: ["b.io"] }, "Annotated");
+    const entries = new Map([[key, { value: { auth }, original: false }]]);
+    const wanted = { ...document("a.io"), desired: { entries, rest: new Map() } };
+    const planned = found.plan(undefined, wanted, false);
+    assert.match(planned.unfit ?? "", why);
+    assert.equal(keysOf(planned)?.length, 0);
+  }
 });
 
 test("writes the answer before it removes our entry from config.json, and restores displaced entries first", () => {

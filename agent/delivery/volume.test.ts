@@ -12,6 +12,7 @@ import {
   servedFilesFor,
 } from "#test/harness/agent/mounted.ts";
 import type { Grant } from "#contract/grant.ts";
+import { publishedModes } from "#contract/names.ts";
 import type { Mounted } from "./mount.ts";
 import { readGrantIn, readVolume } from "./volume.ts";
 
@@ -122,6 +123,19 @@ for (const [when, change, expected] of rows)
   test(`selects the right content when ${when}`, (t) => {
     const all = { ...files, ...change };
     assert.equal(shown(readVolume(mount(t, all), "Restart").mounted), expected);
+  });
+
+for (const mode of publishedModes)
+  test(`takes in mode ${mode} only content of this mode, or a release`, (t) => {
+    const granted = { ...release, ...grantOf(7, digestFor(7, {})) };
+    for (const its of publishedModes) {
+      const isOurs = its === mode;
+      const kindOf = (change: Readonly<Record<string, string>>) =>
+        readVolume(mount(t, { ...files, ...change, mode: its }), mode).mounted.kind;
+      assert.equal(kindOf({}), isOurs ? "document" : "other", its);
+      assert.equal(kindOf(noGrant), isOurs ? "document" : "nothing", its);
+      assert.equal(kindOf(granted), "document", its);
+    }
   });
 
 test("reads no more of a slot than the API server's limit for a Secret", (t) => {

@@ -6,7 +6,7 @@
 import { closeSync, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { type Grant, grantFiles, readGrant } from "#contract/grant.ts";
-import { type DeliveryMode, secretKeys, servedKeys } from "#contract/names.ts";
+import { type PublishedMode, secretKeys, servedKeys } from "#contract/names.ts";
 import { hasCode } from "../files/errno.ts";
 import { type ContentFiles, interpret, type Mounted, mostBytes, revisionIn } from "./mount.ts";
 
@@ -26,7 +26,7 @@ export function readGrantIn(directory: string): GrantReading {
 }
 
 /** Reads the volume for an agent of this mode. Never throws. */
-export function readVolume(directory: string, mode: DeliveryMode): Volume {
+export function readVolume(directory: string, mode: PublishedMode): Volume {
   const read = readConsistently(directory, (at) => {
     const grant = grantAt(at);
     const file = (name: string) => readBounded(join(at, name), mostBytes);
@@ -49,7 +49,7 @@ type Slots = Readonly<{
  * Without a grant, it is the served content, which is the newest content if the revisions are
  * equal. If the agent's mode differs from the Secret's mode, it takes only a release. Pure.
  */
-function select(slots: Slots, grant: GrantReading, mode: DeliveryMode): Mounted {
+function select(slots: Slots, grant: GrantReading, mode: PublishedMode): Mounted {
   const { newest, served } = slots;
   const revision = revisionIn(newest.revision);
   const offered = revisionIn(served.revision);

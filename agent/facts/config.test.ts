@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { parseConfig, usage } from "./config.ts";
+import { modeOf, parseConfig, usage } from "./config.ts";
 
 const environment = { NODE_NAME: "node1", POD_UID: "u-1" };
 
@@ -48,6 +48,19 @@ test("reads every flag", () => {
     "node1 u-1 ab12 k3s.service CredentialProvider Annotated Never Always Ignore 0 10250 10.0.0.1 1234 /s /k /sd /p /t",
   );
 });
+
+for (const [argv, expected] of [
+  ["--restart Always", "Restart"],
+  ["--restart Never --scope Annotated", "Reread"],
+  ["--restart Never --delivery CredentialProvider", "CredentialProvider"],
+  ["--restart Never --delivery CredentialProvider --scope All", "CredentialProvider"],
+  [
+    "--restart Never --delivery CredentialProvider --scope Annotated",
+    "CredentialProviderAnnotated",
+  ],
+] as const)
+  test(`takes content of mode ${expected} with ${argv}`, () =>
+    assert.equal(modeOf(configOf(...argv.split(" "))), expected));
 
 const wrong: readonly (readonly [argv: string, error: string])[] = [
   [

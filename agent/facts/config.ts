@@ -4,8 +4,9 @@ import {
   defaultProbePort,
   deliveries,
   mountPaths,
+  publishedMode,
+  type PublishedMode,
   scopes,
-  type DeliveryMode,
 } from "#contract/names.ts";
 import { usage as usageOf, type Table, type TableValues } from "#contract/table.ts";
 import { auto, directory, file, integer, ip, oneOf, unit, within } from "#contract/values.ts";
@@ -128,9 +129,13 @@ export function parseConfig(
   return read.ok ? { ok: true, value: toConfig(read.value) } : read;
 }
 
-/** The delivery mode that these flags select. */
-export function modeOf({ delivery, restart }: Pick<Config, "delivery" | "restart">): DeliveryMode {
-  if (delivery === "CredentialProvider") return delivery;
+/** The mode and scope that these flags select. The agent takes only content that names them. */
+export function modeOf({
+  delivery,
+  restart,
+  scope,
+}: Pick<Config, "delivery" | "restart" | "scope">): PublishedMode {
+  if (delivery === "CredentialProvider") return publishedMode({ mode: delivery, scope });
   return restart === "Always" ? "Restart" : "Reread";
 }
 

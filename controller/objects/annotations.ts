@@ -72,6 +72,6 @@ export const annotations = {
    * an upgrade from older pods.
    */
   template: "globalpullsecret.io/template",
-  /** On the DaemonSet's template: the delivery mode. Pods without it ignore grants. */
+  /** On the DaemonSet's template: a `PublishedMode`. Pods without it ignore grants. */
   mode: "globalpullsecret.io/mode",
 } as const;

@@ -69,7 +69,7 @@ function template(agent: Agent, live: V1DaemonSet | undefined): V1PodTemplateSpe
         ...agent.pod.annotations,
         ...(restarted !== undefined && { [restartedAt]: restarted }),
         [annotations.template]: digest,
-        [annotations.mode]: agent.delivery.mode,
+        [annotations.mode]: names.publishedMode(agent.delivery),
       },
     },
     spec: { ...podSpec(agent, digest), ...(affinity && { affinity }) },

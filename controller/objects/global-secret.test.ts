@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import fc from "fast-check";
-import { secretKeys, servedKeys } from "#contract/names.ts";
+import { publishedModes, secretKeys, servedKeys } from "#contract/names.ts";
 import {
   contentDigest,
   globalSecret,
@@ -48,7 +48,7 @@ test("law: reads back its own writes, and always has all keys of both slots", ()
       contents,
       fc.integer({ min: 1, max: 999_999_999_999_999 }),
       fc.double({ min: 0, max: 1, noNaN: true }),
-      fc.constantFrom("Restart" as const, "Reread" as const, "CredentialProvider" as const),
+      fc.constantFrom(...publishedModes),
       fc.integer({ min: 1, max: 4e9 }),
       (one, other, revision, part, mode, publishedAt) => {
         const newest = { ...one, revision };

@@ -4,8 +4,8 @@ import type { V1Secret } from "@kubernetes/client-node";
 import { randomBytes } from "node:crypto";
 import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";
 import {
-  type DeliveryMode,
-  deliveryModes,
+  type PublishedMode,
+  publishedModes,
   type RevisionContent,
   globalSecretName,
   namespace,
@@ -27,7 +27,7 @@ export type Numbered = RevisionContent & Readonly<{ revision: number; salt: Buff
 export type Published = Numbered &
   Readonly<{
     /** Undefined in Secrets of old versions. */
-    mode: DeliveryMode | undefined;
+    mode: PublishedMode | undefined;
     /**
      * The slot for new nodes: nothing, or content of this revision. It is the newest content if the
      * revisions are equal. Undefined in Secrets of old versions.
@@ -69,7 +69,7 @@ export function readPublished(secret: V1Secret | undefined): Published | undefin
   const at = Date.parse(secret?.metadata?.annotations?.[annotations.published] ?? "");
   return {
     ...newest,
-    mode: deliveryModes.find((one) => one === mode),
+    mode: publishedModes.find((one) => one === mode),
     served: readServed(secret, newest),
     publishedAt: Number.isNaN(at) ? 0 : at / 1000,
   };
@@ -133,7 +133,7 @@ const encode = (text: string) => Buffer.from(text).toString("base64");
 /** The Secret's content before it is encoded. */
 export type Declared = Readonly<{
   newest: Numbered;
-  mode: DeliveryMode;
+  mode: PublishedMode;
   served: Numbered | "nothing";
   publishedAt: number;
 }>;

@@ -10,7 +10,7 @@
  * waits begin again, so they may end later but never earlier.
  */
 import { keyOf, type Grant, type GrantKey } from "#contract/grant.ts";
-import type { DeliveryMode } from "#contract/names.ts";
+import type { PublishedMode } from "#contract/names.ts";
 import type { MessageKind } from "#contract/termination-message.ts";
 
 /** The time of one decision. */
@@ -26,7 +26,7 @@ export type SecretFacts = Readonly<{
   revision: number;
   /** Salted digest of the newest content. */
   digest: string;
-  mode: DeliveryMode;
+  mode: PublishedMode;
   intent: "apply" | "release";
   /** 0: nothing. `revision`: the newest content. Otherwise the revision in the served slot. */
   served: number;
@@ -55,7 +55,7 @@ export type PodFacts = Readonly<{
    * The mode of the pod's template. Undefined for a template of a version without grants, whose
    * agent ignores grants.
    */
-  mode: DeliveryMode | undefined;
+  mode: PublishedMode | undefined;
   /**
    * Seconds for which the pod's agent watches a restarted kubelet. Until the pod is replaced, this
    * time may differ from the policy's. Undefined: unknown, and the policy's value is used.
@@ -120,7 +120,7 @@ type Wanted = Readonly<{
   /** According to the state Secret, the last published content is the wanted content. */
   isKnown: boolean;
   /** The mode that the policy wants in the template. */
-  mode: DeliveryMode;
+  mode: PublishedMode;
   /** Whether a slot's content has a source that the wanted content lacks. */
   withdraws: Readonly<{ newest: boolean; served: boolean }>;
 }>;
@@ -141,7 +141,7 @@ export type Snapshot = Readonly<{
   secret: SecretFacts | undefined;
   state: StateFacts;
   /** The DaemonSet; `isCurrent` is false while its template differs from the wanted one. */
-  template: Readonly<{ isCurrent: boolean; mode: DeliveryMode | undefined }> | undefined;
+  template: Readonly<{ isCurrent: boolean; mode: PublishedMode | undefined }> | undefined;
   pods: readonly PodFacts[];
   nodes: NodesRead;
   /** `status.desiredNumberScheduled` of the DaemonSet. */
@@ -311,7 +311,7 @@ export type Action =
   | Readonly<{
       kind: "publish";
       revision: number;
-      mode: DeliveryMode;
+      mode: PublishedMode;
       /**
        * The next content of the served slot: nothing, the same content, or the former newest
        * content.

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
-import type { DeliveryMode } from "#contract/names.ts";
+import type { PublishedMode } from "#contract/names.ts";
 import { agent } from "#controller/objects/agent.fixture.ts";
 import { globalSecret, newSalt } from "#controller/objects/global-secret.ts";
 import { kubeletDirectoryOf } from "#controller/objects/container.ts";
@@ -36,7 +36,8 @@ const deliveries = {
   Restart: { mode: "Restart" },
   Reread: { mode: "Reread" },
   CredentialProvider: { mode: "CredentialProvider", scope: "All" },
-} as const satisfies Record<DeliveryMode, (typeof agent)["delivery"]>;
+  CredentialProviderAnnotated: { mode: "CredentialProvider", scope: "Annotated" },
+} as const satisfies Record<PublishedMode, (typeof agent)["delivery"]>;
 
 test("records the directory with the first grant, and not earlier", async () => {
   const world = await World.of({});
@@ -213,6 +214,8 @@ for (const [from, to] of [
   ["Restart", "Reread"],
   ["Reread", "Restart"],
   ["Restart", "CredentialProvider"],
+  ["CredentialProvider", "CredentialProviderAnnotated"],
+  ["CredentialProviderAnnotated", "CredentialProvider"],
   ["CredentialProvider", "Reread"],
 ] as const)
   test(`keeps the directory when the mode changes from ${from} to ${to}, before any node has proved the new mode`, async () => {

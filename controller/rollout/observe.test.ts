@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import fc from "fast-check";
+import type { ProviderScope } from "#contract/names.ts";
 import type { Snapshot } from "./facts.ts";
 import { agent } from "#controller/objects/agent.fixture.ts";
 import type { Agent } from "#controller/objects/agent.ts";
@@ -148,6 +149,10 @@ function live(said: Readonly<Record<string, string | undefined>>, one: Agent = a
 }
 const restartedAt = "kubectl.kubernetes.io/restartedAt";
 const reread: Agent = { ...agent, delivery: { mode: "Reread" } };
+const provider = (scope: ProviderScope): Agent => ({
+  ...agent,
+  delivery: { mode: "CredentialProvider", scope },
+});
 const templates: readonly (readonly [
   what: string,
   changes: Changes,
@@ -161,6 +166,16 @@ const templates: readonly (readonly [
     { isCurrent: false, mode: "Restart" },
   ],
   ["a mode that the policy changed", { agent: reread }, { isCurrent: false, mode: "Restart" }],
+  [
+    "a scope that the policy changed",
+    { agent: provider("Annotated"), objects: { daemonSet: daemonSet(provider("All")) } },
+    { isCurrent: false, mode: "CredentialProvider" },
+  ],
+  [
+    "scope Annotated as a mode of its own",
+    { agent: provider("Annotated"), objects: { daemonSet: daemonSet(provider("Annotated")) } },
+    { isCurrent: true, mode: "CredentialProviderAnnotated" },
+  ],
   [
     "a template of version 0.2, which has no mode",
     { objects: { daemonSet: live({ "globalpullsecret.io/mode": undefined }) } },

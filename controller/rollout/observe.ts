@@ -4,7 +4,7 @@
  */
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { digestOf } from "#pullsecret/merge/digest.ts";
-import type { DeliveryMode, RevisionContent } from "#contract/names.ts";
+import { type PublishedMode, publishedMode, type RevisionContent } from "#contract/names.ts";
 import {
   type NodesRead,
   type SecretFacts,
@@ -52,7 +52,7 @@ export function factsOf(
   const served = intact?.served === "nothing" ? undefined : intact?.served;
   const { desiredNumberScheduled: desired = 0 } = daemonSet?.status ?? {};
   return {
-    secret: intact && secretFacts(intact, agent.delivery.mode),
+    secret: intact && secretFacts(intact, publishedMode(agent.delivery)),
     state: readRollout(rollout),
     template: templateFacts(daemonSet, agent, { drift, isNeeded: wanted.intent === "release" }),
     pods: Array.from(pods, (pod) => ({ ...pod, isCurrent: pod.template === live })),
@@ -62,7 +62,7 @@ export function factsOf(
       intent: wanted.intent === "release" ? "release" : "apply",
       digest: intact === undefined ? "" : digestWith(intact.salt, wanted),
       isKnown: contentIn(rollout) === contentHash(wanted),
-      mode: agent.delivery.mode,
+      mode: publishedMode(agent.delivery),
       withdraws: {
         newest: withdrawsSource(intact?.sources, wanted.sources, remain),
         served: withdrawsSource(served?.sources, wanted.sources, remain),
@@ -98,7 +98,7 @@ const declaredDigest = (live: V1DaemonSet): string =>
 const digestWith = (salt: Buffer, { document, sources, intent }: WantedContent): string =>
   digestOf({ salt, intent, sources: Buffer.from(sources), document: Buffer.from(document) });
 
-function secretFacts(published: Published, mode: DeliveryMode): SecretFacts {
+function secretFacts(published: Published, mode: PublishedMode): SecretFacts {
   const { revision, intent, served, publishedAt } = published;
   return {
     revision,

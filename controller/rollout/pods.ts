@@ -1,7 +1,7 @@
 /** Reduces the agents' pods to 300 bytes each. A pod has 10 kB, and there may be 5,000. */
 import type { KubernetesObject, V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
 import { grantOf } from "#contract/grant.ts";
-import { agentContainer, agentName, deliveryModes, type DeliveryMode } from "#contract/names.ts";
+import { agentContainer, agentName, type PublishedMode, publishedModes } from "#contract/names.ts";
 import { lineOf, parseMessage } from "#contract/termination-message.ts";
 import type { PodFacts } from "./facts.ts";
 import { annotations } from "#controller/objects/annotations.ts";
@@ -30,9 +30,9 @@ export function templateOf(found: Readonly<Record<string, string>> | undefined):
 /** The mode, from the metadata of a pod or a template. Undefined for a version without grants. */
 export function modeOf(
   found: Readonly<Record<string, string>> | undefined,
-): DeliveryMode | undefined {
+): PublishedMode | undefined {
   const mode = found?.[annotations.mode];
-  return deliveryModes.find((one) => one === mode);
+  return publishedModes.find((one) => one === mode);
 }
 
 /** The probation in seconds, by the agent's own flag. */

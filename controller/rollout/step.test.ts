@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
+import { grantOf } from "#contract/grant.ts";
 import { retryAnnotation, syncAnnotation } from "#contract/names.ts";
 import { globalSecret, readPublished } from "#controller/objects/global-secret.ts";
 import { noState, stateSecret } from "#controller/objects/state.ts";
@@ -292,6 +293,30 @@ test("replaces pods of an older template one by one, and records each node befor
   assert.deepEqual(deletions, ["-pod-of-a", "-pod-of-b", "-pod-of-c"]);
   for (const name of deletions) assert.equal(writes[writes.indexOf(name) - 1], "state", name);
 });
+
+for (const [from, to, published] of [
+  ["All", "Annotated", "CredentialProviderAnnotated"],
+  ["Annotated", "All", "CredentialProvider"],
+] as const)
+  test(`grants newer content only to agents of scope ${to} when the scope changes from ${from} at the same time`, async () => {
+    const world = await World.of({ a: "proves", b: "proves", c: "proves" });
+    const use = (scope: "All" | "Annotated") =>
+      Object.assign(world.remover, {
+        agent: { ...world.remover.agent, delivery: { mode: "CredentialProvider", scope } },
+      });
+    use(from);
+    await world.until(one, isServed);
+    const before = new Set(world.pods.map(({ metadata }) => metadata?.uid));
+    use(to);
+    const { revision } = await world.until(two, (progress) => {
+      // Agents of the earlier scope keep the earlier content, and get nothing else.
+      for (const { metadata } of world.pods)
+        if (before.has(metadata?.uid)) assert.equal(grantOf(metadata?.annotations)?.revision, 1);
+      const isNewer = world.published?.document === two.document;
+      return isNewer && world.published?.mode === published && isServed(progress);
+    });
+    assert.deepEqual(world.granted, { a: revision, b: revision, c: revision });
+  });
 
 test("completes an upgrade when a node whose pod was deleted is no longer served", async () => {
   const world = await deployed();

@@ -4,7 +4,7 @@
  * agents' pods.
  */
 import type { KubernetesObject, V1DaemonSet, V1Secret } from "@kubernetes/client-node";
-import { retryAnnotation } from "#contract/names.ts";
+import { publishedMode, retryAnnotation } from "#contract/names.ts";
 import type { Action, Decision, View, StateFacts } from "./facts.ts";
 import { decide, publishUnseen } from "./decide.ts";
 import { daemonSet, role, roleBinding, serviceAccount } from "#controller/objects/daemonset.ts";
@@ -284,7 +284,7 @@ class Step {
     if (newest === undefined) throw new Error("nothing is published");
     const declared = globalSecret({
       newest,
-      mode: before?.mode ?? agent.delivery.mode,
+      mode: before?.mode ?? publishedMode(agent.delivery),
       served: before?.served ?? this.#servedBefore(),
       publishedAt: before?.publishedAt ?? 0,
       ...changes,

@@ -59,7 +59,7 @@ export const secretKeys = {
   intent: "intent",
   /** JSON object: registry → id of its source. Holds no credential. */
   sources: "sources",
-  /** A `DeliveryMode`. An agent in another mode follows only the intent `release`. */
+  /** A `PublishedMode`. An agent in another mode follows only the intent `release`. */
   mode: "mode",
 } as const;
 
@@ -78,8 +78,29 @@ export const servedKeys = {
 } as const;
 
 /** How a credential on a node's disk reaches its kubelet; docs/use/delivery.md compares them. */
-export const deliveryModes = ["Restart", "Reread", "CredentialProvider"] as const;
+const deliveryModes = ["Restart", "Reread", "CredentialProvider"] as const;
 export type DeliveryMode = (typeof deliveryModes)[number];
+
+/** The pods that the credential provider serves: all, or those of annotated ServiceAccounts. */
+export const scopes = ["All", "Annotated"] as const;
+export type ProviderScope = (typeof scopes)[number];
+
+/**
+ * The mode together with its scope, as global-pull-secret and the template of the agents name it.
+ * Each scope counts as a mode of its own: agents of scope All would serve every pod with content
+ * that was published for scope Annotated. Scope All has the mode's own name.
+ */
+export const publishedModes = [...deliveryModes, "CredentialProviderAnnotated"] as const;
+export type PublishedMode = (typeof publishedModes)[number];
+
+/** The published mode of this delivery. Only mode CredentialProvider has a scope. */
+export function publishedMode({
+  mode,
+  scope,
+}: Readonly<{ mode: DeliveryMode; scope?: ProviderScope }>): PublishedMode {
+  const isScoped = mode === "CredentialProvider" && scope === "Annotated";
+  return isScoped ? "CredentialProviderAnnotated" : mode;
+}
 
 /**
  * Ids of the two sources that always exist, as `sources` and the controller's state use them; any
@@ -179,10 +200,6 @@ export const nodeFiles = {
 
 /** How the document reaches the kubelet: by its config.json, or by a credential provider. */
 export const deliveries = ["ConfigFile", "CredentialProvider"] as const;
-
-/** The pods that the credential provider serves: all, or those of annotated ServiceAccounts. */
-export const scopes = ["All", "Annotated"] as const;
-export type ProviderScope = (typeof scopes)[number];
 
 /**
  * The credential provider's own files below the kubelet's root directory. They are one tree, so

@@ -2,7 +2,7 @@
  * How long an agent may need for a grant. The agent uses these times for its waits, and the
  * controller allows their sum. So an agent that waits as designed never counts as late.
  */
-import type { DeliveryMode } from "./names.ts";
+import type { PublishedMode } from "./names.ts";
 
 /**
  * Seconds after a rename until the kubelet must have read the new file by itself. The kubelet keeps
@@ -31,7 +31,7 @@ const usualSpareSeconds = 15;
  * If an agent takes longer, it may still be waiting for its content. Mode CredentialProvider gets
  * no time for the kubelet to read config.json again, because that file seldom changes in this mode.
  */
-export const usualSeconds = (mode: DeliveryMode, probationSeconds: number): number =>
+export const usualSeconds = (mode: PublishedMode, probationSeconds: number): number =>
   usualSpareSeconds + (mode === "Reread" ? rereadSeconds : probationSeconds);
 
 /** Seconds for checks, back-offs, and pauses between writes if another program keeps writing. */
@@ -47,7 +47,7 @@ const spareSeconds = 60;
  * that file changes with the original, for registries without a row of matchImages, and after a
  * change of mode.
  */
-export function grantSeconds(mode: DeliveryMode, probationSeconds: number): number {
+export function grantSeconds(mode: PublishedMode, probationSeconds: number): number {
   const restarts = restartAttempts * (answerSeconds + probationSeconds + spacingSeconds);
   const change = mode === "Restart" ? Math.max(rereadSeconds, restarts) : 2 * rereadSeconds;
   return syncSeconds + change + spareSeconds;

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import {
+  agentName,
   globalPullSecretName,
   providerFiles,
   type ProviderScope,
@@ -185,7 +186,11 @@ test("serves only the pod whose ServiceAccount has the annotation, with scope An
     },
     { apiVersion, kind, metadata: { ...metadata, name: "may-not" } },
   );
-  await product.untilServed(cluster, 3);
+  // New pods are granted the content at once. Without them, the controller tries nodes that refused
+  // it again after ten minutes.
+  await cluster.kubectl("rollout", "restart", `daemonset/${agentName}`, "-n", "kube-system");
+  // The change of the scope has published the content again.
+  await product.untilServed(cluster, 4);
   await arePulled("may");
   await areRefused("may-not");
   await nothingRestarted();

@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { digestOf as digestOfBytes, previousPrefix } from "#agent/journal/journal.ts";
 import type { FileContent } from "#agent/facts/search.ts";
-import { credentialFiles, type DeliveryMode, podFiles } from "#contract/names.ts";
+import { credentialFiles, podFiles, publishedMode, type PublishedMode } from "#contract/names.ts";
 import { type Grant, keyOf } from "#contract/grant.ts";
 import {
   beside,
@@ -58,7 +58,7 @@ export class NodeDirectory implements Disposable {
   #swaps = 0;
   #secret: Readonly<Record<string, string>> = {};
   #grant: Readonly<Record<string, string>> = noGrant;
-  #mode: DeliveryMode = "Restart";
+  #mode: PublishedMode = "Restart";
   readonly #digests = new Map<number, string>();
 
   /** `kubelet`: an existing kubelet directory, such as a booted node's. */
@@ -141,7 +141,9 @@ export class NodeDirectory implements Disposable {
   isFor(flags: readonly string[]): void {
     const isProvider = flags.includes("--delivery=CredentialProvider");
     const restarts = !flags.includes("--restart=Never");
-    this.#mode = isProvider ? "CredentialProvider" : restarts ? "Restart" : "Reread";
+    const mode = isProvider ? "CredentialProvider" : restarts ? "Restart" : "Reread";
+    const scope = flags.includes("--scope=Annotated") ? "Annotated" : "All";
+    this.#mode = publishedMode({ mode, scope });
     this.#swap();
   }
 

@@ -21,7 +21,10 @@ import { identify } from "../files/atomic-write.ts";
 import { readStore } from "../journal/store.ts";
 import { existsSync } from "node:fs";
 
-type Known = Pick<Config, "secretDirectory" | "kubeletDirectory" | "delivery" | "restart">;
+type Known = Pick<
+  Config,
+  "secretDirectory" | "kubeletDirectory" | "delivery" | "restart" | "scope"
+>;
 type Sources = Readonly<{ config: Known; delivery: Delivery; clock: () => number }>;
 
 export class Readings {

@@ -9,10 +9,20 @@ export const AWAY = 60;
 export const AGAIN = 600;
 const UNBROKEN = 3;
 const SETTLED = 60;
-const TIME: Record<Mode, number> = { Restart: 455, CredentialProvider: 760, Reread: 760 };
+const TIME: Record<Mode, number> = {
+  Restart: 455,
+  CredentialProvider: 760,
+  CredentialProviderAnnotated: 760,
+  Reread: 760,
+};
 
 /** Seconds that a change usually takes until the node has proved it. */
-const USUAL: Record<Mode, number> = { Restart: 20, CredentialProvider: 20, Reread: 320 };
+const USUAL: Record<Mode, number> = {
+  Restart: 20,
+  CredentialProvider: 20,
+  CredentialProviderAnnotated: 20,
+  Reread: 320,
+};
 
 export type Verdict = "none" | "proved" | "unproved" | "failed" | "excused" | "back";
 

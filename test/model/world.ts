@@ -5,10 +5,11 @@
  * The model is an oracle: it shares no decision with controller/rollout, only the shape of the
  * controller's memory, so that both can decide on the same snapshot.
  */
+import type { PublishedMode } from "#contract/names.ts";
 import { Random } from "#test/random.ts";
 import { noMemory, type Memory } from "#controller/rollout/facts.ts";
 
-export type Mode = "Restart" | "Reread" | "CredentialProvider";
+export type Mode = PublishedMode;
 
 /**
  * In "a.b", a is the value of the first source, and b that of the second. 0 means that the source

@@ -167,6 +167,12 @@ export const denied: Readonly<Record<string, Change>> = {
     const { args = [] } = containerOf(spec);
     containerOf(spec).args = [...args.slice(0, -2), args.slice(-2).join(" ")];
   },
+  "the restart of control planes": withValue("--restart-control-plane", "Always"),
+  "another port of healthz": withValue("--healthz-port", "4321"),
+  "another port of the probe": (spec, ...others) => {
+    withValue("--probe-port", "1234")(spec, ...others);
+    withProbe({}, { port: 1234 })(spec, ...others);
+  },
   "another address of healthz": withValue("--healthz-address", "10.0.0.1"),
   "a proxy that the kubelet expands": (spec) =>
     containerOf(spec).env?.push({ name: "HTTPS_PROXY", value: "$(NODE_NAME)" }),
@@ -266,8 +272,8 @@ export const admitted: Readonly<Record<string, () => V1DaemonSet>> = {
     ),
   ),
   "the image by digest": () => declared({ image: digest }),
-  "pull secrets, another probation and other ports": () =>
-    declared({ imagePullSecrets: ["a"], probationSeconds: 30, probePort: 1234, healthzPort: 4321 }),
+  "pull secrets and another probation": () =>
+    declared({ imagePullSecrets: ["a"], probationSeconds: 30 }),
   "the most resources, and no priority class": () => {
     const requests = { cpu: "1", memory: "1Gi" };
     return declared({ pod: { ...agent.pod, requests, limits: requests, priorityClass: "" } });

@@ -56,10 +56,10 @@ test("H19: restarts no kubelet and writes no file when the agents get another te
   const before = await state();
   const { uid } = (await agentOn(cluster, node)).metadata;
   const path = "/spec/template/spec/containers/0/args";
-  const patch = [{ op: "add", path, value: ["--probe-port=20249"] }];
+  const patch = [{ op: "add", path, value: ["--agent-requests=memory=33Mi"] }];
   await cluster.kubectl("patch", ...deployment, "--type=json", "-p", JSON.stringify(patch));
   await untilReplaced(uid);
-  assert.match(JSON.stringify((await agentOn(cluster, node)).spec), /20249/);
+  assert.match(JSON.stringify((await agentOn(cluster, node)).spec), /33Mi/);
   assert.deepEqual(await state(), before);
 });
 

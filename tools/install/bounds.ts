@@ -95,8 +95,11 @@ export const installed = {
   "agent-label": "",
   "apparmor-profile": flags["apparmor-profile"].standard,
   "healthz-address": flags["healthz-address"].standard,
+  "healthz-port": flags["healthz-port"].standard,
   "kubelet-directory": flags["kubelet-directory"].standard,
   "kubelet-unit": flags["kubelet-unit"].standard,
+  "probe-port": flags["probe-port"].standard,
+  "restart-control-plane": flags["restart-control-plane"].standard,
   "selinux-type": flags["selinux-type"].standard,
 } as const;
 
@@ -148,6 +151,12 @@ variables.metadata.filter(f, !(f in ['annotations', 'creationTimestamp', 'labels
 /** The annotation's name in messages. */
 const annotation = (flag: keyof typeof installed): string =>
   `the annotation ${annotationOf(flag)} of ServiceAccount ${controller}`;
+
+/** The agents' argument of this flag must have the installer's value. */
+const pinned = (flag: keyof typeof installed): Validation => ({
+  expression: `variables.arguments.all(a, (a + ' ').contains(' --${flag === "kubelet-unit" ? "unit" : flag} ' + ${given(flag)} + ' '))`,
+  message: `--${flag} is not as in ${annotation(flag)}`,
+});
 
 const mostText = Object.entries(mostResources)
   .map(([name, most]) => `${name}=${most}`)
@@ -292,10 +301,9 @@ v in variables.oldSpec.?volumes.orValue([]))`,
 variables.containers.all(c, c.?args.orValue([]).all(a, !a.contains(' ')))`,
       message: "the arguments are not those that the controller gives",
     },
-    {
-      expression: `variables.arguments.all(a, a.contains(' --unit ' + ${given("kubelet-unit")} + ' '))`,
-      message: `the kubelet's unit is not that of ${annotation("kubelet-unit")}`,
-    },
+    ...(["kubelet-unit", "restart-control-plane", "healthz-port", "probe-port"] as const).map(
+      pinned,
+    ),
     {
       expression: `variables.arguments.all(a, (${cel(loopback)} + [${given("healthz-address")}]).exists(address,
   a.contains(' --healthz-address ' + address + ' ')))`,

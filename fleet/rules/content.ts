@@ -1,7 +1,7 @@
 /** The content for the clusters, checked before any cluster gets it. Pure. */
 import { Buffer } from "node:buffer";
 import type { KubernetesObject, V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
-import { fleetOwnerAnnotation, secretKeys, secretType } from "#contract/names.ts";
+import { fleetManagedBy, fleetOwnerAnnotation, secretKeys, secretType } from "#contract/names.ts";
 import { parse } from "#pullsecret/document/parse.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
 import { sentence } from "./problems.ts";
@@ -62,8 +62,6 @@ export function has(secret: V1Secret, content: Content): boolean {
   );
 }
 
-const managedBy = { "app.kubernetes.io/managed-by": "global-pull-secret-fleet" };
-
 /**
  * The owner's id. It contains the object's name, so an object that is created again recognizes the
  * Secrets that the previous object placed.
@@ -80,7 +78,7 @@ export const isPlacedBy = (object: KubernetesObject, owner: string): boolean =>
 
 /** Labels and annotations of placed objects. */
 export const marked = (owner: string) => ({
-  labels: managedBy,
+  labels: fleetManagedBy,
   annotations: { [fleetOwnerAnnotation]: owner },
 });
 

@@ -3,7 +3,8 @@
  * content; the policies check the content. Pure data, as server-side apply takes it.
  */
 import { isDeepStrictEqual } from "node:util";
-import { namespace } from "./names.ts";
+import { fleetManagedBy, fleetOwnerAnnotation, namespace } from "./names.ts";
+import { setsOnly } from "./own-metadata.ts";
 
 /** In the management cluster: the namespace of joined clusters' ClusterProfiles and tokens. */
 export const clustersNamespace = "global-pull-secret-clusters";
@@ -70,6 +71,9 @@ export const expiresAnnotation = "globalpullsecret.io/token-expires";
  */
 export const tokenSeconds = 30 * 24 * 3600;
 
+/** The annotations of the Secrets that a fleet writes: placed ones, and those of tokens. */
+const ofSecrets = [fleetOwnerAnnotation, issuedAnnotation, expiresAnnotation];
+
 /** One ValidatingAdmissionPolicy and its binding; both have this name. */
 export type Guard = Readonly<{ name: string; spec: object }>;
 
@@ -78,7 +82,7 @@ const admission = "admissionregistration.k8s.io/v1";
 const user = (account: string) => `system:serviceaccount:${namespace}:${account}`;
 
 /** A policy for one account. Requests of other accounts are not checked. */
-function guard(name: string, who: string, rule: object, validation: object): Guard {
+function guard(name: string, who: string, rule: object, ...validations: object[]): Guard {
   const matchConstraints = { resourceRules: [{ apiGroups: [""], apiVersions: ["v1"], ...rule }] };
   const spec = {
     // Fail closed: a request that cannot be checked is refused.
@@ -86,7 +90,7 @@ function guard(name: string, who: string, rule: object, validation: object): Gua
     matchConstraints,
     matchConditions: [{ name: "account", expression: who }],
     // Without a reason a refusal is 422, so it differs from RBAC's 403.
-    validations: [validation],
+    validations,
   };
   return { name, spec };
 }
@@ -94,7 +98,8 @@ function guard(name: string, who: string, rule: object, validation: object): Gua
 /**
  * Refuses Secrets of a type that Kubernetes turns into a credential. Kubernetes fills a Secret of
  * type service-account-token with a token of the account that the Secret names. A Secret of type
- * bootstrap.kubernetes.io/token lets nodes join.
+ * bootstrap.kubernetes.io/token lets nodes join. Also refuses labels and annotations of other
+ * programs: Helm takes any Secret with its labels for a release, and Argo CD for a cluster.
  */
 const secretsOf = (name: string, who: string): Guard =>
   guard(
@@ -105,6 +110,14 @@ const secretsOf = (name: string, who: string): Guard =>
       expression:
         "!(object.type in ['kubernetes.io/service-account-token', 'bootstrap.kubernetes.io/token'])",
       message: "this account may not write Secrets that Kubernetes turns into a token",
+    },
+    {
+      expression:
+        `${setsOnly("labels", fleetManagedBy)} && ${setsOnly("annotations", ofSecrets)}`.replaceAll(
+          /\n\s*/g,
+          " ",
+        ),
+      message: "this account may set only the fleet's labels and annotations",
     },
   );
 

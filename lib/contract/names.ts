@@ -147,6 +147,11 @@ export const syncAnnotation = "globalpullsecret.io/sync";
  */
 export const fleetOwnerAnnotation = "globalpullsecret.io/fleet-owner";
 
+/** Label on each object that a FleetSecret has placed. */
+export const fleetManagedBy = {
+  "app.kubernetes.io/managed-by": "global-pull-secret-fleet",
+} as const;
+
 /** The one GlobalPullSecret. */
 export const globalPullSecretName = "cluster";
 

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type V1Secret } from "@kubernetes/client-node";
 import { joinedGuards } from "#contract/joined.ts";
+import { placed } from "#fleet/rules/content.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
@@ -126,6 +127,16 @@ async function refusedAll(as: Api): Promise<void> {
   const tokenId = { "token-id": Buffer.from("abcdef").toString("base64") };
   const bootstrap = secret("bootstrap.kubernetes.io/token", {}, tokenId);
   await refused("a bootstrap token", as.apply(path, bootstrap, how));
+  const places = {
+    labels: [{ owner: "helm", name: "a" }, { "argocd.argoproj.io/secret-type": "cluster" }],
+    annotations: [{ "replicator.v1.mittwald.de/replicate-from": "kube-system/other" }],
+  };
+  for (const [field, all] of Object.entries(places))
+    for (const one of all) {
+      const { metadata, ...rest } = secret("Opaque");
+      const marked = { ...rest, metadata: { ...metadata, [field]: one } };
+      await refused(JSON.stringify(one), as.apply(path, marked, how));
+    }
   for (const name of [target, undefined]) {
     const metadata = { ...tokenOf("default").metadata, name, generateName: `${target}-` };
     const made = as.create(`${core}/secrets`, { ...tokenOf("default"), metadata });
@@ -135,7 +146,8 @@ async function refusedAll(as: Api): Promise<void> {
   // The account may write the Secrets that a fleet places.
   for (const type of ["kubernetes.io/dockerconfigjson", "Opaque"]) {
     const data = { ".dockerconfigjson": Buffer.from('{"auths":{}}').toString("base64") };
-    const { metadata } = await as.apply<V1Secret>(path, secret(type, {}, data), how);
+    const body = placed({ type, data }, "a/b/c", { namespace: "kube-system", name: target });
+    const { metadata } = await as.apply<V1Secret>(path, body, how);
     await as.remove(path, metadata?.uid ?? "");
   }
 }

@@ -3,9 +3,13 @@
  * test/controller/bounds.test.ts cannot test them.
  */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { loadAll } from "js-yaml";
+import { fleetGuard } from "#contract/joined.ts";
 import { boundsFiles } from "./bounds.ts";
+import { manifests } from "./yaml.ts";
 
 type Written = Readonly<{
   kind: string;
@@ -26,3 +30,9 @@ for (const [file, text] of Object.entries(boundsFiles()))
     const wanted = policy.spec.paramKind && "Deny";
     assert.equal(binding.spec.paramRef?.parameterNotFoundAction, wanted);
   });
+
+test("the fleet's component has the policy that `fleet rbac` prints", () => {
+  const file = join(manifests, "fleet/cluster-resource-set/policy.yaml");
+  const [policy] = loadAll(readFileSync(file, "utf8")) as Written[];
+  assert.deepEqual(policy?.spec, fleetGuard("global-pull-secret-fleet").spec);
+});

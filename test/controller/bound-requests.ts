@@ -1,7 +1,7 @@
 /**
  * Requests of the controller's account. The policies must allow some of them, and deny the others.
  */
-import type { V1Container, V1ObjectMeta, V1Pod, V1PodSpec } from "@kubernetes/client-node";
+import type { V1Container, V1ObjectMeta, V1PodSpec } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import { globalSecret } from "#controller/objects/global-secret.ts";
 import { role, roleBinding, serviceAccount } from "#controller/objects/daemonset.ts";
@@ -34,8 +34,19 @@ export const strangers: Readonly<Record<string, V1ObjectMeta>> = {
 };
 
 export const anotherImage = [{ name: "main", image: "evil.example/x:1" }] as V1Container[];
-/** Changes of an agent's pod. */
-export const changesOfPod: Readonly<Record<string, Partial<V1Pod>>> = {
+/** Velero runs this command in the pod's container. */
+const hook = { "pre.hook.backup.velero.io/command": '["/nodejs/bin/node"]' };
+const another = {
+  manager: "other",
+  operation: "Update",
+  apiVersion: "v1",
+  fieldsType: "FieldsV1",
+  fieldsV1: { "f:metadata": { "f:labels": { "f:name": {} } } },
+};
+/** Changes of an agent's pod, which has the annotation a.example/team. null removes a key. */
+export const changesOfPod: Readonly<
+  Record<string, Readonly<{ metadata?: object; spec?: V1PodSpec }>>
+> = {
   "the image": { spec: { containers: anotherImage } },
   "the deadline": { spec: { activeDeadlineSeconds: 1 } as V1PodSpec },
   "the owners": { metadata: { ownerReferences: [] } },
@@ -45,9 +56,28 @@ export const changesOfPod: Readonly<Record<string, Partial<V1Pod>>> = {
   "the finalizers": { metadata: { finalizers: ["a.example/held"] } },
   "the label name": { metadata: { labels: { name: "kube-dns" } } },
   "the label k8s-app": { metadata: { labels: { ...labels, "k8s-app": "kube-dns" } } },
+  "the command of a backup": { metadata: { annotations: hook } },
+  "the command of a backup, and the record of the change": {
+    metadata: { annotations: hook, managedFields: [{}] },
+  },
+  "a label, and the record of the change": {
+    metadata: { labels: { ...labels, "k8s-app": "kube-dns" }, managedFields: [{}] },
+  },
+  "the command of a backup, and the record of another change": {
+    metadata: { annotations: hook, managedFields: [another] },
+  },
+  "the annotation of another client": { metadata: { annotations: { "a.example/team": null } } },
+  "the value of another client's annotation": {
+    metadata: { annotations: { "a.example/team": "b" } },
+  },
 };
 
 export const grants = { apiGroups: [""], resources: ["pods"], verbs: ["patch"] };
+/** The object with more metadata. */
+const withMetadata = <One extends { metadata?: object }>(one: One, more: object) => ({
+  ...one,
+  metadata: { ...one.metadata, ...more },
+});
 /** A Secret that Kubernetes fills with the token of another account. */
 const token = (name: string) => ({
   apiVersion: "v1",
@@ -68,6 +98,10 @@ const newest = {
 };
 const global = globalSecret({ newest, mode: "Restart", served: "nothing", publishedAt: 1 });
 
+const release = {
+  labels: { owner: "helm", name: "cilium", status: "deployed", version: "99" },
+};
+const replicated = { annotations: { "replicator.v1.mittwald.de/replicate-from": "a/b" } };
 const somebody = [{ kind: "User", name: "mallory" }];
 /** Requests by which the account could get rights that no policy bounds. */
 export const passing: readonly (readonly [
@@ -88,6 +122,28 @@ export const passing: readonly (readonly [
     owned.state,
     token(names.stateSecretName),
     ["create"],
+  ],
+  ...(
+    [
+      ["global-pull-secret", owned.global, global],
+      ["global-pull-secret-state", owned.state, stateSecret(readState(undefined))],
+    ] as const
+  ).flatMap(([name, path, body]) =>
+    Object.entries({ "a release of Helm": release, "a copy of another Secret": replicated }).map(
+      ([what, more]) => [`${what} in ${name}`, path, withMetadata(body, more), states] as const,
+    ),
+  ),
+  [
+    "a role of a cloud for the agents' account",
+    owned.serviceAccount,
+    withMetadata(serviceAccount, { annotations: { "eks.amazonaws.com/role-arn": "arn:aws" } }),
+    states,
+  ],
+  [
+    "a finalizer of the agents' account",
+    owned.serviceAccount,
+    withMetadata(serviceAccount, { finalizers: ["a.example/held"] }),
+    states,
   ],
   [
     "a right of its own for the agents",

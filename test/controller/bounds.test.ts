@@ -13,7 +13,7 @@ import {
 } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import type { Agent } from "#controller/objects/agent.ts";
-import { role, roleBinding, serviceAccount } from "#controller/objects/daemonset.ts";
+import { role, serviceAccount } from "#controller/objects/daemonset.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { callsOver, connect } from "#kube/client/client.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
@@ -53,7 +53,7 @@ import {
   type State,
 } from "./bound-requests.ts";
 import { writeKubeconfig } from "./plane/start.ts";
-import { stampingPods, denyingConfigMaps } from "./policies.ts";
+import { denyingConfigMaps, stampingPods, stampingSecrets } from "./policies.ts";
 
 const images = [{ name: "global-pull-secret", newName: repository, newTag: tag }];
 
@@ -141,7 +141,7 @@ const versionOf = ({ metadata }: V1Pod) => ({
   uid: metadata?.uid ?? "",
   resourceVersion: metadata?.resourceVersion ?? "",
 });
-const patched = (pod: V1Pod, { metadata = {}, ...body }: Partial<V1Pod>) =>
+const patched = (pod: V1Pod, { metadata = {}, ...body }: { metadata?: object; spec?: object }) =>
   refusal(own.patch(pathOf(pod), { metadata: { ...metadata, ...versionOf(pod) }, ...body }));
 
 /** Prepares a write of this kind for an object of the account. */
@@ -152,6 +152,10 @@ async function prepare(state: State, path: string, body = {}): Promise<void> {
   await admin.remove(path, metadata.uid);
   await until("the object is gone", async () => (await admin.get(path)) === undefined);
 }
+
+/** The controller's own object of this path. */
+const bodyOf = (path: string): object =>
+  Object.values(itsOwn).find(([one]) => one === path)?.[1] ?? {};
 
 const its = ["-n", names.namespace] as const;
 const live = async (): Promise<V1DaemonSet> =>
@@ -201,7 +205,8 @@ describe("the account", () => {
 
   for (const [what, change] of Object.entries(changesOfPod))
     test(`does not change ${what} of an agent's pod`, async () => {
-      const pod = await podOf({ labels, ownerReferences: [owner] });
+      const annotations = { "a.example/team": "a" };
+      const pod = await podOf({ labels, annotations, ownerReferences: [owner] });
       assert.match(await patched(pod, change), /may (?:not )?change/);
       assert.deepEqual(await admin.get(pathOf(pod)), pod);
     });
@@ -242,7 +247,7 @@ describe("the account", () => {
     for (const state of states)
       test(`is denied to ${state} ${what}`, async () => {
         await prepare("update", owned.role, role);
-        await prepare(state, path, path === owned.role ? role : roleBinding);
+        await prepare(state, path, bodyOf(path));
         // Errors about a Secret do not quote the API server's answer.
         assert.match(await refusal(apply(path, body)), /denied request: |secrets\/\S+ 403/);
       });
@@ -420,8 +425,7 @@ describe("the policies beside other clients", () => {
   test("grants revisions while one policy stamps pods on every update and another has added a container", async () => {
     await cluster.apply(...stampingPods);
     const side = { name: "side", image: "side.example/car:1" };
-    // The pod's labels must stay the same. The policy has already stamped the pod at its creation.
-    const pod = await podOf({ labels: { ...labels, stamp: "s" }, ownerReferences: [owner] }, side);
+    const pod = await podOf({ labels, ownerReferences: [owner] }, side);
     const granted = { [names.revisionAnnotation]: "1" };
     const metadata = await until("the policy stamps", async () => {
       const version = versionOf((await admin.get<V1Pod>(pathOf(pod))) ?? pod);
@@ -430,8 +434,35 @@ describe("the policies beside other clients", () => {
       const { metadata } = outcome.object;
       return metadata?.annotations?.["stamp"] !== undefined && metadata;
     });
+    assert.equal(metadata.labels?.["stamp"], "s");
     const { tolerations } = (await admin.get<V1Pod>(pathOf(pod)))?.spec ?? {};
     assert.ok(tolerations?.some(({ key }) => key === "stamp"));
     assert.equal(metadata.annotations?.[names.revisionAnnotation], "1");
+    const next = { [names.revisionAnnotation]: "2" };
+    const version = versionOf((await admin.get<V1Pod>(pathOf(pod))) ?? pod);
+    const second = await annotate<V1Pod>(own, pathOf(pod), version, next);
+    assert.ok(second.is === "done", JSON.stringify(second));
+    const after = second.object.metadata ?? {};
+    assert.notEqual(after.annotations?.["stamped"], metadata.annotations?.["stamped"]);
+  });
+
+  test("writes its Secret while one policy labels Secrets", async () => {
+    const [path, body] = itsOwn["global-pull-secret-state"] ?? assert.fail();
+    await prepare("create", path);
+    await cluster.apply(...stampingSecrets);
+    const made = await until("the policy stamps", async () => {
+      const one = (await own.apply(path, body, { manager: controller, force: true })) as V1Pod;
+      return one.metadata?.labels?.["stamp"] === "s" && one;
+    });
+    assert.equal(made.metadata?.annotations?.["stamp"], "s");
+    assert.equal(await refusal(apply(path, body)), "");
+    // Admission may have set a key. The account may still not set it.
+    await cluster.kubectl("delete", "mutatingadmissionpolicies", "stamp-secrets");
+    const metadata = { ...(body as V1Pod).metadata, labels: { stamp: "t" } };
+    await until(
+      "the key is denied",
+      async () => (await refusal(apply(path, { ...body, metadata }))) !== "",
+    );
+    assert.equal(await refusal(apply(path, body)), "");
   });
 });

@@ -70,16 +70,39 @@ export const onSecrets = (...mutations: readonly object[]): AdmissionPolicy => (
   mutations,
 });
 
-/** A policy that adds an annotation and a toleration to pods at each update. */
+/**
+ * A policy that adds a label, an annotation and a toleration to pods at each update. The annotation
+ * `stamped` is another one at each update.
+ */
 export const stampingPods: readonly object[] = policyOf("Mutating", "stamp", {
   failurePolicy: "Fail",
   reinvocationPolicy: "Never",
   matchConstraints: { resourceRules: [ruleFor("UPDATE", "pods")] },
   mutations: [
-    applied('Object{metadata: Object.metadata{annotations: {"stamp": "s"}}}'),
+    applied(
+      'Object{metadata: Object.metadata{labels: {"stamp": "s"}, annotations: {"stamp": "s"}}}',
+    ),
+    applied(
+      "Object{metadata: Object.metadata{annotations: {'stamped': string(oldObject.metadata.resourceVersion)}}}",
+    ),
     patched(
       'object.spec.tolerations.exists(t, has(t.key) && t.key == "stamp") ? [] :' +
         ' [JSONPatch{op: "add", path: "/spec/tolerations/-", value: Object.spec.tolerations{key: "stamp", operator: "Exists"}}]',
+    ),
+  ],
+});
+
+/** A policy that adds a label and an annotation to global-pull-secret-state at each write. */
+export const stampingSecrets: readonly object[] = policyOf("Mutating", "stamp-secrets", {
+  failurePolicy: "Fail",
+  reinvocationPolicy: "Never",
+  matchConstraints: { resourceRules: [ruleFor("CREATE", "secrets"), ruleFor("UPDATE", "secrets")] },
+  matchConditions: [
+    { name: "state", expression: "object.metadata.name == 'global-pull-secret-state'" },
+  ],
+  mutations: [
+    applied(
+      'Object{metadata: Object.metadata{labels: {"stamp": "s"}, annotations: {"stamp": "s"}}}',
     ),
   ],
 });

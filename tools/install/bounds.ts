@@ -5,7 +5,9 @@
  * is pinned, unless agent-template.ts lists it as free.
  */
 import { dump } from "js-yaml";
+import { grantAnnotations } from "#contract/grant.ts";
 import * as names from "#contract/names.ts";
+import { removesOnly, setsOnly } from "#contract/own-metadata.ts";
 import { globalSecret } from "#controller/objects/global-secret.ts";
 import { annotations } from "#controller/objects/annotations.ts";
 import { restartedAt, role, roleBinding } from "#controller/objects/daemonset.ts";
@@ -52,12 +54,17 @@ dyn(object).metadata.?${field}`,
     )
     .join(" && ");
 
+/** Admission may set keys that no client has set. This account must not change any other key. */
+const ifAdmission = "; if your admission changes others, delete the pod";
+const ofGrant = [...Object.values(grantAnnotations), names.syncAnnotation];
+
 const pods: Bounds = {
   name: "global-pull-secret-pods",
   why: [
     "RBAC cannot limit a right to the agents' pods, because their names are random. The controller",
-    "patches their annotations, and deletes them in an upgrade. This policy denies its account",
-    "everything else: with other labels, a pod could receive the traffic of any Service.",
+    "patches the annotations of a grant, and deletes pods in an upgrade. This policy denies its",
+    "account everything else: with other labels, a pod could receive the traffic of any Service, and",
+    "backup programs run the commands in a pod's annotations.",
   ],
   rules: [{ group: "", resources: "pods", operations: "UPDATE DELETE" }],
   validations: [
@@ -71,11 +78,19 @@ const pods: Bounds = {
       expression: `object == null || dyn(oldObject.spec).all(f, f in dyn(object.spec)) &&
 dyn(object.spec).all(f, f == 'tolerations' ||
   dyn(oldObject.spec)[?f] == optional.of(dyn(object.spec)[f]))`,
-      message: "only annotations of a pod may change",
+      message: "only a grant's annotations of a pod may change",
     },
     {
-      expression: `object == null || ${unchanged("labels", "ownerReferences", "finalizers")}`,
-      message: "labels, owners and finalizers of a pod may not change",
+      expression: `object == null || ${unchanged("ownerReferences", "finalizers")}`,
+      message: "owners and finalizers of a pod may not change",
+    },
+    {
+      expression: `object == null || ${setsOnly("labels", [])} && ${removesOnly("labels", [])}`,
+      message: `labels of a pod may not change${ifAdmission}`,
+    },
+    {
+      expression: `object == null || ${setsOnly("annotations", ofGrant)} && ${removesOnly("annotations", ofGrant)}`,
+      message: `only a grant's annotations of a pod may change${ifAdmission}`,
     },
   ],
 };
@@ -332,13 +347,22 @@ const secrets = [
 ];
 const types = Object.fromEntries(secrets.map(({ metadata, type }) => [metadata?.name, type]));
 
+/** The API server keeps the last one on each DaemonSet. */
+const ofObjects = [
+  annotations.rolled,
+  annotations.released,
+  annotations.published,
+  "deprecated.daemonset.template.generation",
+];
+
 const others: Bounds = {
   name: "global-pull-secret-objects",
   why: [
     "Without this policy the controller's account could bypass the other policies: Kubernetes fills",
     "a Secret of a token's type with the token of any account, and a Role can pass on its author's",
     "rights. If a DaemonSet is deleted and its pods become orphans, another controller can adopt them",
-    "and delete pods of its own instead.",
+    "and delete pods of its own instead. Other programs act on labels and annotations: Helm takes",
+    "any Secret with its labels for a release, and clouds give an annotated ServiceAccount a role.",
   ],
   rules: [
     {
@@ -346,6 +370,12 @@ const others: Bounds = {
       resources: "secrets",
       operations: "CREATE UPDATE",
       names: Object.keys(types).join(" "),
+    },
+    {
+      group: "",
+      resources: "serviceaccounts",
+      operations: "CREATE UPDATE",
+      names: names.agentName,
     },
     {
       group: "rbac.authorization.k8s.io",
@@ -368,9 +398,16 @@ dyn(request.options).?propagationPolicy.orValue('Background') == 'Background' &&
       message: "the agents' pods have to be deleted with their DaemonSet",
     },
     {
-      expression: `request.resource.resource != 'daemonsets' || object == null ||
-${unchanged("ownerReferences", "finalizers")}`,
-      message: "owners and finalizers of the DaemonSet may not change",
+      expression: `object == null || ${unchanged("ownerReferences", "finalizers")}`,
+      message: "owners and finalizers of the object may not change",
+    },
+    {
+      expression: `object == null || ${setsOnly("labels", { ...names.agentLabels, ...ownerLabels })}`,
+      message: "the labels are not the controller's",
+    },
+    {
+      expression: `object == null || ${setsOnly("annotations", ofObjects)}`,
+      message: "the annotations are not the controller's",
     },
     {
       expression: `request.resource.resource != 'secrets' || dyn(object).type == ${cel(types)}[object.metadata.name]`,

@@ -4,7 +4,6 @@
  * controller declares, so that policies and template cannot disagree. Every field of the template
  * is pinned, unless agent-template.ts lists it as free.
  */
-import { dump } from "js-yaml";
 import { grantAnnotations } from "#contract/grant.ts";
 import * as names from "#contract/names.ts";
 import { removesOnly, setsOnly } from "#contract/own-metadata.ts";
@@ -16,25 +15,8 @@ import { flags } from "#controller/policy/flags.ts";
 import { mostResources } from "#controller/policy/resources.ts";
 import { ownerLabels } from "#kube/client/ownership.ts";
 import * as agents from "./agent-template.ts";
+import { controller, textOf, type Bounds, type Validation } from "./bounds-text.ts";
 import { literal } from "./cel.ts";
-
-const controller = "global-pull-secret-controller";
-
-type Variable = Readonly<{ name: string; expression: string }>;
-type Validation = Readonly<{ expression: string; message?: string; messageExpression?: string }>;
-type Rule = Readonly<{ group: string; resources: string; operations: string; names?: string }>;
-
-type Bounds = Readonly<{
-  name: string;
-  /** Lines of a comment. */
-  why: readonly string[];
-  rules: readonly Rule[];
-  conditions?: readonly Variable[];
-  /** The controller's ServiceAccount is the parameter. */
-  hasParameters?: true;
-  variables?: readonly Variable[];
-  validations: readonly Validation[];
-}>;
 
 const cel = (value: unknown): string => literal(value, agents.places);
 
@@ -431,68 +413,3 @@ export const boundsFiles = (): Readonly<Record<string, string>> => ({
   "base/daemonset-policy.yaml": textOf(daemonSet),
   "base/objects-policy.yaml": textOf(others),
 });
-
-function textOf(bounds: Bounds): string {
-  const { name, why, rules, conditions = [], hasParameters, variables, validations } = bounds;
-  const head = (kind: string) => ({
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind,
-    metadata: { name },
-  });
-  const account = `system:serviceaccount:${names.namespace}:${controller}`;
-  const policy = {
-    ...head("ValidatingAdmissionPolicy"),
-    spec: {
-      failurePolicy: "Fail",
-      ...(hasParameters && { paramKind: { apiVersion: "v1", kind: "ServiceAccount" } }),
-      matchConstraints: {
-        namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": names.namespace } },
-        resourceRules: rules.map(ruleOf),
-      },
-      matchConditions: [
-        { name: "account", expression: `request.userInfo.username == '${account}'` },
-        ...conditions,
-      ],
-      ...(variables && { variables: variables.map(onOneLine) }),
-      validations: validations.map((one) => Object.assign(onOneLine(one), { reason: "Forbidden" })),
-    },
-  };
-  const paramRef = {
-    name: controller,
-    namespace: names.namespace,
-    parameterNotFoundAction: "Deny",
-  };
-  const binding = {
-    ...head("ValidatingAdmissionPolicyBinding"),
-    spec: {
-      policyName: name,
-      ...(hasParameters && { paramRef }),
-      validationActions: ["Deny"],
-    },
-  };
-  const from = "Written from controller/objects by npm run docs.";
-  const comment = [...why, from].map((line) => `# ${line}\n`).join("");
-  return `${comment}${[policy, binding].map(written).join("---\n")}`;
-}
-
-function ruleOf({ group, resources, operations, names: its }: Rule): object {
-  return {
-    apiGroups: [group],
-    apiVersions: ["v1"],
-    resources: resources.split(" "),
-    operations: operations.split(" "),
-    ...(its !== undefined && { resourceNames: its.split(" ") }),
-  };
-}
-
-/** Joins the lines of each text. The YAML writer folds a text only if it has no line breaks. */
-function onOneLine<One extends object>(one: One): One {
-  const folded = Object.entries(one).map(([name, text]) => [
-    name,
-    String(text).replaceAll(/\n\s*/g, " "),
-  ]);
-  return Object.fromEntries(folded) as One;
-}
-
-const written = (object: object): string =>
-  dump(object, { lineWidth: 100, quoteStyle: "double", noRefs: true });

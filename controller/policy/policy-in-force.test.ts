@@ -310,6 +310,47 @@ test("withdraws no source of a deleted object if the installer's policy exceeds 
   );
 });
 
+const scoped = {
+  delivery: { mode: "CredentialProvider", credentialProvider: { scope: "Annotated" } },
+  sources,
+} as const;
+
+for (const [what, now, flags] of [
+  ["without the object", "absent", "--delivery-modes Restart,CredentialProvider"],
+  ["without the object and its mode", "absent", "--delivery-modes Restart"],
+  ["if the mode is not allowed any more", declared("u", scoped), "--delivery-modes Restart"],
+  ["if the object cannot be read", "unreadable", "--delivery-modes Reread"],
+] as const)
+  test(`gives no credential of scope Annotated to every pod: ${what}`, () => {
+    const limited = installedBy(...flags.split(" "));
+    const known = readAccepted(limited, { policy: scoped, sourcesFrom: "u" });
+    const { policy, accepted } = inForce(limited, now, known, reread);
+    assert.deepEqual(policy.agent.delivery, { mode: "CredentialProvider", scope: "Annotated" });
+    assert.equal(policy.sources.length, 1);
+    assert.deepEqual(inForce(limited, now, accepted, reread).policy, policy);
+    const [mode = "Restart"] = limited.limits.deliveryModes;
+    const other = inForce(limited, declared("u", { delivery: { mode } }), accepted);
+    assert.equal(other.policy.agent.delivery.mode, mode);
+  });
+
+for (const [what, flags, spec, left] of [
+  ["maxUnavailable", "--max-unavailable-limit 20%", { maxUnavailable: "90%" }, "Reread"],
+  ["the mode", "--delivery-modes Restart", { maxUnavailable: "20%" }, "Restart"],
+] as const)
+  test(`keeps the sources and the allowed fields if the installer lowers the limit of ${what}`, () => {
+    const limited = installedBy(...flags.split(" "));
+    const whole = { sources, delivery: { mode: "Reread" }, rollout: spec } as const;
+    for (const known of [
+      readAccepted(limited, { policy: whole, sourcesFrom: "u" }),
+      remember(whole),
+    ]) {
+      const { policy, problems } = inForce(limited, declared("u", whole), known);
+      assert.equal(problems.length, 1);
+      const names = policy.sources.map(({ name }) => name);
+      assert.deepEqual([names, policy.agent.delivery.mode], [["team-a"], left]);
+    }
+  });
+
 test("keeps only a withdrawal and a pause without an object, and the defaults otherwise", () => {
   for (const managementState of ["Withdrawn", "Paused"] as const) {
     const spec = { managementState, rollout: { maxUnavailable: 2 } };

@@ -67,8 +67,7 @@ export function inForce(
     return { ...nothing, policy: keptPolicy(installed, accepted?.spec ?? declares), accepted };
   if (declared === "absent") {
     const lasting = outlasting(accepted?.spec ?? {});
-    const whole = laidOver(declares, lasting);
-    const spec = policyOf(installed, whole).ok ? whole : lasting;
+    const spec = stillAllowed(installed, laidOver(declares, lasting))?.spec ?? lasting;
     const left = { spec, sourcesFrom: accepted?.sourcesFrom };
     return { ...nothing, policy: keptPolicy(installed, spec), accepted: left };
   }
@@ -105,9 +104,9 @@ export function inForce(
 }
 
 /**
- * Reads the recorded spec. Undefined if it cannot be followed. A protected registry that an earlier
- * version accepted and this version refuses never protected anything, so only that registry is
- * dropped.
+ * Reads the recorded spec, without fields that are not allowed any more. Undefined if it cannot be
+ * followed. A protected registry that an earlier version accepted and this version refuses never
+ * protected anything, so only that registry is dropped.
  */
 export function readAccepted(
   installed: Installed,
@@ -118,18 +117,28 @@ export function readAccepted(
   const isKept = (one: unknown) => typeof one !== "string" || !(protectable(one) instanceof Wrong);
   const { protectedRegistries: all } = stored;
   const spec = Array.isArray(all) ? { ...stored, protectedRegistries: all.filter(isKept) } : stored;
-  return policyOf(installed, spec).ok ? { spec, sourcesFrom } : undefined;
+  const kept = stillAllowed(installed, spec);
+  return kept && { spec: kept.spec, sourcesFrom };
 }
 
 /**
  * The part of the last spec that stays in force without an object. Deleting the CRD withdraws
- * nothing, and ends neither a withdrawal nor a pause. Everything else returns to the installer's
- * policy and the defaults.
+ * nothing, ends neither a withdrawal nor a pause, and gives no credential to more pods. Everything
+ * else returns to the installer's policy and the defaults.
  */
-function outlasting({ sources, managementState }: GlobalPullSecretSpec): GlobalPullSecretSpec {
+function outlasting(spec: GlobalPullSecretSpec): GlobalPullSecretSpec {
+  const { sources, managementState, delivery } = spec;
   const isStopped = managementState !== undefined && managementState !== "Managed";
-  return { ...(sources && { sources }), ...(isStopped && { managementState }) };
+  return {
+    ...(sources && { sources }),
+    ...(isStopped && { managementState }),
+    ...(isScoped(spec) && { delivery }),
+  };
 }
+
+/** Whether only annotated pods may use the credentials. Each other delivery serves every pod. */
+const isScoped = ({ delivery }: GlobalPullSecretSpec) =>
+  delivery?.mode === "CredentialProvider" && delivery.credentialProvider?.scope === "Annotated";
 
 /**
  * The sources of a deleted object, if its replacement names none. Deleting an object must withdraw
@@ -181,13 +190,40 @@ function over(below: unknown, above: unknown): unknown {
   return { ...others, ...Object.fromEntries(set) };
 }
 
-/** The last accepted policy if it is still allowed. Otherwise the defaults, which always are. */
+/** The last accepted policy, as far as it is still allowed. */
 function keptPolicy(installed: Installed, accepted: GlobalPullSecretSpec | undefined): Policy {
-  const kept = policyOf(installed, accepted ?? allowedDefaults(installed.limits));
-  if (kept.ok) return kept.policy;
+  const kept = stillAllowed(installed, accepted ?? {});
+  if (kept !== undefined) return kept.policy;
   const standard = policyOf(installed, allowedDefaults(installed.limits));
   if (standard.ok) return standard.policy;
   throw new Error(standard.problems.join("; "));
+}
+
+type Kept = Readonly<{ spec: GlobalPullSecretSpec; policy: Policy }>;
+
+/**
+ * An earlier spec without the fields that cannot be followed now, such as those that exceed a limit
+ * that the installer has lowered. So a lower limit does not withdraw the spec's sources. Undefined
+ * if other fields cannot be followed either.
+ */
+function stillAllowed(installed: Installed, spec: GlobalPullSecretSpec): Kept | undefined {
+  const all = Object.entries(spec);
+  for (const dropped of [[], ["rollout"], ["delivery"], ["rollout", "delivery"]]) {
+    const rest = Object.fromEntries(all.filter(([field]) => !dropped.includes(field)));
+    const read = policyOf(withOwnMode(installed, rest), rest);
+    if (read.ok) return { spec: rest, policy: read.policy };
+  }
+  return undefined;
+}
+
+/**
+ * Scope Annotated stays allowed until another delivery is declared. Any other delivery would give
+ * its credentials to every pod.
+ */
+function withOwnMode(installed: Installed, spec: GlobalPullSecretSpec): Installed {
+  if (!isScoped(spec)) return installed;
+  const deliveryModes = [...installed.limits.deliveryModes, "CredentialProvider"] as const;
+  return { ...installed, limits: { ...installed.limits, deliveryModes } };
 }
 
 /** Compares as text, because `policyOf` always writes the fields in the same order. */

@@ -72,7 +72,7 @@ function syncs(t: TestContext, target: string) {
   return synced;
 }
 
-test("syncs the staged bytes before the rename, and the directory after each change of it", async (t) => {
+test("syncs the staged bytes before the rename, and the directory after each rename and removal", async (t) => {
   const { root, folder, target } = place(t);
   writeFileSync(target, "old");
   const synced = syncs(t, target);
@@ -85,7 +85,7 @@ test("syncs the staged bytes before the rename, and the directory after each cha
   ]);
 });
 
-test("notices a change after which size, mode and modification time are the same", (t) => {
+test("notices a change of a file even if size, mode and modification time stay the same", (t) => {
   const { target } = place(t);
   writeFileSync(target, "old");
   utimesSync(target, 1, 1);

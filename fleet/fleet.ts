@@ -232,8 +232,8 @@ export class Fleet {
     const kept = this.#clusters.placed(served, owner);
     const isKept = (name: string) =>
       [...this.#clusters.placed([name], owner)].some((one) => kept.has(one));
-    // We make the offer even while the cluster is unreachable, because without it the heir must not
-    // take over the Secret later.
+    // We make the offer even while the cluster is unreachable, because the heir can take over the
+    // Secret only if it was offered.
     const heirOf = (name: string) => (isKept(name) ? undefined : heirs.get(name));
     // We do not remove a Secret that we offer to an heir, so it takes no slot.
     const removed = [...due].filter(([name]) => heirOf(name) === undefined);

@@ -8,8 +8,8 @@ const controller = `system:serviceaccount:${names.namespace}:global-pull-secret-
 /**
  * The controllers' requests since `after`, an earlier size of the audit log. Leaves out the
  * requests that an idle controller makes as well: a list and a watch of each collection every four
- * minutes, and those for the Lease (the leader writes it every 4 s, the standby reads it every 2
- * s).
+ * minutes, and requests for the Lease, which the leader writes every 4 s and the standby reads
+ * every 2 s.
  */
 export function controllersSince(cluster: Cluster, after: number): readonly AuditedRequest[] {
   return auditOf(cluster, { after }).filter(

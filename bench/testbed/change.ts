@@ -27,9 +27,9 @@ export type MeasuredChange = Readonly<{
 let calms = 0;
 
 /**
- * Waits until the kubelets' relists and the pods' terminations of the previous round are over. The
+ * Waits until the effects of the previous round are over: kubelets relist, and old pods end. The
  * pause has the same length before every measurement, except for a fraction of a second. Kubelets
- * act once a second. Without the fraction, every round would begin at the same moment of that
+ * act once a second, and without the fraction every round would begin at the same moment of that
  * second.
  */
 export async function calm(): Promise<void> {

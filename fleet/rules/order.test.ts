@@ -50,7 +50,7 @@ const table: readonly (readonly [
   ["changes several canaries together", "wwww", "01", { canary: 2 }],
   ["waits for the second of two canaries", "dwww", "1", { canary: 2 }],
   ["uses all slots if no canary is wanted", "wwww", "01", { canary: 0 }],
-  ["takes all clusters if more canaries are wanted", "www", "012", { canary: 9 }],
+  ["changes all clusters if more canaries are wanted", "www", "012", { canary: 9 }],
   ["never takes an unreachable cluster as the canary", "uwww", "1"],
   ["does not count unreachable clusters in a percentage", "duuuww", "4"],
   ["does not wait for an unreachable cluster", "du", ""],

@@ -195,7 +195,7 @@ export function stalledBy({ source, halted, refusing, cut }: Facts): FoundCluste
   return undefined;
 }
 
-/** Maximum number of failures in status. GlobalPullSecret reports as many for nodes. */
+/** Maximum number of failures in status. GlobalPullSecret has the same limit for nodes. */
 const most = 10;
 
 /** How many given-up clusters status lists, and for how many milliseconds at most. */

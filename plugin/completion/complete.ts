@@ -92,7 +92,7 @@ function flagOf(rows: readonly Row[], word: string): Row | undefined {
     .find(([name, { short }]) => word === `--${name}` || (short && word === `-${short}`));
 }
 
-/** We do not offer a flag again that users can give only once. */
+/** We do not offer a flag again if users can give it only once. */
 function flagsLeft(rows: readonly Row[], before: readonly string[]): Candidate[] {
   const given = new Set(before.map((word) => flagOf(rows, word.replace(/=.*$/s, ""))?.[0]));
   return rows

@@ -12,8 +12,8 @@ import { Refused } from "../terminal/io.ts";
 import { paths, type Target } from "./rights.ts";
 
 /**
- * Maximum number of attempts, over 15 s. An API server applies a new policy within two seconds, and
- * new rights about as fast.
+ * Maximum number of attempts, which take 15 s. An API server applies a new policy within two
+ * seconds, and new rights about as fast.
  */
 const attempts = 60;
 const pauseMilliseconds = 250;

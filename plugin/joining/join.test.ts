@@ -153,7 +153,7 @@ test("if a repeated join fails after it changed the rights, reports how to resto
   assert.deepEqual(granted(), ["web/regcred"]);
 });
 
-test("if a repeated join fails and could not read the former rights, advises to join with the former --secret", async () => {
+test("if a repeated join fails and could not read the former rights, advises joining with the former --secret", async () => {
   const { host, there, joinWith } = clusters();
   await joinWith("web/a");
   host.forbids = isToken;

@@ -55,7 +55,7 @@ type Answer = Readonly<{
   notes: string[];
 }>;
 
-test("lists the pod's Secrets before the node's credential, like the kubelet", async () => {
+test("lists the pod's Secrets before the node's credential, in the kubelet's order", async () => {
   const fake = cluster(pod({ secrets: ["b", "a"], waiting: refusedPull }));
   fake.objects.set(`${shop}/secrets/a`, pullSecret({ "quay.io": `robot:${password}` }));
   fake.objects.set(`${shop}/secrets/b`, pullSecret({ "quay.io/team": `ci:${password}` }));
@@ -233,7 +233,7 @@ test("explains the failing pod of a workload", async () => {
   assert.deepEqual([object, one, images[0]?.error?.message], ["deployment/web", "web-1", denied]);
 });
 
-test("suggests to add a credential if no entry serves the image and the registry has refused the pull", async () => {
+test("suggests adding a credential if no entry serves the image and the registry has refused the pull", async () => {
   const { images } = await reported(cluster(pod({ waiting: refusedPull }), []));
   assert.match(images[0]?.fix[0] ?? "", /pull-secret add quay\.io -u USER --password-stdin/);
 });

@@ -45,7 +45,7 @@ test("waits for a node that is Ready but has not confirmed the removal, and name
   await plane.untilGone(on, 150_000);
 });
 
-test("reverses the withdrawal when the Secret is created again in the middle", async () => {
+test("rolls out the new Secret when it is created in the middle of a withdrawal", async () => {
   const revision = await served(1);
   await undeclare();
   await until("the withdrawal has begun", () => started(revision + 1) > 0);

@@ -1,7 +1,7 @@
 /**
- * A cluster whose images all come from a registry that requires a password. The agents use the same
- * pull secrets as the controller. The tests also show which parts of the agents' pods an installer
- * may change.
+ * Controller and agents come from a registry that requires a password. The agents use the same pull
+ * secrets as the controller. The tests also show which parts of the agents' pods an installer can
+ * change.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -16,7 +16,7 @@ import * as product from "./product.ts";
 
 let cluster: Cluster;
 let [first, second]: Node[] = [];
-/** The image reference as the Deployment has it. */
+/** The image reference in the controller's Deployment. */
 let image: string;
 const pullSecret = "regcred";
 
@@ -42,7 +42,7 @@ async function podOn(node: Node | undefined): Promise<Pod> {
   return (await agentOn(cluster, node)) as unknown as Pod;
 }
 
-test("K11: pulls controller and agents from a private registry, the agents by the controller's digest and pull secrets", async () => {
+test("K11: pulls the agents' image by digest with the pull secrets of the controller", async () => {
   await cluster.apply({
     apiVersion: "v1",
     kind: "Secret",
@@ -66,7 +66,7 @@ test("K11: pulls controller and agents from a private registry, the agents by th
   assert.ok(pulled.some(({ user }) => user === "original"));
 });
 
-test("pulls the same digest with the inherited pull secret on a joining node, even after the tag was moved", async () => {
+test("pulls the same digest on a joining node, even after the image's tag was moved", async () => {
   const asked = () => cluster.registry.accesses().length;
   const before = asked();
   await cluster.registry.push(cluster.kit.images.app, "global-pull-secret:1");
@@ -81,7 +81,7 @@ test("pulls the same digest with the inherited pull secret on a joining node, ev
   );
 });
 
-test("replaces the agents' pods when the installer changes them, and neither restarts a kubelet nor writes its file", async () => {
+test("restarts no kubelet and writes no file when the installer changes the agents' pods", async () => {
   const marks = async () => [await kubelets(cluster), await fileMark(first as Node)];
   const before = await marks();
   const args = [
@@ -90,8 +90,8 @@ test("replaces the agents' pods when the installer changes them, and neither res
     "--agent-priority-class=system-cluster-critical",
     `--agent-node-selector=kubernetes.io/hostname in (${first?.name})`,
   ];
-  // The pod names its image by digest. The image's tag points to another image since the previous
-  // test.
+  // The pod must keep this digest, although the tag of the image points to another image since the
+  // previous test.
   const [digest] = (await podOn(first)).spec.containers.map((one) => one.image);
   const running = { image: `${image.split(":")[0]}:2`, imagePullSecrets: [pullSecret] };
   assert.equal(await buildImage(cluster, { tag: "2", host: cluster.registry.host }), running.image);
@@ -115,7 +115,7 @@ test("replaces the agents' pods when the installer changes them, and neither res
   });
 });
 
-test("does not delay a withdrawal when a node gets no agent, and does not change that node's file", async () => {
+test("finishes a withdrawal without a node that gets no agent, and does not change this node's file", async () => {
   await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);
   assert.equal(first?.readFile("config.json"), undefined);

@@ -1,22 +1,22 @@
 /**
- * In a priority level without seats, the API server runs one request at a time, and refuses other
- * requests meanwhile (queueset.go, canAccommodateSeatsLocked). This client occupies the only place
- * with a request that does not end, because its body never comes.
+ * In a priority level without seats, the API server runs one request at a time, and meanwhile
+ * refuses all others (queueset.go, canAccommodateSeatsLocked). This client sends a request that
+ * does not end, because it never sends the request's body.
  */
 import { request, type RequestOptions } from "node:https";
 import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 
 /**
- * Occupies the only place as this user until you dispose of the result. Occupies a lost place
- * again.
+ * Keeps one request of this user running until you dispose of the result. If the request ends,
+ * sends it again.
  */
 export async function saturate(cluster: Cluster, user: string): Promise<Disposable> {
   const config = loadKubeConfig(cluster.kubeconfig);
   const options: RequestOptions = { method: "POST" };
   await config.applyToHTTPSOptions(options);
   // Sends the request as this user, because the administrator's requests bypass all priority
-  // levels. Every user may send this request.
+  // levels. Every user is allowed to send this request.
   options.headers = {
     "Impersonate-User": user,
     "Content-Type": "application/json",
@@ -30,8 +30,8 @@ export async function saturate(cluster: Cluster, user: string): Promise<Disposab
       ...options,
       signal: stop.signal,
     });
-    // If the server refuses this request because another one runs, or ends it after one minute, the
-    // client sends the request again.
+    // The server refuses this request while another request runs, and ends it after one minute. In
+    // both cases the client sends the request again.
     asked.on("response", (response) => void response.resume());
     asked.on("error", () => {});
     asked.on("close", () => setTimeout(ask, 20));

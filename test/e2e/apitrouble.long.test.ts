@@ -1,5 +1,6 @@
 /**
- * Stops the API server for two minutes at every stage. apitrouble.test.ts runs a sample of this.
+ * Stops the API server for two minutes at every stage of a rollout. apitrouble.test.ts tests one
+ * stage, for ten seconds.
  */
 import { after, before, test } from "node:test";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";

@@ -1,7 +1,4 @@
-/**
- * The control plane in trouble: the API server or etcd is away or overloaded, or another client
- * writes in between.
- */
+/** The API server or etcd is away or overloaded, or another client writes the same objects. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
@@ -29,7 +26,7 @@ const written = (name: string) => JSON.stringify({ auths: { [name]: { auth: "dTp
 const failuresIn = (text: string) =>
   text.split("\n").filter((line) => /watch failed|reconcile failed/.test(line)).length;
 
-test("loses nothing, repeats nothing and does not retry in a hot loop when the API server goes away in the middle of a rollout", async (t) => {
+test("loses nothing, repeats nothing and retries slowly when the API server is away in the middle of a rollout", async (t) => {
   const seed = Number(process.env["SEED"] ?? Date.now() % 1000);
   const stage = stages[Math.abs(seed) % stages.length] ?? "wave";
   t.diagnostic(`SEED=${seed}: at the ${stage}`);
@@ -40,7 +37,7 @@ test("loses nothing, repeats nothing and does not retry in a hot loop when the A
   assert.ok(tries <= 120, `${tries} tries`);
 });
 
-test("makes one rollout and delivers the last change when etcd restarts and another client writes in between", async () => {
+test("rolls out each change once when etcd restarts and other clients write the DaemonSet", async () => {
   const before = await starts(cluster);
   const since = now();
   await product.writeAdditional(cluster, written("first.example"));
@@ -52,8 +49,8 @@ test("makes one rollout and delivers the last change when etcd restarts and anot
   const conflict = () => controllerRequests(cluster, since).some(({ code }) => code === 409);
   const somebody = async (name: string) => {
     for (let round = 0; !over.signal.aborted && !conflict(); round++) {
-      // Each write by another client makes the controllers' next write conflict (409). etcd may be
-      // away at the same time.
+      // After each write of this client the controller's next write conflicts (409). A write of
+      // this client fails while etcd is away.
       const annotate = [
         "annotate",
         "--overwrite",
@@ -65,8 +62,8 @@ test("makes one rollout and delivers the last change when etcd restarts and anot
   };
   const others = Promise.all(["one", "two", "three"].map(somebody));
   await restarted;
-  // Writes at least twice, and then until a controller's write meets a conflict. The number varies,
-  // because the timing is random.
+  // Changes the Secret until a write of the controller has met a conflict: at least two changes, at
+  // most six, because the timing is random.
   for (let change = 1; change <= 2 || (change <= 6 && !conflict()); change++) {
     if (change > 1) await product.writeAdditional(cluster, written(`change${change}.example`));
     await product.untilServed(cluster, change);
@@ -82,8 +79,8 @@ test("makes one rollout and delivers the last change when etcd restarts and anot
   assert.ok(conflict(), "no write met a conflict, so this test proved nothing");
 });
 
-test("sends only watches and Lease requests when the cluster is at rest again", async () => {
-  // The status of the rollout is written some seconds after the last node has the revision.
+test("sends only watches and Lease requests after the rollout", async () => {
+  // The controller writes the rollout's status some seconds after the last node has the revision.
   await product.untilEvent(
     cluster,
     "RolledOut",
@@ -92,7 +89,7 @@ test("sends only watches and Lease requests when the cluster is at rest again", 
   await restsFrom((since) => controllerRequests(cluster, since));
 });
 
-test("does not flood an API server that answers 429, and delivers the change when the server answers again", async () => {
+test("sends few requests while the API server answers 429, and delivers the change afterwards", async () => {
   const api = "flowcontrol.apiserver.k8s.io/v1";
   const subject = {
     kind: "ServiceAccount",
@@ -150,8 +147,8 @@ test("does not flood an API server that answers 429, and delivers the change whe
   );
   const since = now();
   await product.writeAdditional(cluster, written("third.example"));
-  // The loop sends one request in each try. The pauses between tries are 1, 2, 4 and 8 s
-  // (Retry-After is 1). The controllers also send a list for each watch that has ended.
+  // The controller's loop sends one request in each try. The pauses between tries are 1, 2, 4 and 8
+  // s (Retry-After is 1 s). The controllers also send a list for each watch that has ended.
   await stays("the controllers send at most 40 requests", () => refused(since) <= 40, 8000, 1000);
   assert.ok(refused(since) <= 40, `${refused(since)} requests in 8 s`);
   saturation[Symbol.dispose]();

@@ -4,7 +4,7 @@ import type { Cluster } from "../cluster/cluster.ts";
 
 export const controllerAccount = "system:serviceaccount:kube-system:global-pull-secret-controller";
 
-/** The controllers' requests from `since` (ISO 8601), without watches and Lease requests. */
+/** The controllers' requests since `since` (ISO 8601), without watches and Lease requests. */
 export function controllerRequests(cluster: Cluster, since = ""): AuditedRequest[] {
   return auditOf(cluster, { since }).filter(
     ({ user, verb, resource }) =>

@@ -9,10 +9,11 @@ import { auths, hostFirst } from "./nodes.ts";
 import * as product from "./product.ts";
 
 /**
- * Needs a cluster of three nodes without additional-pull-secret, and leaves the cluster like that.
+ * Needs a cluster of three nodes without additional-pull-secret. Deletes this Secret again at the
+ * end.
  */
 export function awayAtWithdrawal(on: () => Cluster): void {
-  test("H20: waits only for the node that dies as removal begins, and cleans that node when it returns", async () => {
+  test("H20: waits only for a node that dies when the removal begins, and cleans this node when it returns", async () => {
     const cluster = on();
     await product.writeAdditional(cluster, cluster.registry.document("additional"));
     await product.untilServed(cluster, 1);

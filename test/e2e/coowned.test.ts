@@ -1,5 +1,6 @@
 /**
- * config.json has several owners. Entries of other programs survive all our changes to the file.
+ * Several programs write config.json. The entries of other programs survive all our changes to the
+ * file.
  */
 import assert from "node:assert/strict";
 import { longTest } from "../sample.ts";
@@ -38,7 +39,7 @@ after(() => cluster?.down());
 
 const ours = () => cluster.registry.auth("additional");
 
-/** Edits the file as a careful other program does: writes a new file and renames it. */
+/** Edits config.json as another program might do: writes a new file and renames it. */
 async function edit(
   node: Node,
   change: (file: { auths: Record<string, object> }) => void,
@@ -58,8 +59,8 @@ async function edit(
 }
 
 /**
- * Writes the Secret with these registries beside the real one, and waits until every node has the
- * new content.
+ * Writes the Secret with the entry of the private registry and with these entries, and waits until
+ * every node has the new content.
  */
 async function serve(more: Record<string, object> = {}): Promise<void> {
   const served = (await product.revision(cluster)) ?? 0;
@@ -70,7 +71,7 @@ async function serve(more: Record<string, object> = {}): Promise<void> {
   await product.untilServed(cluster, served + 1);
 }
 
-test("H16: keeps others' entries and headers on an apply, replaces an entry of the same name, and makes the file readable by root only", async () => {
+test("H16: adds our entry to another program's file, keeps all other entries, and lets only root read the file", async () => {
   await serve();
   const file = JSON.parse(shared.readFile("config.json")?.toString() ?? "") as {
     HttpHeaders: object;
@@ -84,7 +85,7 @@ test("H16: keeps others' entries and headers on an apply, replaces an entry of t
   assert.match(await fileMark(bare), / 600 0:0$/m);
 });
 
-test("keeps, in the next change, an entry that another program has added", async () => {
+test("keeps an entry that another program has added between two of our changes", async () => {
   await edit(shared, (file) => void (file.auths["later.example"] = later));
   await serve({ "second.example": elsewhere });
   assert.deepEqual(auths(shared), {
@@ -95,7 +96,7 @@ test("keeps, in the next change, an entry that another program has added", async
   });
 });
 
-test("repairs drift in our entry within seconds, without a kubelet restart", async () => {
+test("repairs our entry within seconds when another program changes or deletes it, without a kubelet restart", async () => {
   const first = await kubelets(cluster);
   const own = (): unknown => auths(shared)[cluster.registry.host];
   for (const change of [{ ...ours(), email: "a@b.example" }, undefined]) {
@@ -105,7 +106,8 @@ test("repairs drift in our entry within seconds, without a kubelet restart", asy
       else file.auths[cluster.registry.host] = change;
     });
     await until("our entry is back", () => JSON.stringify(own()) === JSON.stringify(ours()));
-    // Without an event the agent observes the file only every 30 s.
+    // A file event must make the agent observe the file at once. Without an event the agent
+    // observes it every 30 s.
     const seconds = (performance.now() - begun) / 1000;
     assert.ok(seconds < 10, `repaired after ${seconds.toFixed(1)} s`);
   }
@@ -136,7 +138,7 @@ test("does not write the file when other programs change their own entries or th
 });
 
 longTest(
-  "neither corrupts the file nor repeats a restart when agents' pods are deleted by force in the middle of changes",
+  "neither corrupts the file nor repeats a kubelet restart when agents' pods are deleted by force during changes",
   async () => {
     let wrong = "";
     let over = false;
@@ -157,7 +159,7 @@ longTest(
         { timeout: 240_000, every: 5 },
       );
     })();
-    // Counts only systemd's own lines, because the kubelet also logs "Started kubelet".
+    // Counts only lines of systemd, because the kubelet also logs "Started kubelet".
     const restarts = async () =>
       (await shared.journal()).match(/systemd\[1\]: Started /g)?.length ?? 0;
     const before = await restarts();
@@ -204,7 +206,7 @@ function parsed(file: string): Record<string, { auth: string }> | undefined {
   }
 }
 
-test("H18: reverts only our change in a rollback, and keeps what others wrote meanwhile", async () => {
+test("H18: reverts only our change in a rollback, and keeps an entry that another program wrote meanwhile", async () => {
   const before = auths(shared);
   await shared.breakKubelet(
     "[Service]\nExecStartPre=/bin/sh -c '! grep -q bad.example /var/lib/kubelet/config.json'\n",
@@ -227,7 +229,7 @@ test("H18: reverts only our change in a rollback, and keeps what others wrote me
   await product.untilServed(cluster, served + 2);
 });
 
-test("H20: restores the entries that ours displaced, keeps entries that others added, and deletes config.json on the node that had no such file before", async () => {
+test("H20: restores the displaced entry, keeps others' entries, and deletes config.json where no such file existed before", async () => {
   await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);
   assert.deepEqual(JSON.parse(shared.readFile("config.json")?.toString() ?? ""), {

@@ -1,4 +1,7 @@
-/** A kubelet that does not come back may disturb its own node for a minute, but no other node. */
+/**
+ * If a kubelet does not start with the new file, only this kubelet's node is disturbed, for about a
+ * minute.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as names from "#contract/names.ts";
@@ -12,11 +15,12 @@ const old = '{"auths":{"elsewhere.example":{"auth":"c29tZWJvZHk6ZWxzZQ=="}}}';
 
 /** Needs a cluster without additional-pull-secret, and leaves the cluster in the same state. */
 export function kubeletFails(on: () => Cluster): void {
-  test("H18: restores the old file and a running kubelet after three failed starts, and never touches the other nodes", async () => {
+  test("H18: restores the old file and the kubelet after three failed starts, and does not change the other nodes", async () => {
     const cluster = on();
     for (const node of cluster.nodes) node.writeFile("config.json", old);
-    // Every start of a kubelet fails while config.json holds our entry. A rollback repairs this
-    // failure. systemd does not retry by itself, so each failed start is an attempt of the agent.
+    // Every start of a kubelet fails while config.json contains our entry, so only a rollback
+    // repairs the kubelet. systemd does not start the kubelet again by itself (Restart=no), so each
+    // failed start is an attempt of the agent.
     const condition = `! grep -q ${cluster.registry.host} /var/lib/kubelet/config.json`;
     for (const node of cluster.nodes)
       await node.breakKubelet(`[Service]\nRestart=no\nExecStartPre=/bin/sh -c '${condition}'\n`);
@@ -51,7 +55,7 @@ export function kubeletFails(on: () => Cluster): void {
     await assertNoLeak(cluster, cluster.registry.users);
   });
 
-  test("heals every node at once when the Secret is corrected", async () => {
+  test("rolls out a corrected Secret to every node after a failed rollout", async () => {
     const cluster = on();
     for (const node of cluster.nodes) await node.healKubelet();
     const served = (await product.revision(cluster)) ?? 0;
@@ -69,7 +73,7 @@ export function kubeletFails(on: () => Cluster): void {
       );
   });
 
-  test("withdraws a credential from a node whose kubelet had failed with this credential", async () => {
+  test("withdraws the credential also from the node whose kubelet had failed", async () => {
     const cluster = on();
     await product.deleteAdditional(cluster);
     await product.untilRemoved(cluster);

@@ -1,6 +1,6 @@
 /**
- * The faults that users meet, on one cluster of three nodes. Each test begins and ends without an
- * additional-pull-secret, so the next test starts with revision 1 again.
+ * Faults that can occur at users, on one cluster of three nodes. Each test begins and ends without
+ * additional-pull-secret, so each test starts with revision 1.
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";
@@ -29,12 +29,12 @@ afterEach((t) => {
 // Deletes the Events, so that a later test does not find the Event of an earlier test.
 afterEach(() => on().kubectl("delete", "events", "-n", names.namespace, "--all"));
 
-test("loses nothing and repeats nothing when the API server goes away for ten seconds in a rollout", () =>
+test("loses nothing and repeats nothing when the API server is away for ten seconds in a rollout", () =>
   outlives(on(), "wave", 10));
 
 awayAtWithdrawal(on);
 
-test("H20, H21: reaches the same end when the controller is killed twice in a rollout and twice in a withdrawal", async (t) => {
+test("H20, H21: finishes a rollout and a withdrawal when the controller is killed twice in each", async (t) => {
   untouched(on());
   await rolloutAndWithdrawalUnderKills(on(), 2, t);
 });

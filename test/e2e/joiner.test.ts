@@ -1,6 +1,6 @@
 /**
- * Measures how soon a joining node has the credential, and how long the node's first ordinary pod
- * waits for the credential.
+ * Measures the time until a joining node has the credential. The node's first ordinary pod must not
+ * have to wait for the credential.
  */
 import assert from "node:assert/strict";
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -56,12 +56,12 @@ async function pulls(pod: string, since = 0): Promise<Pulls> {
 }
 
 /**
- * Adds a node. Asserts that the node has the credential before the node's network starts the first
- * ordinary pod. Returns the milliseconds from boot to the credential.
+ * Adds a node. Asserts that the node has the credential before its network is ready, so before the
+ * first ordinary pod can start. Returns the milliseconds from boot to the credential.
  */
 async function joins(pod: string): Promise<number> {
-  // Removes the network's configuration for now. On every cluster whose network runs as a pod, the
-  // configuration appears some time after the kubelet's start.
+  // Removes the CNI configuration until the node has the credential. In every cluster whose network
+  // runs as a pod, this configuration also appears only some time after the kubelet's start.
   const network = "etc/cni/net.d/10-ptp.conflist";
   let configuration = Buffer.alloc(0);
   const before = (node: Node): void => {
@@ -77,23 +77,23 @@ async function joins(pod: string): Promise<number> {
   writeFileSync(join(node.rootfs, network), configuration);
   await untilState(cluster, pod, "Running");
   assert.deepEqual(await pulls(pod), { asked: 1, failed: 0, lastFailed: 0 });
-  // In this test the network waits for the agent, so the pod alone does not prove that the agent is
-  // early. This assertion proves it.
+  // In this test the network is ready only after the agent's work. Therefore the pod does not prove
+  // that the agent is fast, but the next assertion does.
   assert.ok(held - begun < 60_000, `the file was written ${held - begun} ms after boot`);
   return held - begun;
 }
 
-test("H4: gives a node that joins in the middle of a rollout the credential before its first ordinary pod", async (context) => {
+test("H4: delivers the credential before the first ordinary pod when a node joins in the middle of a rollout", async (context) => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await until("the rollout has reached the first node", () => cluster.nodes.every(holds));
   context.diagnostic(`the file was written ${await joins("during")} ms after boot`);
 });
 
-test("H4: gives a node that joins long after a rollout the credential before its first ordinary pod", async (context) => {
+test("H4: delivers the credential before the first ordinary pod when a node joins after a rollout", async (context) => {
   context.diagnostic(`the file was written ${await joins("after")} ms after boot`);
 });
 
-test("lets a pod that starts before the agent pull as soon as the credential arrives", async (context) => {
+test("lets a pod that starts before the agent pull its image as soon as the node has the credential", async (context) => {
   await cluster.apply(podOn({ name: "node4" } as Node, "early", image));
   const begun = Date.now();
   const since = (): number => Date.now() - begun;
@@ -114,9 +114,11 @@ test("lets a pod that starts before the agent pull as soon as the credential arr
   const restart = (await restarts(cluster, begun)).at(-1);
   const { mtimeMs } = statSync(join(node.rootfs, "var/lib/kubelet/config.json"));
   assert.ok(restart && restart.up > mtimeMs, `up ${restart?.up}, written ${mtimeMs}`);
-  // The new kubelet remembers neither the failure nor the pause after the failure.
+  // The restarted kubelet has no failed pull, because it does not remember the earlier failure and
+  // the back-off.
   assert.ok(lastFailed <= restart.up, `failed at ${lastFailed}, restarted at ${restart.up}`);
-  // The new kubelet pulls once. The old kubelet may never have reported the end of its last pull.
+  // The restarted kubelet pulls only once. Pulls of the kubelet before the restart are not counted,
+  // because it might not have reported how its last pull ended.
   const own = Math.floor(restart.up / 1000) * 1000;
   assert.equal((await pulls("early", own)).asked, 1);
 });

@@ -15,14 +15,14 @@ import { mostAtOnce, restarts } from "./restarts.ts";
 /** Another program's file, in its own formatting. */
 const others = '{ "auths": {\n"elsewhere.example": {"auth": "c29tZWJvZHk6ZWxzZQ=="} } }\n';
 
-/** Gives the first node another program's file, and the others none. */
+/** Writes another program's config.json on the first node. The other nodes have no such file. */
 export function untouched(cluster: Cluster): void {
   cluster.nodes[0]?.writeFile("config.json", others);
 }
 
 /**
- * Needs a controller with a budget of one, and a cluster without additional-pull-secret. Leaves the
- * cluster in the same state.
+ * Needs a controller with maxUnavailable 1, and a cluster without additional-pull-secret. Deletes
+ * this Secret again at the end.
  */
 export async function rolloutAndWithdrawalUnderKills(
   cluster: Cluster,
@@ -81,8 +81,8 @@ export async function rolloutAndWithdrawalUnderKills(
 
 /**
  * Kills the leading controller with SIGKILL, so that it cannot finish or clean up anything. Then
- * deletes its pod and its Lease, so that the next controller waits neither for a back-off nor for
- * the Lease to expire. Returns how many of the kills came before the end.
+ * deletes this controller's pod and the Lease, so that the next controller waits neither for a
+ * back-off nor until the Lease expires. Returns the number of kills before `isOver` was true.
  */
 async function killAtRandom(
   cluster: Cluster,

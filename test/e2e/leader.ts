@@ -29,8 +29,8 @@ export async function leader(cluster: Cluster): Promise<Readonly<{ name: string;
 }
 
 /**
- * Makes the Lease look expired, so that tests of other subjects do not wait for its expiry after a
- * kill.
+ * Makes the Lease free at once, so that tests of other subjects do not wait after a kill until it
+ * expires.
  */
 export async function freeLease(cluster: Cluster): Promise<void> {
   await cluster.kubectl("delete", ...lease, "--ignore-not-found");

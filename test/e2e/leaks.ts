@@ -1,4 +1,4 @@
-/** Looks for planted credentials in everything that the product shows to people. */
+/** Searches for planted credentials in everything that the product shows to users. */
 import assert from "node:assert/strict";
 import * as names from "#contract/names.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -23,8 +23,8 @@ export const withSecretInKey = JSON.stringify({
 });
 
 /**
- * Fails with the place where a password is readable: in plain text, in base64, or in the base64 of
- * user:password.
+ * Fails if a password is readable in any output: in plain text, in base64, or in the base64 of
+ * user:password. The error names the output.
  */
 export async function assertNoLeak(
   cluster: Cluster,
@@ -96,7 +96,7 @@ async function logsOfAgents(cluster: Cluster): Promise<string> {
   return (await Promise.all(logs)).join("");
 }
 
-/** Base64 without padding, which can also be found inside longer text. */
+/** Base64 without padding, so that it is also found inside longer base64. */
 function base64(text: string): string {
   return Buffer.from(text).toString("base64").replaceAll("=", "");
 }

@@ -1,7 +1,7 @@
 /**
- * Changes the delivery mode in the middle of a rollout, in both directions, on real kubelets that
- * were prepared for mode CredentialProvider. During the whole change each node has the credential
- * of one of the two modes, so that it can pull.
+ * Changes the delivery mode in the middle of a rollout, on real kubelets that were prepared for
+ * mode CredentialProvider. During the whole change each node has a credential in its file or in its
+ * provider's answer, so that it can pull.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -36,8 +36,8 @@ before(async () => {
 after(() => cluster?.down());
 
 /**
- * The registry's credential in a node's config.json and in its provider's answer. Reads config.json
- * first.
+ * The registry's credential in a node's config.json, and the registry's credential in the answer of
+ * the node's provider. Reads config.json first.
  */
 function transportsOf(node: Node): Readonly<Record<"file" | "answer", string | undefined>> {
   const file = auths(node)[cluster.registry.host]?.auth;
@@ -61,7 +61,10 @@ async function publishedMode(): Promise<string> {
   return Buffer.from(secret?.data[names.secretKeys.mode] ?? "", "base64").toString();
 }
 
-/** Skips on every node the five minutes that the agent waits for the kubelet to read its file. */
+/**
+ * On every node, skips the five minutes in which the agent waits until the kubelet has read the
+ * file again.
+ */
 async function skipRereadWaits(signal: AbortSignal): Promise<void> {
   const done = new Map<Node, number>();
   const renamedOn = (node: Node) => {
@@ -83,8 +86,8 @@ async function skipRereadWaits(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Writes a new password, changes the mode when only one node has the password, and waits until all
- * nodes have it in the new mode.
+ * Writes a new password, changes the mode when only one node has this password, and waits until all
+ * nodes have the password in the new mode.
  */
 async function changeInMidRollout(from: DeliveryMode, to: DeliveryMode): Promise<void> {
   const additional = randomBytes(18).toString("base64url");
@@ -133,7 +136,7 @@ async function arePulled(): Promise<void> {
   for (const [, name] of pods) await untilState(cluster, name, "Running");
 }
 
-test("restarts at most the first node's kubelet when the mode changes from Restart to CredentialProvider, and the next pull uses the provider's answer", async () => {
+test("restarts at most one kubelet when the mode changes from Restart to CredentialProvider", async () => {
   const before = await kubelets(cluster);
   await changeInMidRollout("Restart", "CredentialProvider");
   await arePulled();
@@ -143,7 +146,7 @@ test("restarts at most the first node's kubelet when the mode changes from Resta
   assert.ok(restarted.length <= 1, `${restarted.length} kubelets`);
 });
 
-test("restarts every kubelet when the mode changes from CredentialProvider to Restart, and empties the answers", async () => {
+test("restarts every kubelet when the mode changes from CredentialProvider to Restart, and empties the providers' answers", async () => {
   const before = await kubelets(cluster);
   await changeInMidRollout("CredentialProvider", "Restart");
   await arePulled();
@@ -152,7 +155,7 @@ test("restarts every kubelet when the mode changes from CredentialProvider to Re
   assert.ok(now.every((kubelet, at) => kubelet !== before[at]));
 });
 
-test("restarts at most the first node's kubelet when the mode changes from Restart to Reread", async () => {
+test("restarts at most one kubelet when the mode changes from Restart to Reread", async () => {
   const before = await kubelets(cluster);
   await changeInMidRollout("Restart", "Reread");
   const now = await kubelets(cluster);
@@ -160,7 +163,7 @@ test("restarts at most the first node's kubelet when the mode changes from Resta
   assert.ok(restarted.length <= 1, `${restarted.length} kubelets`);
 });
 
-test("lets the first node finish its change when the mode changes from Reread to Restart, then serves every node", async () => {
+test("serves every node when the mode changes from Reread to Restart", async () => {
   await changeInMidRollout("Reread", "Restart");
   await arePulled();
 });

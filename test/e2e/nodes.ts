@@ -5,14 +5,14 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { Node } from "../cluster/node.ts";
 import { leader } from "./leader.ts";
 
-/** Identifies the kubelet's process on every node, in the nodes' order. */
+/** A text for each node, in the nodes' order, that changes if the node's kubelet is restarted. */
 export async function kubelets(cluster: Cluster, unit = "kubelet.service"): Promise<string[]> {
   return await Promise.all(
     cluster.nodes.map(async (node) => (await node.unit(["InvocationID"], unit)).InvocationID),
   );
 }
 
-/** The registries of a node's config.json; empty if the file does not exist. */
+/** The entries of a node's config.json by registry. Empty if the file does not exist. */
 export function auths(node: Node | undefined): Record<string, { auth: string }> {
   const file = node?.readFile("config.json")?.toString();
   return file === undefined
@@ -21,8 +21,8 @@ export function auths(node: Node | undefined): Record<string, { auth: string }> 
 }
 
 /**
- * Inode, change time, mode and owner of config.json. The result changes only if a program writes
- * the file. It is empty if the file is absent.
+ * Inode, change time, mode and owner of config.json as a text, which changes if a program writes
+ * the file. Empty if the file does not exist.
  */
 export async function fileMark(node: Node): Promise<string> {
   return await node.exec([
@@ -82,9 +82,9 @@ export async function agentLog(cluster: Cluster, node: Node): Promise<string> {
 }
 
 /**
- * With restart `Never` the agent waits five minutes for the kubelet to read the file again. This
- * function moves the time in the node's journal back, as if that wait were over.
- * policies.long.test.ts covers the real wait.
+ * In mode Reread the agent waits five minutes until the kubelet has read the file again. This
+ * function moves the time in the node's journal back, as if these five minutes were over.
+ * policies.long.test.ts tests the real wait.
  */
 export async function skipRereadWait(node: Node, directory = "/var/lib/kubelet"): Promise<void> {
   const file = `${directory}/global-pull-secret/journal.json`;
@@ -97,14 +97,14 @@ export async function skipRereadWait(node: Node, directory = "/var/lib/kubelet")
 }
 
 /**
- * A budget that lets all nodes change at once, for tests in which the order of the nodes does not
- * matter.
+ * The value of maxUnavailable that lets all nodes change at once, for tests in which the order of
+ * the nodes does not matter.
  */
 export const allAtOnce = "100%";
 
 /**
  * All nodes. The node of the leading controller comes first, so that tests of other subjects can
- * keep that node alive.
+ * leave this node running.
  */
 export async function hostFirst(cluster: Cluster): Promise<Node[]> {
   const { host } = await leader(cluster);

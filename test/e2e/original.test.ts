@@ -1,6 +1,6 @@
 /**
- * Uses the original pull secret beside the additional pull secret. Checks precedence, rotation, and
- * bad or absent sources.
+ * The original pull secret beside additional-pull-secret: precedence, rotation, and invalid or
+ * missing sources.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -30,7 +30,7 @@ async function writeOriginal(document: string): Promise<void> {
   });
 }
 
-/** Reads all values, on the nodes and in the published result, that would show a change. */
+/** Reads the values that would show a change on a node or in global-pull-secret. */
 async function everything(): Promise<unknown> {
   return {
     revision: await product.revision(cluster),
@@ -56,7 +56,8 @@ async function pullers(tag: string): Promise<string[]> {
   const image = await cluster.pushApp(`team/${tag}:1`);
   await cluster.apply(...cluster.nodes.map((node) => podOn(node, `${tag}-${node.name}`, image)));
   for (const node of cluster.nodes) await untilState(cluster, `${tag}-${node.name}`, "Running");
-  // A node that has the layers from another tag requests only the manifest's digest, with HEAD.
+  // Counts only requests for manifests: a node that has the layers from another tag requests only
+  // the manifest's digest, with HEAD.
   const pulls = cluster.registry
     .accesses()
     .filter(({ user, path }) => user !== "pusher" && path.startsWith(`/v2/team/${tag}/manifests/`));
@@ -77,7 +78,7 @@ test("reports a missing original and delays nothing", async () => {
   for (const node of cluster.nodes) assert.deepEqual(auths(node), ours());
 });
 
-test("H9: merges an original that is created later, and uses additional-pull-secret's credential on a conflict, as the file and the registry show", async () => {
+test("H9: merges an original that is created later, and prefers additional-pull-secret's entry on a conflict", async () => {
   await writeOriginal(
     JSON.stringify({
       auths: { [cluster.registry.host]: cluster.registry.auth("original"), ...platform("one") },
@@ -89,7 +90,7 @@ test("H9: merges an original that is created later, and uses additional-pull-sec
   assert.deepEqual(await pullers("conflict"), ["additional"]);
 });
 
-test("H3: delivers the original's rotation, as a pull shows, and keeps the last good entries of additional-pull-secret while that Secret is invalid", async () => {
+test("H3: delivers the original's rotation while additional-pull-secret is invalid, and keeps its last valid entries", async () => {
   await product.writeAdditional(cluster, '{"auths":{"":{"auth":"dTpw"}}}');
   await product.untilEvent(cluster, "Rejected", /empty/);
   await writeOriginal(JSON.stringify({ auths: platform("two") }));
@@ -126,7 +127,7 @@ test("removes nothing from the nodes when the original is deleted, and reports t
   await writeOriginal(JSON.stringify({ auths: platform("two") }));
 });
 
-test("H21: leaves no file after a removal if there was none before, even if an original is configured", async () => {
+test("H21: leaves no config.json after a removal if none existed before, even if an original is configured", async () => {
   await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);
   for (const node of cluster.nodes) assert.equal(node.readFile("config.json"), undefined);

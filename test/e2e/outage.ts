@@ -1,4 +1,6 @@
-/** Creates, rolls out and removes a pull secret, and stops the API server at one of the stages. */
+/**
+ * Rolls out and removes a pull secret, and stops the API server at one of the stages in between.
+ */
 import assert from "node:assert/strict";
 import { grantOf } from "#contract/grant.ts";
 import * as names from "#contract/names.ts";
@@ -13,14 +15,14 @@ export const stages = ["birth", "canary", "wave", "withdrawal"] as const;
 export type OutageStage = (typeof stages)[number];
 
 /**
- * How many milliseconds a kubelet must be healthy before the next node's turn. This is the smallest
- * value that an installation may set.
+ * Milliseconds for which a kubelet must be healthy before the next node gets a grant. This is the
+ * smallest value that `rollout.probation` allows.
  */
 const probation = 3000;
 
 /**
- * How often systemd has started a unit on each node so far. Counts only lines of systemd, because
- * the kubelet also logs "Started kubelet".
+ * For each node, how often systemd has started the kubelet so far. Counts only lines of systemd,
+ * because the kubelet also logs "Started kubelet".
  */
 export async function starts(cluster: Cluster): Promise<number[]> {
   return await Promise.all(
@@ -31,8 +33,8 @@ export async function starts(cluster: Cluster): Promise<number[]> {
 }
 
 /**
- * Stops the API server at the stage, for this number of seconds. Asserts that no work is lost or
- * repeated.
+ * Rolls out and removes a pull secret while the API server is away for some seconds at `stage`.
+ * Asserts that every kubelet is restarted exactly once for the rollout and once for the removal.
  */
 export async function outlives(
   cluster: Cluster,
@@ -62,8 +64,8 @@ export async function outlives(
 }
 
 /**
- * Fails if two nodes were restarted together. The error lists the restarts, and the clients that
- * wrote agents' pods and the DaemonSet since `begun`.
+ * Fails if two nodes were restarted together. The error lists the restarts and all writes to
+ * agents' pods and to the DaemonSet since `begun`.
  */
 async function oneAfterTheOther(cluster: Cluster, begun: number): Promise<void> {
   const all = await restarts(cluster, begun);

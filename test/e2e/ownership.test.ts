@@ -1,6 +1,6 @@
 /**
- * The product keeps its own objects as declared while nodes work with them. It refuses objects of
- * other owners and never touches them.
+ * The controller repairs its own objects while nodes use them. It never changes objects that other
+ * clients have created.
  */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -30,8 +30,8 @@ const owned = [
 ] as const;
 
 /**
- * The fields of each object that change if the object is made again, or its spec, data or metadata
- * is edited.
+ * For each object, the fields that change if the object is created again, or if a client edits its
+ * spec, data or metadata.
  */
 const versions = async () =>
   await Promise.all(
@@ -42,7 +42,10 @@ const versions = async () =>
     }),
   );
 
-/** Users' objects that have all of our names by chance. Their DaemonSet runs pods too. */
+/**
+ * A user's objects, which by chance have the names of all our objects. The user's DaemonSet also
+ * runs pods.
+ */
 function foreign(): object[] {
   const labels = { app: "theirs" };
   const of = (kind: string, apiVersion: string, more: object) => ({
@@ -73,7 +76,7 @@ function foreign(): object[] {
   ];
 }
 
-test("refuses objects of other owners under all of our names with an Event, and never touches them, not even on removal", async () => {
+test("reports foreign objects with our names in an Event, and never changes them, not even on removal", async () => {
   await cluster.apply(...foreign());
   await product.rolledOut(cluster);
   const before = await versions();
@@ -96,7 +99,7 @@ test("refuses objects of other owners under all of our names with an Event, and 
 let kubeletsBefore: string[];
 let filesBefore: string[];
 
-test("recreates each of our objects within seconds when it is deleted, without any change on the nodes", async () => {
+test("recreates each of our objects within seconds after its deletion, without a change on the nodes", async () => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
   kubeletsBefore = await kubelets(cluster);
@@ -124,7 +127,10 @@ async function undisturbed(): Promise<void> {
   assert.deepEqual(await Promise.all(cluster.nodes.map(fileMark)), filesBefore);
 }
 
-/** One edit for each kind of effect. test/controller tests every field, without a node. */
+/**
+ * One edit for each kind of object. test/controller/edits.test.ts edits more fields, without real
+ * nodes.
+ */
 const edits: readonly (readonly [kind: string, name: string, patch: object])[] = [
   [
     "daemonset",
@@ -145,7 +151,7 @@ const edits: readonly (readonly [kind: string, name: string, patch: object])[] =
   ],
 ];
 
-test("repairs edits of our objects within seconds, and keeps labels of another field manager", async () => {
+test("repairs edits of our objects within seconds, but keeps labels of another field manager", async () => {
   const labelled = owned.filter(([kind]) => kind === "secret" || kind === "daemonset");
   for (const [kind, name] of labelled) {
     const [apiVersion, capital] = kind === "secret" ? ["v1", "Secret"] : ["apps/v1", "DaemonSet"];
@@ -190,8 +196,8 @@ test("repairs edits of our objects within seconds, and keeps labels of another f
 });
 
 /**
- * Compares all but the revision in the template's probe, because a repair of the Secret raises the
- * revision.
+ * Compares the texts without the revision in the template's probe, because each repair of the
+ * Secret raises the revision.
  */
 function sameButRevision(one: readonly string[], other: readonly string[]): boolean {
   const plain = (texts: readonly string[]) => texts.join("\n").replaceAll(/revision=\d+/g, "");

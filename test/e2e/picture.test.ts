@@ -1,4 +1,7 @@
-/** Checks the order of the arrows in the requirements' picture, by their times on a real node. */
+/**
+ * Checks that the steps of a rollout occur on a real node in the order of the picture in the
+ * requirements.
+ */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
@@ -25,7 +28,7 @@ function micros(time: string): number {
 
 type Step = readonly [what: string, micros: number];
 
-test("HD, H5, H10, H11, H12: acts in the order of the picture: Secret, controller, global-pull-secret, ServiceAccount, Role, RoleBinding, DaemonSet, agent, file, D-Bus, kubelet", async () => {
+test("HD, H5, H10, H11, H12: creates its objects, writes the file and restarts the kubelet in the order of the picture", async () => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
   const [node] = cluster.nodes;
@@ -87,7 +90,8 @@ test("HD, H5, H10, H11, H12: acts in the order of the picture: Secret, controlle
       names.additionalSecretName,
       201,
     ),
-    // The controller receives the Secret over its watch, so no request shows that moment.
+    // The controller receives the Secret through its watch, so no request shows the time of this
+    // step.
     made(
       "the controller has seen it, and creates global-pull-secret",
       "secrets",

@@ -52,5 +52,5 @@ export async function untilState(
   );
 }
 
-/** The kubelet's message about an image that it may not pull. */
+/** The states of a pod whose image the kubelet cannot pull without a credential. */
 export const pullRefused = ["ErrImagePull", "ImagePullBackOff"] as const;

@@ -1,4 +1,4 @@
-/** Tests restart `Never` with the real waits of a kubelet, which take minutes. */
+/** Tests mode Reread with the real waits of a kubelet, which take minutes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startCluster } from "../cluster/cluster.ts";
@@ -7,7 +7,7 @@ import { agentOn, allAtOnce, auths, kubelets } from "./nodes.ts";
 import { podOn, pullRefused, stateOf, untilState } from "./pods.ts";
 import * as product from "./product.ts";
 
-test("runs a private image with restart Never after the kubelet has read its file again, within 5 minutes plus a back-off", async (t) => {
+test("runs a private image in mode Reread once the kubelet has read its file again, within 5 minutes plus a back-off", async (t) => {
   await using cluster = await startCluster({ nodes: 1 });
   const [node] = cluster.nodes;
   assert.ok(node);
@@ -26,13 +26,14 @@ test("runs a private image with restart Never after the kubelet has read its fil
     "Running",
     "the kubelet had remembered nothing, so this test proves nothing",
   );
-  // The kubelet doubles the pause between two pulls up to 5 minutes.
+  // The kubelet doubles the pause between two pulls, up to 5 minutes, so the pod can run minutes
+  // later than the kubelet reads the file.
   await until("the pod runs", async () => (await stateOf(cluster, "app")) === "Running", {
     timeout: 660_000,
     every: 1000,
     seen: () => stateOf(cluster, "app"),
   });
-  // An agent reports the revision only after the time in which the kubelet reads its file again.
+  // The agent becomes Ready only after the five minutes in which the kubelet reads its file again.
   await until(
     "the node has the revision",
     async () => (await agentOn(cluster, node)).status.containerStatuses?.[0]?.ready === true,

@@ -1,6 +1,6 @@
 /**
- * Tests the options that an administrator sets, on one node. This node's kubelet has another unit
- * and another directory than a kubelet that kubeadm set up.
+ * Tests flags and policies that an administrator sets, on one node. This node's kubelet runs in
+ * another unit and uses another directory than a kubelet that kubeadm set up.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -80,7 +80,7 @@ async function fileOf(): Promise<unknown> {
 const kubelet = async () => (await kubelets(cluster, unit))[0];
 const platform = { "platform.example": { auth: "cGxhdGZvcm06b25l" } };
 
-test("names all wrong flags at once, with valid values, and starts nothing", () => {
+test("reports all wrong flags at once, with valid values", () => {
   const argv = [
     "--hidden-files=Sometimes",
     "--restart=Never",
@@ -100,7 +100,7 @@ test("names all wrong flags at once, with valid values, and starts nothing", () 
   ]);
 });
 
-test("H17: finds another unit, serves another root directory, and lets the original win a conflict if configured", async () => {
+test("H17: finds the kubelet in another unit and directory, and prefers the original's entry on a conflict if configured", async () => {
   const first = await kubelet();
   await writeSecret(names.additionalSecretName, {
     [cluster.registry.host]: cluster.registry.auth("additional"),
@@ -116,7 +116,7 @@ test("H17: finds another unit, serves another root directory, and lets the origi
   assert.equal(node.readFile("config.json"), undefined, "nothing is in the usual directory");
 });
 
-test("refuses a Secret that shadows a protected registry, and keeps its last accepted entries", async () => {
+test("refuses a Secret with an entry for a protected registry, and keeps the Secret's last accepted entries", async () => {
   await writeSecret(names.additionalSecretName, {
     "platform.example/team": { auth: "ZXZpbDpldmls" },
   });
@@ -129,7 +129,7 @@ test("refuses a Secret that shadows a protected registry, and keeps its last acc
   assert.ok("other.example" in ((await fileOf()) as object));
 });
 
-test("replaces the agents when mode Reread is set, and then delivers a change and a removal with the same kubelet process", async () => {
+test("delivers a change and a removal without a kubelet restart after mode Reread is set", async () => {
   const first = await kubelet();
   const { uid } = (await agentOn(cluster, node)).metadata;
   await product.steerProduct(cluster, { ...settings, delivery: { mode: "Reread" } });
@@ -137,7 +137,7 @@ test("replaces the agents when mode Reread is set, and then delivers a change an
     "another agent is there",
     async () => (await agentOn(cluster, node)).metadata.uid !== uid,
   );
-  // Revision 2 has the same content, published for agents of this mode.
+  // Revision 2 has the same content as revision 1, but for mode Reread.
   await product.untilServed(cluster, 2);
   await writeSecret(names.additionalSecretName, { "third.example": { auth: "dGhpcmQ6b25l" } });
   await skipRereadWait(node, directory);

@@ -1,6 +1,6 @@
 /**
- * The product as an administrator uses it: installed with kubectl, controlled by one Secret,
- * watched with kubectl.
+ * Uses the product as an administrator does: installs it with kubectl, writes one Secret, and reads
+ * its status with kubectl.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -20,15 +20,15 @@ type Options = Readonly<{
   settings?: Settings;
   /** A folder with manifests/, Containerfile and dist/. Default: this checkout. */
   release?: string;
-  /** Used instead of an image built from dist/. */
+  /** The image. By default it is built from dist/. */
   image?: string;
-  /** Secrets of kube-system with which the controller's image is pulled. */
+  /** Secrets of kube-system with which kubelets pull the controller's image. */
   imagePullSecrets?: readonly string[];
 }>;
 
 /**
  * Writes GlobalPullSecret's spec with kubectl, once its CRD is served. Uses server-side apply,
- * because the controller may create the object at the same instant.
+ * because the controller might create the object at the same instant.
  */
 export async function steerProduct(cluster: Cluster, settings: Settings): Promise<void> {
   await cluster.untilServed("globalpullsecrets.globalpullsecret.io");
@@ -39,9 +39,9 @@ export async function steerProduct(cluster: Cluster, settings: Settings): Promis
 
 /**
  * Builds the image from dist/, pushes it to the registry without a password, applies manifests/
- * with it and waits until the controller is available. `args` are added to the controller's
- * arguments; `components` are folders of manifests/components; `settings` is GlobalPullSecret's
- * spec, or only the budget.
+ * with this image and waits until the controller is available. `args` are added to the controller's
+ * arguments. `components` are folders of manifests/components. `settings` is the spec of
+ * GlobalPullSecret, or only the value of maxUnavailable.
  */
 export async function installProduct(
   cluster: Cluster,
@@ -76,7 +76,7 @@ export async function installProduct(
   );
 }
 
-/** A document with one entry, for this path below the private registry. */
+/** A pull secret's document with one entry, whose key is this path below the private registry. */
 export function documentOf({ registry }: Cluster, place: string): string {
   return JSON.stringify({ auths: { [`${registry.host}/${place}`]: registry.auth("additional") } });
 }
@@ -111,7 +111,7 @@ export async function rolledOut(cluster: Cluster): Promise<string> {
   );
 }
 
-/** The revision that global-pull-secret holds; undefined if there is none. */
+/** The revision in global-pull-secret. Undefined if this Secret does not exist. */
 export async function revision(cluster: Cluster): Promise<number | undefined> {
   const secret = await cluster.get<{ data: Record<string, string> }>(
     "secret",
@@ -144,7 +144,7 @@ export async function untilServed(cluster: Cluster, wanted: number): Promise<voi
   );
 }
 
-/** Waits until removal is over: none of our objects is left except the controller's own. */
+/** Waits until a removal is over: all objects that the controller has created are deleted. */
 export async function untilRemoved(cluster: Cluster): Promise<void> {
   await until(
     "none of our objects is left in the cluster",

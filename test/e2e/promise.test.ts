@@ -35,12 +35,12 @@ function nodes() {
   return cluster.nodes;
 }
 
-/** Role → the program that its containers run. */
+/** Role → the name of the program in its containers. */
 const programs = { agent: "agent", controller: "controller" } as const;
 
 /**
- * For each process of that role on any node: a function that reads a file of /proc/PID. It reads on
- * the node, because the image has no shell.
+ * For each process of this role on any node: a function that reads a file of /proc/PID. The
+ * function runs cat on the node, because our image has no shell.
  */
 async function processes(
   role: keyof typeof programs,
@@ -72,7 +72,10 @@ function entryOn(index: number): string | undefined {
   );
 }
 
-/** Grants the narrowest RBAC rules. Creation cannot be limited to a name. */
+/**
+ * Grants the user the smallest rights that can write additional-pull-secret. The right to create
+ * Secrets cannot be limited to a name.
+ */
 async function mayDeclare(user: string): Promise<void> {
   const [apiVersion, name] = ["rbac.authorization.k8s.io/v1", "additional-pull-secret-writer"];
   const metadata = { name, namespace: names.namespace };
@@ -110,7 +113,7 @@ test("H7, H24: refuses an invalid Secret with an Event that names the key path, 
   await product.deleteAdditional(cluster);
 });
 
-test("H1, H2, H4: runs a private image on every node for a user who may only write that one Secret", async () => {
+test("H1, H2, H4: runs a private image on every node for a user who can only write additional-pull-secret", async () => {
   const admin = "guest-admin";
   await mayDeclare(admin);
   await cluster.apply(...nodes().map((node) => podOn(node, `app-${node.name}`, image)));
@@ -134,12 +137,12 @@ test("H1, H2, H4: runs a private image on every node for a user who may only wri
   for (const node of nodes()) await untilState(cluster, `app-${node.name}`, "Running");
 });
 
-test("H13, H14: shows in the three kubectl checks and in condition Ready that every node has the revision", async () => {
+test("H13, H14: shows in three kubectl commands and in condition Ready that every node has the revision", async () => {
   assert.match(await product.rolledOut(cluster), /revision 1 is on every node/);
   for (const index of nodes().keys())
     assert.equal(entryOn(index), cluster.registry.auth("additional").auth);
-  // Waits for the agent of the first node. Its container has just exited with its termination
-  // message and starts again.
+  // Waits for the agent of the first node: its container exits to prove the revision, and then
+  // starts again.
   const daemonSet = () =>
     cluster.kubectl("get", "daemonset", names.agentName, "-n", names.namespace);
   await until("two agents are available", async () =>
@@ -189,7 +192,7 @@ test("H19: changes no revision, no file and no kubelet when the Secret has other
   );
 });
 
-test("H16: delivers changed content to every node, and keeps the entries of others", async () => {
+test("H16: delivers changed content to every node, and keeps the entries of other programs", async () => {
   const users = { ...cluster.registry.users, additional: "rotated-password-of-the-additional" };
   await cluster.registry.setUsers(users);
   const served = (await product.revision(cluster)) ?? 0;
@@ -200,7 +203,7 @@ test("H16: delivers changed content to every node, and keeps the entries of othe
   assert.match(nodes()[0]?.readFile("config.json")?.toString() ?? "", /elsewhere\.example/);
 });
 
-test("drops the agent's copy of an earlier mount when the node unmounts this mount, so that no device stays busy", async () => {
+test("keeps no copy of a mount in the agent's mount namespace when the node unmounts a volume", async () => {
   const [, node] = nodes();
   assert.ok(node);
   const place = "/var/lib/kubelet/of-another-pod";
@@ -214,8 +217,8 @@ test("drops the agent's copy of an earlier mount when the node unmounts this mou
   await until("the new agent has the mount", async () => /of-another-pod/.test(await mounts()));
   await node.exec(["umount", place]);
   assert.doesNotMatch(await mounts(), /of-another-pod/);
-  // The directory is removed last, because its removal drops all copies of the mount, also a copy
-  // that the agent failed to unmount.
+  // The directory is removed last. Its removal would also remove a copy of the mount that is left
+  // in the agent's mount namespace, and so hide the failure.
   await node.exec(["rmdir", place]);
 });
 
@@ -247,7 +250,7 @@ test("shows no credential in any log, Event, annotation, metric or termination m
   await assertNoLeak(cluster, firstUsers, cluster.registry.users);
 });
 
-test("H20, H21: removes every object, restores the files and withdraws the credential when the Secret is deleted", async (t) => {
+test("H20, H21: removes every object and restores the nodes' files when the Secret is deleted", async (t) => {
   await cluster.kubectl("delete", "pods", "-n", "default", "--all");
   const begun = performance.now();
   await product.deleteAdditional(cluster);

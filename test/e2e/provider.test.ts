@@ -1,6 +1,6 @@
 /**
- * Mode CredentialProvider on prepared nodes, as an administrator uses it. No real kubelet is ever
- * restarted for a credential.
+ * Mode CredentialProvider on prepared nodes, as an administrator uses this mode. The agents never
+ * restart a kubelet.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -22,7 +22,9 @@ import { configure, prepare, prepareByPage } from "./prepared.ts";
 import * as product from "./product.ts";
 
 let cluster: Cluster;
-/** Identifies each kubelet's process, and each config.json, before we installed anything. */
+/**
+ * `first` identifies each kubelet's process after the installation, and `marks` each config.json.
+ */
 let first: readonly string[];
 let marks: readonly string[];
 let tags = 0;
@@ -46,10 +48,7 @@ before(async () => {
 });
 after(() => cluster?.down());
 
-/**
- * Changes the password, as the registry's owner does. The registry refuses the previous password
- * from now on.
- */
+/** Changes the password in the registry. From now on the registry refuses the previous password. */
 async function rotateAccount(): Promise<void> {
   const additional = randomBytes(18).toString("base64url");
   await cluster.registry.setUsers({ ...cluster.registry.users, additional });
@@ -60,8 +59,8 @@ async function declare(): Promise<void> {
 }
 
 /**
- * Creates one pod on each node and returns the pods' names. Unless `named` is given, no node has
- * the pods' image yet.
+ * Creates one pod on each node and returns the pods' names. The pods' image is `named`, or by
+ * default a new image that no node has yet.
  */
 async function pods(account?: string, named?: string): Promise<string[]> {
   tags += 1;
@@ -93,7 +92,7 @@ async function nothingRestarted(): Promise<void> {
   assert.deepEqual(await kubelets(cluster), first);
 }
 
-test("H1, H4, H5: lets every prepared node pull with the Secret alone, and touches neither a kubelet nor config.json", async () => {
+test("H1, H4, H5: lets every prepared node pull, restarts no kubelet and does not write config.json", async () => {
   await areRefused();
   await declare();
   await product.untilServed(cluster, 1);
@@ -102,7 +101,7 @@ test("H1, H4, H5: lets every prepared node pull with the Secret alone, and touch
   assert.deepEqual(await Promise.all(cluster.nodes.map(fileMark)), marks);
 });
 
-test("serves the next pull on every node, and a waiting pod, after each of two rotations, with the same kubelet processes", async () => {
+test("lets new and waiting pods pull after each of two rotations, and restarts no kubelet", async () => {
   for (const revision of [2, 3]) {
     await rotateAccount();
     const waiting = await areRefused();
@@ -114,7 +113,7 @@ test("serves the next pull on every node, and a waiting pod, after each of two r
   }
 });
 
-test("H4: serves the next pull on a node that was prepared by the page's snippet and joins later, without restarting its kubelet", async () => {
+test("H4: lets a node pull that was prepared by the page's snippet and joins later, and restarts no kubelet", async () => {
   const joiner = await cluster.addNode({ before: prepareByPage });
   const { InvocationID } = await joiner.unit(["InvocationID"]);
   first = [...first, InvocationID];
@@ -124,11 +123,11 @@ test("H4: serves the next pull on a node that was prepared by the page's snippet
   await nothingRestarted();
 });
 
-test("lists nodes that were prepared for another scope as unfit, does not touch them, and keeps their previous content in use", async () => {
+test("lists nodes that were prepared for another scope as unfit, and leaves their previous content in use", async () => {
   await product.steerProduct(cluster, by("Annotated"));
   const status = async () =>
     (await cluster.get<GlobalPullSecret>("gps", globalPullSecretName))?.status ?? {};
-  // The controller tries one node after another, each with a new pod.
+  // The controller replaces the agents' pods and grants the new content to one node after another.
   const found = await until(
     "all nodes are listed",
     async () => {
@@ -154,7 +153,7 @@ async function configurations(): Promise<(string | undefined)[]> {
   return metrics.map((text) => info.exec(text)?.[1]);
 }
 
-test("uses a new provider configuration only after the kubelet starts again", async () => {
+test("the kubelet uses a new provider configuration only after its restart", async () => {
   const before = await configurations();
   assert.ok(
     before.every((hash) => /^sha256:[0-9a-f]{64}$/.test(hash ?? "")),
@@ -173,7 +172,7 @@ test("uses a new provider configuration only after the kubelet starts again", as
   });
 });
 
-test("serves only the pod whose ServiceAccount has the annotation, with scope Annotated", async () => {
+test("in scope Annotated, lets only pods pull whose ServiceAccount has the annotation", async () => {
   for (const node of cluster.nodes) await cluster.untilReady(node);
   first = await kubelets(cluster);
   const metadata = { namespace: "default" };
@@ -186,8 +185,9 @@ test("serves only the pod whose ServiceAccount has the annotation, with scope An
     },
     { apiVersion, kind, metadata: { ...metadata, name: "may-not" } },
   );
-  // Replaces the pods, because the controller grants the content to new pods at once, but to nodes
-  // that refused it only after ten minutes.
+  // Replaces the agents' pods. The controller grants the content to new pods at once. But to the
+  // old pods, whose nodes have refused the content, it would grant the content only after ten
+  // minutes.
   await cluster.kubectl("rollout", "restart", `daemonset/${agentName}`, "-n", "kube-system");
   // The change of the scope made the controller publish the content again.
   await product.untilServed(cluster, 4);
@@ -196,7 +196,7 @@ test("serves only the pod whose ServiceAccount has the annotation, with scope An
   await nothingRestarted();
 });
 
-/** The kubelet's records of the pods that may use an image of this repository. */
+/** The kubelet's records of which pods are allowed to use an image of this repository. */
 async function recorded(node: Cluster["nodes"][number], repository: string): Promise<unknown[]> {
   const all = await node.exec(["sh", "-c", "cat /var/lib/kubelet/image_manager/pulled/*"]);
   const records = all.replaceAll("}{", "}\n{").split("\n").filter(Boolean);
@@ -210,7 +210,7 @@ async function recorded(node: Cluster["nodes"][number], repository: string): Pro
   });
 }
 
-test("makes the kubelet, with scope Annotated, record an image only for the pod's ServiceAccount, refuse the image to other pods, and keep an earlier record for all pods", async () => {
+test("in scope Annotated, the kubelet records a pulled image only for the ServiceAccount of the pod", async () => {
   const image = await cluster.pushApp("scoped/app:1");
   await arePulled("may", image);
   for (const node of cluster.nodes) {
@@ -223,13 +223,13 @@ test("makes the kubelet, with scope Annotated, record an image only for the pod'
       ["default/may"],
     );
     assert.deepEqual([rest, others], [{}, []]);
-    // The node pulled these images earlier, with scope All.
+    // The node has pulled these images earlier, in scope All.
     assert.deepEqual(await recorded(node, "team/app"), [{ nodePodsAccessible: true }]);
   }
   await areRefused("may-not", image);
 });
 
-test("H20, H21: empties every answer and deletes our objects when the Secret is deleted, refuses the next pull, and keeps the node's preparation", async () => {
+test("H20, H21: empties every provider's answer when the Secret is deleted, and keeps the nodes' preparation", async () => {
   await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);
   await areRefused("may");

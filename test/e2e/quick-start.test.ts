@@ -1,7 +1,7 @@
 /**
- * Runs the commands of the quick start's page and compares their output with the page. The node has
- * no D-Bus daemon, like kind's nodes. `npm`, `podman` and `kind` are fakes that do nothing, because
- * plugin, image and cluster exist already.
+ * Runs the commands of the page docs/use/quick-start.md and compares their output with the page.
+ * The node has no D-Bus daemon, like kind's nodes. `npm`, `podman` and `kind` are fakes that do
+ * nothing, because plugin, image and cluster already exist.
  */
 import assert from "node:assert/strict";
 import { chmodSync, symlinkSync, writeFileSync } from "node:fs";
@@ -39,7 +39,7 @@ function fake(folder: string): string {
   return file;
 }
 
-test("runs a pod with a private image after the steps of the quick start, on a node without D-Bus", async () => {
+test("runs a private image after the steps of the quick start, on a node without D-Bus", async () => {
   const { registry, directory } = cluster;
   const image = await cluster.pushApp("team/app:1");
   const ours = await buildImage(cluster, { tag: "0.2.0" });

@@ -1,6 +1,6 @@
 /**
- * Two real versions: the last release, built from its own sources, and this checkout. Each is
- * installed over the other with its own manifests, CRD and image.
+ * Upgrades from the last release, built from its own sources, to this checkout, and downgrades
+ * back. Each version is installed over the other version with its own manifests, CRD and image.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -34,7 +34,7 @@ const state = async () => ({
   revision: await product.revision(cluster),
 });
 
-/** The images of the agents that are not being deleted, each once. */
+/** The different images of the agents' pods, without pods that are being deleted. */
 async function images(): Promise<string[]> {
   const pods = (await agents(cluster)).filter(({ metadata }) => !metadata.deletionTimestamp);
   return [...new Set(pods.flatMap(({ spec }) => spec.containers.map(({ image }) => image)))];
@@ -48,7 +48,10 @@ async function isReady(): Promise<boolean> {
   return ready?.status === "True" && status?.observedGeneration === metadata?.generation;
 }
 
-/** Installs one version over the other and waits until every node has its agent. */
+/**
+ * Installs this release (by default this checkout) over the other version, and waits until every
+ * node has an agent of the new version.
+ */
 async function replaceWith(release: string | undefined, revision: number): Promise<void> {
   const [before] = await images();
   // `kubectl apply` would leave this checkout's policies in place, which do not allow the agents of
@@ -71,7 +74,7 @@ const steps = [
 ] as const;
 
 for (const [sentence, release] of steps.slice(0, everyPoint ? 2 : 1))
-  test(`H19: replaces the agents, restarts no kubelet, writes no file and keeps the policy in ${sentence} while no rollout runs`, async () => {
+  test(`H19: replaces the agents, restarts no kubelet, writes no file and keeps the policy in ${sentence}`, async () => {
     const before = await state();
     const spec = (await object())?.spec;
     await replaceWith(release(), 1);
@@ -110,7 +113,7 @@ for (const [at, [sentence, release]] of steps.slice(everyPoint ? 0 : 1).entries(
     );
   });
 
-test("H21: leaves nothing behind when one version begins a withdrawal and the other finishes it", async () => {
+test("H21: leaves nothing behind when one version begins a withdrawal and the other version finishes it", async () => {
   await product.deleteAdditional(cluster);
   await until(
     "a node removes the entries",

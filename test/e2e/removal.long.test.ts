@@ -1,6 +1,6 @@
 /**
- * A removal in spite of faults: a controller that is killed twenty times, a kubelet that fails
- * without the credential, a file that no agent may replace.
+ * Removals while the controller is killed repeatedly, a kubelet fails without the credential, or
+ * the agent may not replace a file.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -23,11 +23,11 @@ before(async () => {
 });
 after(() => cluster?.down());
 
-test("H20, H21: reaches the same end when the controller is killed ten times in a rollout and ten times in a withdrawal", async (context) => {
+test("H20, H21: finishes a rollout and a withdrawal when the controller is killed ten times in each", async (context) => {
   await rolloutAndWithdrawalUnderKills(cluster, 10, context);
 });
 
-test("H20: does not restore the entries when a kubelet fails without them, and reports how to finish the removal by hand", async () => {
+test("H20: reports a kubelet that fails after a removal, and the command that finishes the removal without this node", async () => {
   const [stuck, ...others] = cluster.nodes;
   assert.ok(stuck);
   const { host } = cluster.registry;
@@ -44,11 +44,11 @@ test("H20: does not restore the entries when a kubelet fails without them, and r
   const overduePattern = new RegExp(
     `waiting for ${stuck.name};.*; to finish without them: kubectl (.*)$`,
   );
-  // The shortest deadline is one minute, as long as the default timeout of a wait. Therefore this
-  // wait gets a longer timeout.
+  // The shortest deadline of a withdrawal is one minute, which is also the default timeout of a
+  // wait. Therefore this wait has a longer timeout.
   const overdue = { timeout: 180_000 };
   const event = await product.untilEvent(cluster, "RemovalOverdue", overduePattern, overdue);
-  // The node's kubelet is down, so it cannot report anything about its agent.
+  // The node's kubelet is down, so it cannot report the agent's own error.
   const halted = new RegExp(`revision 2 stopped at 1 node: ${stuck.name}: agent not available`);
   await product.untilEvent(cluster, "RolloutHalted", halted);
   for (const node of cluster.nodes) assert.ok(!(host in auths(node)), node.name);
@@ -65,11 +65,11 @@ test("H20: does not restore the entries when a kubelet fails without them, and r
 
 const finish = /: kubectl (annotate .*)$/;
 
-test("H20: waits only for the node that cannot remove the entries, and reports the command that finishes by hand", async () => {
+test("H20: waits only for a node that cannot remove the entries, and reports the command that finishes without this node", async () => {
   const [stuck, other] = cluster.nodes;
   assert.ok(stuck && other);
-  // The CRD does not allow deadlines of seconds. This test allows them, because a wait of a minute
-  // would prove nothing more.
+  // Allows deadlines of seconds, which the CRD refuses, because a deadline of a minute would prove
+  // nothing more.
   const admin = loadKubeConfig(cluster.kubeconfig);
   await allowSeconds({ api: connect(admin, () => {}), cluster });
   await product.steerProduct(cluster, {
@@ -78,7 +78,7 @@ test("H20: waits only for the node that cannot remove the entries, and reports t
   });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
-  // A file that no agent may replace, created before there is anything to remove.
+  // Makes config.json a symbolic link, which the agent never replaces.
   await stuck.exec([
     "sh",
     "-c",

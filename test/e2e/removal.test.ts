@@ -1,4 +1,4 @@
-/** A removal can be reversed, and does not depend on the controller that began it. */
+/** A removal can be reversed, and another controller can finish it. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
@@ -30,7 +30,7 @@ async function deploy(): Promise<number> {
   return revision;
 }
 
-test("reverses the withdrawal when the Secret is created again in the middle of it", async () => {
+test("rolls out again when the Secret is created again in the middle of a withdrawal", async () => {
   const revision = await deploy();
   const uid = async () =>
     (
@@ -50,7 +50,7 @@ test("reverses the withdrawal when the Secret is created again in the middle of 
   for (const index of [0, 1]) assert.ok(holds(index));
 });
 
-test("H20, H21: keeps pulling and repairing without the controller's Deployment, and lets a later controller remove everything", async () => {
+test("H20, H21: the agents repair entries while no controller runs, and a later controller removes everything", async () => {
   const image = await cluster.pushApp("team/app:1");
   await cluster.kubectl(
     "delete",

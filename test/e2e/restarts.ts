@@ -5,12 +5,12 @@ import type { Node } from "../cluster/node.ts";
 import { run } from "../cluster/run.ts";
 
 /**
- * One restart of a kubelet. Milliseconds since 1970, on the one clock that all nodes of a test
- * share.
+ * One restart of a kubelet. `down` and `up` are milliseconds since 1970. All nodes of a test share
+ * the machine's clock.
  */
 export type Restart = Readonly<{ node: string; down: number; up: number }>;
 
-/** systemd's message ids (systemd's catalogue): a unit begins to stop, has stopped, has started. */
+/** Message ids of systemd's journal catalogue: a unit begins to stop, has stopped, has started. */
 const stopping = "de5b426a63be47a7b6ac3eaac82e2f6f";
 const stopped = "9d1aaa27d60140bd96365438aad20286";
 const started = "39f53479d3a045ac8e11786248231fbf";
@@ -18,8 +18,8 @@ const started = "39f53479d3a045ac8e11786248231fbf";
 const exited = "98e322203f7a4ed290d09fe03c09fe15";
 
 /**
- * Restarts of all nodes' kubelets that began after `since` (milliseconds), in order of their
- * beginning.
+ * The restarts of all nodes' kubelets that began after `since` (milliseconds since 1970), in the
+ * order in which they began.
  */
 export async function restarts(cluster: Cluster, since: number): Promise<Restart[]> {
   const all = await Promise.all(cluster.nodes.map((node) => restartsOf(node, since)));
@@ -52,8 +52,8 @@ async function restartsOf(node: Node, since: number): Promise<Restart[]> {
 }
 
 /**
- * The largest number of kubelets that were at one time either down, or up for less than `probation`
- * milliseconds.
+ * The largest number of kubelets that were at the same time unproved: down, or up for less than
+ * `probation` milliseconds.
  */
 export function mostAtOnce(all: readonly Restart[], probation: number): number {
   return Math.max(

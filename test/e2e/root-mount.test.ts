@@ -1,7 +1,6 @@
 /**
- * Checks from inside each container of the agents' pods which parts of a real node the container
- * can write. The probe has the container's mounts and security context, but not the permission
- * model of Node.
+ * Checks which parts of a real node each container of the agents' pods can write. A probe runs with
+ * the container's mounts and security context, but without the permission model of Node.js.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -25,7 +24,10 @@ before(async () => {
 });
 after(() => cluster?.down());
 
-/** Lists the host's writable mounts, and the places below them that could really be written. */
+/**
+ * Lists the mounts of the host that are writable, and the files that the probe could really open
+ * for writing.
+ */
 const probe = `
 const fs = require("fs");
 const mounts = fs.readFileSync("/proc/self/mountinfo", "utf8").trim().split("\\n")
@@ -40,7 +42,7 @@ const tries = {
 for (const [path, flags] of Object.entries(tries)) try { fs.closeSync(fs.openSync(path, flags)); wrote.push(path); } catch {}
 console.log(JSON.stringify({ seen: ofHost.length, writable, wrote }));`;
 
-/** Runs the probe instead of the container, in a pod like the agent's. */
+/** Runs the probe like this container, in a pod like the agent's. */
 async function probed(pod: V1Pod, container: V1Container): Promise<unknown> {
   const name = `probe-${container.name}`;
   const { hostNetwork, securityContext, volumes = [], nodeName } = pod.spec ?? {};
@@ -74,7 +76,7 @@ async function probed(pod: V1Pod, container: V1Container): Promise<unknown> {
   return JSON.parse(await cluster.kubectl("logs", name, "-n", names.namespace));
 }
 
-test("cannot write below the host's /proc, /run and /sys, and mounts the root directory only if the node can do so recursively read-only", async (t) => {
+test("cannot write to the host, and mounts the root directory only if the node can mount it recursively read-only", async (t) => {
   const { status } = (await cluster.get<V1Node>("node", node.name)) ?? assert.fail("no node");
   const handler = status?.runtimeHandlers?.find(({ name = "" }) => name === "");
   const isAble = handler?.features?.recursiveReadOnlyMounts === true;

@@ -1,6 +1,6 @@
 /**
- * Kubelets are restarted in stages: first one node, then as many as the budget allows. The times
- * come from systemd's journal on the nodes.
+ * Agents restart the kubelets in stages: first one node, then as many at once as maxUnavailable
+ * allows. The times are from systemd's journal on the nodes.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -13,7 +13,7 @@ import { auths, kubelets } from "./nodes.ts";
 import * as product from "./product.ts";
 import { mostAtOnce, restarts, type Restart } from "./restarts.ts";
 
-/** How long a restarted kubelet is on probation. */
+/** Milliseconds for which a restarted kubelet is on probation. */
 const probation = 3000;
 
 let cluster: Cluster;
@@ -25,8 +25,8 @@ before(async () => {
 after(() => cluster?.down());
 
 /**
- * Writes the Secret, waits until every node has revision `last` (default: the next one), and
- * returns the restarts of that change.
+ * Writes the Secret, waits until every node has the next revision, and returns the kubelets'
+ * restarts for this change.
  */
 async function change(place: string): Promise<Restart[]> {
   const since = Date.now();
@@ -42,13 +42,13 @@ function nodesOf(all: readonly Restart[]): string[] {
 
 const everyNode = ["node1", "node2", "node3"];
 
-test("H17: never takes two kubelets down together with a budget of one, not even on the first deployment", async () => {
+test("H17: never restarts two kubelets together while maxUnavailable is 1, not even on the first deployment", async () => {
   const all = await change("one");
   assert.deepEqual(nodesOf(all), everyNode, JSON.stringify(all));
   assert.equal(mostAtOnce(all, probation), 1, JSON.stringify(all));
 });
 
-test("H17: gives a revision to one node first, and after this node's proof to as many nodes as the budget allows", async () => {
+test("H17: grants a revision to one node first, and after this node's proof to as many nodes as maxUnavailable allows", async () => {
   await product.installProduct(cluster, { settings: "50%" });
   const begun = new Date().toISOString();
   const all = await change("two");
@@ -59,8 +59,8 @@ test("H17: gives a revision to one node first, and after this node's proof to as
     second.down >= first.up + probation,
     `${second.node} did not wait for ${first.node}: ${JSON.stringify(all)}`,
   );
-  // Half of three nodes, rounded up, is two. The other two nodes get their grants together: neither
-  // has to wait for the proof of the other.
+  // maxUnavailable is 50 %, which is two of three nodes. Therefore the second and the third node
+  // get their grants together, without waiting for each other's proof.
   const requests = auditOf(cluster, { since: begun }).filter(({ resource }) => resource === "pods");
   assert.deepEqual(
     requests.filter(({ verb }) => verb === "delete"),
@@ -79,7 +79,7 @@ test("H17: restarts at most two kubelets at once, even when two changes follow e
   const since = Date.now();
   const revision = (await product.revision(cluster)) ?? 0;
   await product.writeAdditional(cluster, product.documentOf(cluster, "three"));
-  // Every kubelet has been restarted, but the last nodes have not given their proof yet.
+  // At this time every kubelet has been restarted, but the last two are still on probation.
   const last = async () =>
     (await restarts(cluster, since)).filter(({ up }) => up < Date.now()).length === 3;
   await until("every kubelet has been restarted", last);
@@ -114,7 +114,7 @@ test("H17: restarts at most two kubelets at once, even when two changes follow e
 });
 
 longTest(
-  "H18: counts a kubelet as failed if it dies before its agent was Ready, rolls back its file, and touches no other node",
+  "H18: rolls back the file and halts the rollout if a kubelet dies during its probation",
   async () => {
     // The agent turns Ready in the fourth second at the earliest. The kubelet dies before that, but
     // long after its first request to the API server. The kubelet comes back when the probation
@@ -142,7 +142,7 @@ longTest(
 );
 
 longTest(
-  "heals all nodes at once when the Secret is corrected and the budget is every node",
+  "restarts all kubelets at once for a corrected Secret when maxUnavailable is 100 %",
   async () => {
     await product.installProduct(cluster, {
       settings: { rollout: { maxUnavailable: "100%", probation: "8s" } },

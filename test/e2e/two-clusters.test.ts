@@ -1,7 +1,8 @@
 /**
- * Two clusters with one real node each that can reach each other. The programs that serve one
- * cluster from the other run as pods. The tests install each program as its page describes. The
- * tests are in the fixtures, by subject. They share the clusters, so their order matters.
+ * Two clusters that can reach each other, with one real node each. Our programs run as pods in one
+ * cluster and serve the other cluster. The tests install each program as its page in docs/extend
+ * describes. The tests are in the fixtures, by subject. All fixtures use the same clusters, so
+ * their order matters.
  */
 import assert from "node:assert/strict";
 import { after, before } from "node:test";

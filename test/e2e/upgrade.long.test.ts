@@ -1,6 +1,6 @@
 /**
- * Replaces an agent by a newer or an older agent for the same revision. The new agent takes over
- * the node as the previous agent left it, and disturbs nothing.
+ * Replaces an agent by a newer or an older agent for the same revision. The new agent continues
+ * with the journal and the file of the previous agent, and restarts nothing.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -63,7 +63,7 @@ test("H19: restarts no kubelet and writes no file when the agents get another te
   assert.deepEqual(await state(), before);
 });
 
-test("replaces the controller but no agent when the same image has another tag, because agents run its digest", async () => {
+test("replaces the controller but no agent when only the image's tag changes, because agents run the image's digest", async () => {
   const { uid, name } = (await agentOn(cluster, node)).metadata;
   const image = await buildImage(cluster, { tag: "next" });
   await cluster.kubectl("set", "image", ...deployment, `controller=${image}`);
@@ -83,7 +83,9 @@ test("replaces the controller but no agent when the same image has another tag, 
   assert.match((await imageOf(name)) ?? "", /@sha256:/);
 });
 
-/** Gives the node a journal as a newer agent might have left it, and then a new agent. */
+/**
+ * Changes the node's journal as a newer agent might have written it, and replaces the agent's pod.
+ */
 async function downgrade(change: object): Promise<string> {
   const found = JSON.parse(node.readFile(journal)?.toString() ?? "") as object;
   const { name, uid } = (await agentOn(cluster, node)).metadata;
@@ -97,14 +99,14 @@ async function downgrade(change: object): Promise<string> {
   return text;
 }
 
-test("continues on a downgrade, without a kubelet restart, if the writer of the newer journal allows it", async () => {
+test("continues on a downgrade, without a kubelet restart, if the newer journal allows this version to read it", async () => {
   const before = await state();
   await downgrade({ version: 4, reads: 3, novelty: { kept: true } });
   await product.untilServed(cluster, 1);
   assert.deepEqual(await state(), before);
 });
 
-test("reports on a downgrade that a newer journal must not be read, and changes neither the journal, the file nor the kubelet", async () => {
+test("reports on a downgrade a newer journal that this version cannot read, and changes nothing on the node", async () => {
   const before = await state();
   const good = node.readFile(journal)?.toString() ?? "";
   const text = await downgrade({ version: 9, reads: 9, owned: "in a form of the future" });
@@ -134,7 +136,7 @@ test("reports on a downgrade that a newer journal must not be read, and changes 
   assert.deepEqual(Object.keys(auths(node)), ["other.example"]);
 });
 
-test("H21: leaves nothing behind in a removal after all these upgrades and downgrades", async () => {
+test("H21: leaves nothing behind in a removal after the upgrades and downgrades above", async () => {
   await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);
   assert.equal(node.readFile("config.json"), undefined);

@@ -16,8 +16,8 @@ const here = join(import.meta.dirname, "go");
 const modulePath = "sigs.k8s.io/cluster-api";
 
 /**
- * Builds Cluster API's manager once for each version of the pins. The first build takes seven
- * minutes.
+ * Builds Cluster API's manager once for each content of go.mod and go.sum. The first build takes
+ * seven minutes.
  */
 async function buildManager(): Promise<string> {
   const pins = ["go.mod", "go.sum"].map((name) => readFileSync(join(here, name), "utf8"));

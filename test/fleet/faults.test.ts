@@ -116,7 +116,8 @@ longTest(
         seen: () => fake.requests("ill"),
       },
     );
-    // The requests after an attempt, such as the status write, take at most 3 s.
+    // Counts from 3 s after an attempt, because the requests that follow an attempt, such as the
+    // write of status, end within 3 s.
     const asked = auditOf(home.cluster, {
       since: new Date(pause.from + 3000).toISOString(),
     }).filter(

@@ -40,7 +40,7 @@ const granted = (namespace: string) =>
     ],
   });
 
-test("with the component, reads only the granted kubeconfigs and no other Secret, and serves their clusters", async () => {
+test("with manifests/fleet/narrow, reads only the granted kubeconfigs and no other Secret, and serves their clusters", async () => {
   for (const name of ["guest-a", "guest-b"])
     await fleet.declareGuest(home, name, guest.kubeconfig, labelled);
   assert.equal(await mayRead("default", "any"), true, "the account cannot read any Secret");

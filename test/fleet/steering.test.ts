@@ -105,7 +105,7 @@ test("leaves the placed Secrets when an object with removalPolicy Orphan is dele
   for (const guest of [a, b]) assert.equal(await fleet.targetIn(guest), undefined);
 });
 
-test("begins the second removal only after the first removal is complete when maxConcurrency is one", async () => {
+test("with maxConcurrency one, begins the second removal only after the first removal is complete", async () => {
   const deletions = async (maxConcurrency: number | string): Promise<number> => {
     await declare({ rollout: { canary: 0, maxConcurrency } });
     controller = fleet.startFleet(home);
@@ -193,8 +193,7 @@ for (const [whose, isNew] of [
     await placed("1");
     for (const name of ["guest-a", another]) await untilState(home, name, "Done");
     if (isNew) await controller[Symbol.asyncDispose]();
-    // Through the proxy, the new process reaches the renamed cluster three seconds later than
-    // guest-a.
+    // Through the proxy, the new process reaches guest-a-renamed three seconds later than guest-a.
     proxy.late = 3000;
     const since = new Date().toISOString();
     await home.cluster.kubectl("label", "namespace", "guest-a", "capi-pull-secret-");

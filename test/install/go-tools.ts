@@ -1,6 +1,6 @@
 /**
  * helm and kubeconform, in the versions that go.mod in this folder pins, built once into the cache.
- * The build takes 75 s on two cores if kubectl is already built, because helm shares most packages
+ * The build takes 75 s on two CPUs if kubectl is already built, because helm shares most packages
  * with kubectl.
  */
 import { readFileSync } from "node:fs";

@@ -184,7 +184,7 @@ function restore(w: World, m: Machine, journal: Journal, change: Begun): void {
   if (!m.kubelet) return;
   journal.begun = null;
   if (!change.granted) {
-    // Rule 4 tries again later.
+    // Without a journal, rule 4 applies again later.
     m.journal = null;
     m.wait = w.t + 600;
     return;

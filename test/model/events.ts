@@ -212,7 +212,7 @@ function upgrade(w: World, kind: "upgrade" | "badUpgrade" | "mode", n: number): 
 function restore(w: World): void {
   if (!w.saved) return;
   const { want, retry } = w.api;
-  // The installer applies its manifests again.
+  // Keeps `want` and `retry`, because the installer applies its manifests again.
   w.api = Object.assign(structuredClone(w.saved), { want, retry });
   w.snapshot = null;
   kill(w, 0);

@@ -66,8 +66,9 @@ export function observe(pod: Pod, memory: Memory, now: number): Record_ {
 }
 
 /**
- * If the grant requests a termination message, only this message proves the grant. Otherwise the
- * pod must be Ready for 3 s without a break, and its condition's time must differ from `since`.
+ * If the grant requests a termination message, only this message proves the grant. Without this
+ * request, the pod must be Ready for 3 s without a break, and its condition's time must differ from
+ * `since`.
  */
 const isProved = (pod: Pod, grant: Grant, seen: Record_, now: number): boolean =>
   grant.word

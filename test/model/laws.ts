@@ -26,7 +26,7 @@ const verdictOf = (w: World, found: Pod) => {
 
 /**
  * At most `maxUnavailable` nodes whose agents restart the kubelet have an unproved grant.
- * Exceptions: a readiness proof may be wrong for some seconds, and a killed controller forgets
+ * Exceptions: a readiness proof can be wrong for some seconds, and a killed controller forgets
  * nodes whose pods were deleted during a change.
  */
 export function checkWindow(w: World, node: string): void {
@@ -47,8 +47,9 @@ export function checkWindow(w: World, node: string): void {
     if (pod.unreachable || (!isReachable(w, m) && !m.journal?.begun)) continue;
     if (truth.wrong.has(m.id) || m.blind > t - 10) continue;
     const begun = m.journal?.begun;
-    // A change to an older revision counts only during a withdrawal. Other content is published
-    // only after the node has failed, or was excused because its agent did not start.
+    // A change to an older revision counts only during a withdrawal. In a rollout it does not
+    // count, because newer content is published only after the node has failed, or was excused
+    // because its agent did not start.
     const isOlder = begun?.rev !== secret.rev && secret.digest !== RELEASE;
     const hasFailed = isOlder || api.state.failed.includes(String(m.id));
     const isChanging = begun?.granted === true && !m.dead && t - begun.placed < 90 && !hasFailed;
@@ -58,7 +59,7 @@ export function checkWindow(w: World, node: string): void {
     const verdict = verdictOf(w, pod);
     if (verdict !== "proved" && verdict !== "excused" && verdict !== "failed") count += 1;
   }
-  // The controller's view may be a second old.
+  // The controller's view can be a second old.
   const allowed = Math.max(budgetOf(api), t < truth.lowered.t + 2 ? truth.lowered.budget : 0);
   if (count > allowed)
     fail("window", `${count} unproved grants, budget ${allowed}, after the grant to ${node}`);
@@ -71,7 +72,7 @@ export function checkWindow(w: World, node: string): void {
 export function checkAlone(w: World, granted: Pod): void {
   const { secret, budget, pods } = w.api;
   if (!secret || secret.digest === RELEASE || budget >= 100) return;
-  // The controller's view may be a second old.
+  // The controller's view can be a second old.
   if (w.t < w.truth.lowered.t + 2) return;
   if (w.truth.proved.has(secret.digest + secret.mode)) return;
   for (const pod of pods.values()) {

@@ -1,6 +1,6 @@
 /**
  * The oracle: the model's own controller. It decides from a snapshot and a memory, and changes the
- * world only through `Hands`, which may write or only record the oracle's requests.
+ * world only through `Hands`, which either writes or only records the oracle's requests.
  */
 import type { Memory } from "#controller/rollout/facts.ts";
 import {
@@ -486,7 +486,7 @@ class Turn {
       const pod = this.#api.pods.get(name);
       const confirmed =
         pod?.grant?.rev === rev && this.#verdicts.get(pod) === "proved" && !this.#granted.has(pod);
-      // Checks the pod's age too, because the pod of an old Node of this name may still exist.
+      // Checks the pod's age too, because the pod of an old Node of this name might still exist.
       return confirmed || (created > written && (pod?.created ?? Infinity) > written);
     });
     if (all || this.#clock.api - at > FORGET) this.#hands.complete(all);

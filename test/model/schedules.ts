@@ -235,7 +235,9 @@ function control(w: World, driver: Driver): void {
   if (before) w.snapshot = { ...structuredClone(w.api), pods: before };
 }
 
-/** Whether writes of the Secret, the DaemonSet and the state meet no conflict. */
+/**
+ * True if Secret, DaemonSet and state are unchanged since `seen`, so that writes meet no conflict.
+ */
 function isFresh(seen: Api, { secret, ds, state }: Api): boolean {
   const text = (api: Pick<Api, "secret" | "ds" | "state">): string =>
     JSON.stringify([api.secret, api.ds, api.state]);
@@ -310,7 +312,7 @@ function settle(w: World, driver: Driver): void {
   // A canary of mode Reread needs five minutes. At 20 replacements an hour few nodes exist for so
   // long.
   if (isSlow) w.churn = Math.min(w.churn, 2);
-  // A withdrawal need not wait for outages or joining nodes, but it may proceed node by node.
+  // A withdrawal need not wait for outages or joining nodes, but it can proceed node by node.
   const withdrawal = Math.max(isSlow ? 1800 : 900, 30 * w.machines.size);
   const limit = wantedDigest(api) === RELEASE ? withdrawal : 6000;
   for (; w.t < from + limit; w.t++) {

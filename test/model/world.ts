@@ -196,8 +196,8 @@ export type World = {
   random: Random;
   api: Api;
   /**
-   * The Secret before the last write. A kubelet may still mount it, because its watches of pods and
-   * of Secrets are independent.
+   * The Secret before the last write. A kubelet can still mount this Secret, because its watches of
+   * pods and of Secrets are independent.
    */
   old: Secret | null;
   machines: Map<string, Machine>;

@@ -12,7 +12,8 @@ import { Workshop } from "./workshop.ts";
 
 /**
  * In these files each test begins and ends with an empty cluster. Therefore we run only the tests
- * with the promise's number, and a breakage takes one start of a cluster instead of minutes.
+ * with the promise's number. A breakage then takes only as long as one start of a cluster, not
+ * minutes.
  */
 const independent: ReadonlySet<string> = new Set([
   "test/fleet/fleet.test.ts",

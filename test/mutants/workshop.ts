@@ -21,8 +21,8 @@ export type MutantOutcome = Readonly<{
 }>;
 
 /**
- * The time limit of one test file in milliseconds, because a breakage may make a loop endless: ten
- * times as long as the slowest file takes on two busy cores.
+ * The time limit of one test file in milliseconds, because a breakage can make a loop endless: ten
+ * times as long as the slowest file takes on two busy CPUs.
  */
 const timeouts = { real: 1_200_000, unit: 300_000 };
 

@@ -17,8 +17,8 @@ const plugin = join(folder, "kubectl-pull_secret.cjs");
 copyFileSync(bundle, plugin);
 
 /**
- * The machine's Node. The pinned Node, which npm and our set-up put first on the PATH, is left out.
- * If the machine's Node is newer than 20, like-node-20.cjs simulates Node 20.
+ * The machine's Node, not the pinned Node, which npm and our set-up put first on the PATH. If the
+ * machine's Node is newer than 20, like-node-20.cjs simulates Node 20.
  */
 const own =
   (process.env["PATH"] ?? "")

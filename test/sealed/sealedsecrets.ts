@@ -15,8 +15,8 @@ const here = join(import.meta.dirname, "go");
 const modulePath = "github.com/bitnami-labs/sealed-secrets";
 
 /**
- * Builds a program of Sealed Secrets once for each version of the pins. The first build takes a
- * minute. The program needs no library, therefore an image can contain only the program.
+ * Builds a program of Sealed Secrets once for each content of go.mod and go.sum. The first build
+ * takes a minute. The program needs no library, therefore an image can contain only the program.
  */
 export async function build(program: "controller" | "kubeseal"): Promise<string> {
   const pins = ["go.mod", "go.sum"].map((name) => readFileSync(join(here, name), "utf8"));

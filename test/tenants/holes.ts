@@ -15,7 +15,8 @@ export function holesTests(rig: () => Rig): void {
     const { tenant, management, start } = rig();
     start();
     const planted = "planted-in-etcd";
-    // Shows that the audit log has bodies: the level for all other resources is RequestResponse.
+    // Shows that the audit log contains bodies of requests, because the level for all other
+    // resources is RequestResponse.
     await tenant.cluster.kubectl(
       "create",
       "configmap",

@@ -15,7 +15,10 @@ import {
   type Management,
 } from "./sync.ts";
 
-/** Makes a tenant's namespace with copies, like a tenant's side, and waits for their Secrets. */
+/**
+ * Makes a tenant's namespace and copies in it, as a tenant's side does, and waits for their
+ * Secrets.
+ */
 async function tenantWith(management: Management, where: string, ...names: readonly string[]) {
   await grant(management, where);
   await management.cluster.kubectl("delete", "resourcequota", "--all", "-n", where);

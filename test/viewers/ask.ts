@@ -16,7 +16,7 @@ export type ViewerJudgement = Readonly<{
   message: string;
 }>;
 
-/** Builds main.go once for each version of its source and of the pins (half a minute). */
+/** Builds main.go once for each content of main.go, go.mod and go.sum (half a minute). */
 async function build(): Promise<string> {
   const sources = ["go.mod", "go.sum", "main.go"].map((name) =>
     readFileSync(join(here, name), "utf8"),

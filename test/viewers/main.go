@@ -34,7 +34,7 @@ func main() {
 	lines.Buffer(nil, 1<<20)
 	answers := json.NewEncoder(os.Stdout)
 	for lines.Scan() {
-		// UnmarshalJSON reads numbers as int64 and float64, like both tools.
+		// UnmarshalJSON reads numbers as int64 and float64, as Argo CD and the tools with kstatus do.
 		object := &unstructured.Unstructured{}
 		if err := object.UnmarshalJSON(lines.Bytes()); err != nil {
 			log.Fatal(err)

@@ -21,6 +21,6 @@ patches:
 ${usage().trimEnd()}
 \`\`\`
 
-A wrong value stops the controller at its start. It prints one line for each wrong flag: the value, the problem, and what to give instead. Some flags also need [an annotation](../use/install.md#what-the-controllers-account-may-do).
+A wrong value stops the controller at its start. The controller prints one line for each wrong flag: the value, the problem, and what to give instead. Some flags also need [an annotation](../use/install.md#what-the-controllers-account-may-do).
 `;
 }

@@ -24,7 +24,7 @@ type Section = Readonly<{
 export const sections: readonly Section[] = [
   {
     title: "Pull secrets",
-    lead: "Found by the controller (Events on `additional-pull-secret`) and by `kubectl pull-secret`. Codes below 150 refuse the whole source, because one bad entry makes the kubelet drop the whole file; other sources stay in use, and `kubectl pull-secret check` ends with exit code 1. The others are warnings, which the Event `AcceptedWithWarnings` reports. `kubectl pull-secret status` shows the code of a refused source.",
+    lead: "Found by the controller (Events on `additional-pull-secret`) and by `kubectl pull-secret`. Codes below 150 refuse the whole source, because one bad entry makes the kubelet drop the whole file; other sources stay in use, and `kubectl pull-secret check` ends with exit code 1. Codes from 150 on are warnings, which the Event `AcceptedWithWarnings` reports. `kubectl pull-secret status` shows the code of a refused source.",
     catalogue: documents,
     byItself: (code) => ofPrograms[code] ?? (isWarning(code) ? general.warning : general.refused),
   },
@@ -48,7 +48,7 @@ export const sections: readonly Section[] = [
   },
   {
     title: "Fleet",
-    lead: "Found in the status of a FleetSecret. `kubectl pull-secret fleet` lists them, with the cluster of each.",
+    lead: "Found in the status of a FleetSecret. `kubectl pull-secret fleet` lists the codes, each with its cluster.",
     catalogue: fleet,
     byItself: (code) => ofPrograms[code],
   },
@@ -65,7 +65,7 @@ const isWarning = (code: string): boolean => Number(code.slice("GPS".length)) >=
 /** The page has a section for each catalogue, and in it a section for each code. */
 export function errorsPage(): string {
   const parts = [
-    `# Every code\n\nAfter this page you know what a code means, what the product does by itself, and what you can do. The same code is in the Event, the condition, the log line, the readiness answer and the termination message. Most of them end with a link to this page, such as \`${helpOf("GPS218")}\`. \`…\` stands for a detail, which is never a credential. If you know a symptom but no code, begin with [troubleshooting](../use/troubleshoot.md).`,
+    `# Every code\n\nAfter this page you know what a code means, what the product does by itself, and what you can do. The same code is in the Event, the condition, the log line, the readiness answer and the termination message. Most of these texts end with a link to this page, such as \`${helpOf("GPS218")}\`. \`…\` stands for a detail, which is never a credential. If you know a symptom but no code, begin with [troubleshooting](../use/troubleshoot.md).`,
     sections
       .map(({ title }) => `[${title}](#${title.toLowerCase().replace(" ", "-")})`)
       .join(" · "),
@@ -80,9 +80,7 @@ function partsOf({ title, lead, catalogue, byItself }: Section): string[] {
   return [`## ${title}\n\n${lead}`].concat(entries);
 }
 
-/**
- * `todo`: the catalogue's instruction, used for codes without an instruction in agents.ts.
- */
+/** `todo`: the catalogue's instruction, used for codes without an instruction in agents.ts. */
 function entry(code: string, what: string, byItself: string | undefined, todo: string): string {
   const you = Object.hasOwn(ofAgents, code) ? ofAgents[code as AgentCode][1] : sentence(todo);
   const meaning = what === "{}" ? meanings[code] : sentence(what);

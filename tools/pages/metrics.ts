@@ -103,7 +103,7 @@ ${table(
   ],
 )}
 
-Prometheus selects both objects **by labels**. kube-prometheus-stack selects only objects with the label \`release\` and the name of its own release, unless you changed that. Show the selectors of your Prometheus (\`{}\` selects all objects):
+Prometheus selects both objects **by labels**. kube-prometheus-stack selects only objects with the label \`release\` and the name of its own release, unless you changed this setting. Show the selectors of your Prometheus (\`{}\` selects all objects):
 
 \`\`\`sh
 kubectl get prometheus -A -o jsonpath='{range .items[*]}{.metadata.name}{" "}{.spec.podMonitorSelector}{" "}{.spec.ruleSelector}{"\\n"}{end}'
@@ -156,7 +156,7 @@ ${table(
 
 ## The other programs
 
-Each serves metrics at \`:8080/metrics\`, with the same prefix.
+Each of these programs serves metrics at \`:8080/metrics\`, with the same prefix.
 
 ${table(
   ["program", "metric", "meaning"],
@@ -176,7 +176,7 @@ ${table(
     [
       "SyncSecret, the tenant's side",
       "`sync_token_expiry_timestamp_seconds`",
-      "the time at which its token ends; 0 if unknown. Worth an alert: less than six hours away",
+      "the time at which the token of the tenant's side ends; 0 if unknown. Worth an alert: less than six hours away",
     ],
   ],
 )}

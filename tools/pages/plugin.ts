@@ -26,41 +26,41 @@ export PATH="$PWD/dist:$PATH"
 kubectl pull-secret version
 \`\`\`
 
-To keep it, add that line to your shell's profile with the path of the checkout, or link to the file
-from a folder of your \`PATH\`.
+To keep this setting, add the \`export\` line to your shell's profile, with the checkout's path in
+place of \`$PWD\`, or link to the file from a folder of your \`PATH\`.
 
-It starts the bundle \`dist/kubectl-pull_secret.cjs\` with the Node that npm installed in the checkout.
-To use the plugin on another machine, copy the bundle there as \`kubectl-pull_secret\`. It is one
-executable file and needs Node 22.19 or newer on the \`PATH\`, or Node 20 for commands on files alone.
+The file starts the bundle \`dist/kubectl-pull_secret.cjs\` with the Node that npm installed in the checkout.
+To use the plugin on another machine, copy the bundle there as \`kubectl-pull_secret\`. The
+bundle is one executable file and needs Node 22.19 or newer on the \`PATH\`, or Node 20 for commands on files alone.
 A release has archives for Linux on amd64 and arm64 that bring their own Node, one archive for every
 machine with a Node, and a manifest for krew:
 \`kubectl krew install --manifest=pull-secret.yaml --archive=kubectl-pull_secret-VERSION-linux-amd64.tar.gz\`.
 
 Commands that reach a cluster use your kubeconfig and its rights. Commands that only show something
 need no right on Secrets: \`status\` and \`wait\` read GlobalPullSecret, and \`nodes\` lists pods and
-Events in kube-system, and reads Nodes if you may. \`wait\` also compares the Secrets' versions if you may read them. It does not
-succeed while no source has credentials; after you delete a Secret, use \`wait --deleted\`.
+Events in kube-system, and reads Nodes if you have the right. \`wait\` also compares the Secrets' versions if you have the right to read them. \`wait\`
+succeeds only if a source has credentials. After you delete a Secret, use \`wait --deleted\`.
 
 | Exit code | Meaning                                                      |
 | --------- | ------------------------------------------------------------ |
 | 0         | done, perhaps with warnings on standard error                |
 | 1         | refused or failed; standard error gives the reason and the next step |
 | 2         | the command line is wrong, or a file cannot be read          |
-| 3         | not yet, within \`--timeout\`                                |
+| 3         | not complete within \`--timeout\`                             |
 
 Only \`merge --show-credentials\` prints credentials. \`merge --output-file\` writes them to a file with
 mode 0600. \`withdraw\`, \`uninstall\`, \`remove\` of a Secret's last registry and \`clusters remove\` ask
-first, because they remove credentials from nodes. Without a terminal they need \`--yes\`. Flags may
-stand before the command. Colours are for terminals only; \`NO_COLOR\` and \`TERM=dumb\` disable them.
+first, because they remove credentials from nodes. Without a terminal they need \`--yes\`. You can put
+flags before the command. Colours are for terminals only; \`NO_COLOR\` and \`TERM=dumb\` disable them.
 
 With \`-o json\` or \`yaml\`, \`status\` prints the object as \`kubectl explain gps\` describes it, without
 managed fields. \`nodes\` prints a list of \`{node, pod, revision, ready, code, message, since}\`; unknown
 values are absent. \`check\` prints \`{accepted, problems, warnings, registries}\`. Problems and
 warnings are lists of \`{code, source, path, message, next}\`. Registries is a list of
-\`{registry, answer, why}\`, with the last two only for \`--login\`. \`explain\` of an object prints a
+\`{registry, answer, why}\`, of which the last two exist only with \`--login\`. \`explain\` of an object prints a
 list, and \`uninstall\` prints \`{deleted, kept}\`.
 
 \`check --login\` sends a credential only over TLS, and only to a registry that requests it. It sends
-nothing to the target of a redirect to another host. Plain HTTP is for loopback addresses, and for
-hosts in \`--plain-http\`.
+nothing to the target of a redirect to another host. It uses plain HTTP only for loopback addresses,
+and for hosts in \`--plain-http\`.
 `;

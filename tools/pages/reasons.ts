@@ -23,13 +23,13 @@ ${named("reason", reasons.readyReasons)}
 
 ## The controller continues by itself
 
-Reconciling is True with these, and Ready False or Unknown.
+With these reasons, Reconciling is True, and Ready is False or Unknown.
 
 ${named("reason", reasons.reconcilingReasons)}
 
 ## You have to act
 
-Stalled is True with these, and Ready False.
+With these reasons, Stalled is True, and Ready is False.
 
 ${named("reason", reasons.stalledReasons)}
 
@@ -51,8 +51,8 @@ ${named("reason", reasons.newsReasons)}
 
 ## Lasting failures
 
-These Events are Warnings on \`additional-pull-secret\`, repeated every half hour; [the conditions and the metric that
-go with them](metrics.md).
+These Events are Warnings on \`additional-pull-secret\`, repeated every half hour. The page about metrics
+lists [the condition and the metric of each](metrics.md).
 
 ${named("reason", reasons.troubleReasons)}
 
@@ -66,7 +66,7 @@ Reasons of Ready and Reconciling:
 
 ${named("reason", fleet.fleetReasons)}
 
-Stalled is True with these, and Ready False:
+With these reasons, Stalled is True, and Ready is False:
 
 ${named("reason", fleet.fleetStalledReasons)}
 
@@ -92,7 +92,7 @@ Reasons of Ready and Reconciling:
 
 ${named("reason", sync.syncReasons)}
 
-Stalled is True with these, and Ready False:
+With these reasons, Stalled is True, and Ready is False:
 
 ${named("reason", sync.syncStalledReasons)}
 

@@ -13,7 +13,7 @@ function cluster(entries: Record<string, string>, path = additionalPath): FakeCl
   return fake;
 }
 
-test("checks the cluster's Secret if no file is given, with spec.protectedRegistries", async () => {
+test("if no file is given, checks the cluster's Secret, and applies spec.protectedRegistries", async () => {
   const fake = cluster({ "quay.io": "u:p" });
   assert.deepEqual(await call(["check"], { cluster: fake }), {
     code: 0,

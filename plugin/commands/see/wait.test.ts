@@ -99,7 +99,7 @@ test("if the caller is not allowed to get the Secret, waits only for Ready and r
   assert.match(err, /^additional-pull-secret: no right to get the Secret; waiting for Ready .*\n$/);
 });
 
-/** The object, the command line and the exit code while no Secret exists. */
+/** Cases without a Secret: the object, the command line and the exit code. */
 const absent: readonly (readonly [reported: GlobalPullSecret, argv: string, code: number])[] = [
   [object({ status: { conditions: noSource } }), "", 3],
   [object({ status: { conditions: noSource } }), "--source additional-pull-secret", 3],

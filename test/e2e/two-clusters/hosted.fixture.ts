@@ -1,6 +1,6 @@
 /**
- * A hosted cluster has its control plane in the management cluster. A program there serves the
- * hosted cluster's node.
+ * A hosted cluster has its control plane in the management cluster. A controller in the management
+ * cluster serves the hosted cluster's node.
  */
 import { longTest } from "#test/sample.ts";
 import assert from "node:assert/strict";
@@ -31,7 +31,10 @@ const namespace = "clusters-guest";
 const place = ["--namespace", namespace];
 const install = ["install", "guest", chart, "--set=role=Hosted", "--wait", ...place];
 
-/** The objects that HyperShift creates in the management cluster, and a user of the registry. */
+/**
+ * Creates the objects that HyperShift creates in the management cluster, and a user of the private
+ * registry.
+ */
 async function prepareHosted({ management, guest }: BothClusters): Promise<void> {
   const { registry } = guest;
   await registry.setUsers({ ...registry.users, robot: password });
@@ -57,7 +60,7 @@ async function untilNoPods(management: Cluster): Promise<void> {
 }
 
 export function hosted(on: () => BothClusters): void {
-  test("H8: serves the hosted cluster's node from a pod beside its control plane and removes everything, with the commands of docs/extend/hosted.md", async () => {
+  test("H8: serves the hosted cluster's node and removes everything, with the commands of docs/extend/hosted.md", async () => {
     const { management, guest, image } = on();
     const node = nodeOf(guest);
     await prepareHosted(on());
@@ -87,7 +90,7 @@ export function hosted(on: () => BothClusters): void {
   });
 
   longTest(
-    "H8: serves the hosted cluster's node with the chart's role Hosted, and leaves nothing in the management cluster on uninstall",
+    "H8: serves the hosted cluster's node with the chart's role Hosted, and uninstalls everything",
     async () => {
       const { management, guest, image } = on();
       await guest.kubectl("apply", "-k", join(root, "manifests/crds"));
@@ -108,12 +111,12 @@ export function hosted(on: () => BothClusters): void {
   );
 }
 
-/** The last of the tests, because it deletes the hosted cluster. */
+/** This test must be the last, because it deletes the hosted cluster's namespace. */
 export function hostedGuestDeleted(on: () => BothClusters): void {
   test("H8: does not delay the deletion of a hosted cluster's namespace when the hosted API server is gone", async () => {
     const { management, guest, image } = on();
-    // Stops the controller in the hosted cluster. It uses another Lease, so both controllers would
-    // write.
+    // Stops the controller that runs in the hosted cluster. This controller and the controller in
+    // the management cluster use different Leases, so both would write.
     const name = "global-pull-secret-controller";
     await guest.kubectl("scale", `deployment/${name}`, "-n", "kube-system", "--replicas=0");
     const its = ["-n", "kube-system", "-l", `app.kubernetes.io/name=${name}`];
@@ -125,7 +128,7 @@ export function hostedGuestDeleted(on: () => BothClusters): void {
       return spec?.holderIdentity;
     });
     await guest.stopApiServer();
-    // The timeout is three times as long as a pod may take to end.
+    // The timeout is three times as long as the controller's termination grace period.
     await management.kubectl("delete", "namespace", namespace, "--timeout=90s");
     assert.equal(await management.get("namespace", namespace), undefined);
   });

@@ -1,6 +1,6 @@
 /**
- * Joins both clusters, the management cluster under the name east. Runs the article's workload on
- * real nodes, and delivers sealed files.
+ * Joins the management cluster under the name east and the other cluster under the name west. Runs
+ * the example workload of test/clusters on real nodes, and delivers sealed files.
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -26,13 +26,13 @@ const users = { web: "planted-3c9f", robot: password };
 const documentOf = (host: string, user: keyof typeof users): string =>
   JSON.stringify({ auths: { [host]: { auth: btoa(`${user}:${users[user]}`) } } });
 
-/** The running pods of the article's Deployment. */
+/** The number of running pods of the example workload's Deployment. */
 async function runningIn(cluster: Cluster): Promise<number> {
   const pods = await cluster.get<{ items: V1Pod[] }>("pods", "-n", "web", "-l", "app=web");
   return (pods?.items ?? []).filter(({ status }) => status?.phase === "Running").length;
 }
 
-/** Whether the registry allowed this user to pull the image. */
+/** Returns true if the registry has allowed this user to pull an image of this repository. */
 const pulledBy = ({ registry }: Cluster, user: string, repository: string): boolean =>
   registry.accesses().some((one) => one.user === user && one.path.includes(repository));
 
@@ -40,7 +40,7 @@ export function joined(on: () => BothClusters): void {
   let desk: Desk;
   const clusters = () => [on().management, on().guest] as const;
 
-  test("M1, M2, M7: joins two clusters of nodes with one command each, reports both as joined and healthy, and installs Sealed Secrets with one command", async () => {
+  test("M1, M2, M7: joins each of two clusters with one command, and installs Sealed Secrets in both with one command", async () => {
     const { management, guest, image } = on();
     const [kubeseal] = await Promise.all([
       sealedSecrets.build("kubeseal"),
@@ -72,12 +72,12 @@ export function joined(on: () => BothClusters): void {
     for (const name of names) await desk.run(`kubectl --context ${name} ${rollout} --timeout=120s`);
   });
 
-  test("M5, M6, M11: runs the workload's three replicas of a private image in both clusters, pulled with the credential that is sealed for their namespace", async () => {
+  test("M5, M6, M11: runs a private image in both clusters with a credential that is sealed for the image's namespace", async () => {
     for (const cluster of clusters()) await cluster.pushApp("team/web:1");
     const { host } = on().management.registry;
     writeFileSync(join(desk.folder, "regcred.json"), documentOf(host, "web"));
     writeWork(join(desk.folder, "work"));
-    // Create the namespace before the Secret.
+    // Creates the namespace before the Secret in this namespace.
     let output = await desk.run(`kubectl pull-secret clusters apply -f work/z-namespace.json
       kubectl pull-secret seal -f regcred.json --secret web/regcred -o sealed-web \\
         --cluster east --cluster west --controller-namespace ${sealedSecrets.home}`);
@@ -97,7 +97,7 @@ export function joined(on: () => BothClusters): void {
     assertNoCredentials(desk, "sealed-web", output);
   });
 
-  test("M8, M11: delivers a credential that is sealed for two clusters to the nodes of both, and removes the credential when its file is deleted, with the commands of docs/extend/sealed.md", async () => {
+  test("M8, M11: delivers a sealed credential to the nodes of two clusters, with the commands of docs/extend/sealed.md", async () => {
     const { management, guest } = on();
     const { host } = management.registry;
     await Promise.all(clusters().map((cluster) => product.installProduct(cluster)));

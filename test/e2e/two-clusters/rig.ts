@@ -1,6 +1,6 @@
 /**
- * Two clusters with one node each that reach each other, and a desk: a folder in which a test runs
- * the commands of a page, with contexts of both clusters.
+ * Two clusters that can reach each other, with one node each. A desk is a folder in which a test
+ * runs the commands of a page, with contexts of both clusters.
  */
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
@@ -9,7 +9,9 @@ import type { Cluster } from "#test/cluster/cluster.ts";
 import type { Node } from "#test/cluster/node.ts";
 import { deskAt, type Desk } from "#test/page.ts";
 
-/** `image` is our image, under the same name in both clusters, as if from one registry. */
+/**
+ * `image` is our image. It has the same name in both clusters, as if both used the same registry.
+ */
 export type BothClusters = Readonly<{ management: Cluster; guest: Cluster; image: string }>;
 
 export const root = join(import.meta.dirname, "../../..");
@@ -21,7 +23,7 @@ export function parts(image: string): readonly [name: string, tag: string] {
   return [image.slice(0, at), image.slice(at + 1)];
 }
 
-/** Replaces a page's placeholder by the image. */
+/** Replaces the placeholders of the image in a kustomization by this image. */
 export function withImage(text: string, image: string): string {
   const [name, tag] = parts(image);
   return text

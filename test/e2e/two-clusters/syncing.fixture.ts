@@ -1,4 +1,7 @@
-/** A tenant's Secrets in the management cluster, with both programs as pods. */
+/**
+ * Syncs a tenant's Secrets into the management cluster. The program of the tenant and the program
+ * of the management cluster run as pods.
+ */
 import assert from "node:assert/strict";
 import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +18,7 @@ export function syncing(on: () => BothClusters): void {
   const { blocksBelow } = pageOf("extend/tenants.md");
   let desk: Desk;
 
-  test("L33: serves a tenant with the exact commands of docs/extend/tenants.md, with both programs as pods", async () => {
+  test("L33: serves a tenant with the exact commands of docs/extend/tenants.md", async () => {
     const { management, guest, image } = on();
     desk = newDesk({ contexts: { tenant: guest, management } });
     rmSync(join(desk.folder, "manifests"));
@@ -32,7 +35,7 @@ export function syncing(on: () => BothClusters): void {
     const { registry } = management;
     await registry.setUsers({ ...registry.users, tenant: password });
     const image = await management.pushApp("team/tenants:1");
-    // As `kubectl create secret docker-registry` creates it.
+    // The entry is as `kubectl create secret docker-registry` creates it.
     const login = { username: "tenant", password, email: "tenant@example.com" };
     const entry = { ...login, auth: btoa(`tenant:${password}`) };
     const value = JSON.stringify({ auths: { [registry.host]: entry } });
@@ -60,7 +63,7 @@ export function syncing(on: () => BothClusters): void {
     assert.ok(pulled.some(({ user }) => user === "tenant"));
   });
 
-  test("L31: reads the logs of both replicas with the page's recipes, whichever of them leads", async () => {
+  test("L31: the page's recipes read the logs of both replicas of a program", async () => {
     const recipes = blocksBelow("## When something is wrong").filter(({ body }) =>
       body.includes(" logs "),
     );
@@ -73,11 +76,12 @@ export function syncing(on: () => BothClusters): void {
     for (const [at, { body }] of recipes.entries()) {
       const output = await desk.run(body);
       assert.match(output, expectedLines[at] ?? /^$/);
-      // kubectl prints this message when it picks one of several pods. That pod may be the standby.
+      // kubectl prints this message when it reads the log of only one of several pods. This pod
+      // might be the standby.
       assert.doesNotMatch(output, /^Found \d+ pods, using pod/m);
       assert.ok(!output.includes(password) && !output.includes(btoa(`tenant:${password}`)));
     }
-    // No later test needs the programs.
+    // Stops the programs, because no later test needs them.
     for (const side of sides) {
       const deployment = `deployment/global-pull-secret-sync-${side} -n kube-system`;
       await desk.run(`kubectl --context ${side} scale ${deployment} --replicas=0`);

@@ -27,9 +27,9 @@ export const environment: Readonly<Record<string, string>> = Object.fromEntries(
 const dropping = ["setpriv", "--bounding-set=-all", "--no-new-privs"] as const;
 
 /**
- * Put these words before a program to run it as root without capabilities, as in the DaemonSet's
- * container. Empty, so that the program runs unchanged, if the tests do not run as root or if
- * setpriv is BusyBox's.
+ * A command prefix that runs a program as root without capabilities, as in the DaemonSet's
+ * container. Empty if the tests do not run as root or if setpriv is BusyBox's. The program then
+ * runs unchanged.
  */
 export const withoutCapabilities: readonly string[] =
   process.getuid?.() === 0 && spawnSync(dropping[0], [...dropping.slice(1), "true"]).status === 0

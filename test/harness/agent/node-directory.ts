@@ -105,7 +105,8 @@ export class NodeDirectory implements Disposable {
 
   /**
    * Grants a revision. A repeated call makes a new grant only if `since` differs. The mounted
-   * Secret stays the same. A pod that is not new counts as having confirmed a withdrawal.
+   * Secret stays the same. If the pod is not new, also records that the pod has confirmed a
+   * withdrawal under this grant.
    */
   grant(revision: number, given: Partial<Grant> = {}): void {
     const digest = this.digest(revision);

@@ -50,7 +50,7 @@ describe("fake API server: writes", () => {
     assert.ok(Number(changed.metadata?.resourceVersion) > Number(made.metadata?.resourceVersion));
   });
 
-  test("merges a patch into the object of that version, and refuses a patch for another version or uid", async () => {
+  test("merges a patch into the object of the patch's version, and refuses a patch for another version or uid", async () => {
     const { cluster } = setUp();
     const made = await cluster.create<V1Secret>(
       collections.secrets,

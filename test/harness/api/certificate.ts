@@ -4,7 +4,7 @@
  */
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 
-/** In PEM. The server needs both, its clients only the certificate. */
+/** In PEM. The server needs key and certificate, its clients only the certificate. */
 export type ServerCertificate = Readonly<{ key: string; certificate: string }>;
 
 /** Tags of ASN.1 (X.680) that a certificate uses. */

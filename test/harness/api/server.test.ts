@@ -60,7 +60,7 @@ describe("fake API server: over the wire", () => {
     assert.deepEqual([patched.metadata.labels, patched.data], [{ a: "b" }, { a: "1" }]);
   });
 
-  test("streams a watch, and ends it when the cluster is given a manner", async () => {
+  test("streams a watch, and ends the watch when the test changes the cluster's manner", async () => {
     const cluster = clusterAs("streams");
     await cluster.create(collections.secrets, secret);
     const [line = ""] = await lines(cluster, 1);

@@ -21,7 +21,7 @@ import {
   type StoredMetadata,
 } from "./protocol.ts";
 
-/** A change of an object. Its version is that of `object`. */
+/** A change of an object. The version of the change is the version of `object`. */
 export type Change = Readonly<{
   type: "ADDED" | "MODIFIED" | "DELETED";
   address: Address;

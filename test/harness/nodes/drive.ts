@@ -145,7 +145,7 @@ export class NodesDriver implements AsyncDisposable {
   async add(name: string, object?: object): Promise<ModelNode> {
     this.#setClock();
     const node = this.model.join(name);
-    // Registers the node before it creates the Node, because the node's pod may appear before the
+    // Registers the node before it creates the Node, because the node's pod can appear before the
     // API server answers.
     this.#reported.set(node, node.ready);
     this.#nodes.set(name, node);

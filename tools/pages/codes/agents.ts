@@ -3,7 +3,7 @@ import type { AgentCode } from "#contract/agent-codes.ts";
 
 /** No action for a person. */
 const none = "No action needed.";
-const longer = (what: string) => `No action needed, unless this state lasts. Then ${what}`;
+const longer = (what: string) => `No action needed. If this state lasts, ${what}`;
 const untouched = "The agent changes nothing on this node and checks again.";
 
 export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, you: string]>> = {
@@ -15,11 +15,11 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   ],
   GPS203: [
     "The agent waits for its revision. The kubelet mounts it within 90 s.",
-    longer("look at the kubelet's log: it cannot read the Secret from the API server."),
+    longer("look at the kubelet's log. The kubelet cannot read the Secret from the API server."),
   ],
   GPS204: [
     "The agent changes nothing until the Secret is correct.",
-    "Do not edit `global-pull-secret`. The controller writes it again. If it does not, read the controller's log.",
+    "Do not edit `global-pull-secret`. The controller writes the Secret again. If the controller does not, read its log.",
   ],
   GPS205: [
     "The agent touches nothing until the other agent has ended.",
@@ -30,7 +30,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     "Read the detail in the message. Make `config.json` a regular file that is not a separate mount, and `pull-secret-provider` a directory that root can read.",
   ],
   GPS207: [
-    "The agent replaces the file if it stays unreadable for 2 s. Another program may still be writing it.",
+    "The agent replaces the file if it stays unreadable for 2 s. Another program might still be writing the file.",
     longer("find the program that writes the file."),
   ],
   GPS208: [
@@ -40,7 +40,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   GPS209: ["The agent reads the file again and starts again.", none],
   GPS210: [
     "The agent changes nothing and asks again, at most every 30 s.",
-    longer("check systemd on the node. If it has none, set mode `Reread`."),
+    longer("check systemd on the node. If the node has no systemd, set mode `Reread`."),
   ],
   GPS211: [untouched, "Set `--kubelet-unit` to the kubelet's unit."],
   GPS212: ["The agent restarts the kubelet.", none],
@@ -50,7 +50,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   GPS216: ["The agent restores the previous `config.json`.", none],
   GPS217: ["The agent restarts the kubelet with the previous file.", none],
   GPS218: [
-    "The agent has restored the previous `config.json`, and the kubelet runs with it. It does not try the revision again under the same grant, or before the time in the message.",
+    "The agent has restored the previous `config.json`, and the kubelet runs with it. The agent tries the revision again under a new grant, or at the time in the message.",
     "Read the kubelet's log (`journalctl -u kubelet`). Correct the Secret or the node, then run `kubectl pull-secret retry`.",
   ],
   GPS219: [
@@ -128,7 +128,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     none,
   ],
   GPS256: [
-    "The node keeps what it has. The controller publishes the content again under a higher number.",
+    "The node keeps what it has. The controller publishes the content again under a higher revision number.",
     none,
   ],
   GPS257: [
@@ -146,7 +146,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   ],
   GPS261: [
     untouched,
-    "Find the kubelet's `--root-dir` on the node, and install with `--kubelet-directory` set to it. A withdrawal waits for this node, because its credentials may be in the other directory. If the node never had any, leave it out with `--agent-node-selector`.",
+    "Find the kubelet's `--root-dir` on the node, and set `--kubelet-directory` to this directory. A withdrawal waits for this node, because our credentials might be in the other directory. If the node never had our credentials, leave the node out with `--agent-node-selector`.",
   ],
   GPS262: [
     untouched,

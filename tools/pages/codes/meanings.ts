@@ -6,15 +6,15 @@ export const meanings: Readonly<Record<string, string>> = {
   GPS305:
     "The rollout has halted: the revision failed on more nodes than `spec.rollout.maxFailures` allows. The message lists failed nodes with the reason of each.",
   GPS306:
-    "The removal has made no progress for some time. The message names what it waits for: nodes, or the DaemonSet controller.",
+    "The removal has made no progress for some time. The message names what the removal waits for: nodes, or the DaemonSet controller.",
   GPS307:
-    "The removal is complete, but some nodes could not be reached and may still have the entries. The message names them.",
-  GPS320: "Some nodes have no agent, because its pod cannot be created. The message counts them.",
+    "The removal is complete, but some nodes could not be reached and might still have the entries. The message names them.",
+  GPS320: "Some nodes have no agent, because its pod cannot be created. The message counts these nodes.",
   GPS321: "The API server refuses a request of the controller. The message quotes the refusal.",
   GPS322:
     "Admission in the cluster changes the controller's objects. The message names the changed fields.",
   GPS324:
-    "The removal waits for nodes that are away and may still have the entries. The message names them, and the time at which the wait ends.",
+    "The removal waits for nodes that are away and might still have the entries. The message names them, and the time at which the wait ends.",
   GPS325: "The API server does not answer the controller. The message quotes the last error.",
   GPS326:
     "Another client keeps reverting the controller's writes. The message names the client, if known, and the objects.",

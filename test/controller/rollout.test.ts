@@ -132,7 +132,7 @@ test("replaces pods within the budget and touches no kubelet when the agent is u
   const before = await rested();
   const restarts = () => kubelets.model.nodes.map((node) => node.restarts.length);
   const former = restarts();
-  await start(1, "--healthz-port", "10249");
+  await start(1, "--agent-requests", "memory=33Mi");
   // The first controller releases the Lease.
   const [first] = running.splice(0, 1);
   await first?.stop();

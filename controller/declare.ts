@@ -114,13 +114,14 @@ export function problemOf(error: ApiError): string {
     : `--policy: in force, but its declaration failed: ${error.status || "no answer"} ${why}`;
 }
 
-/** Creates the object with the policy, unless the object exists. */
-export const createDeclared = (
+/** Creates the object with these fields, unless the object exists. */
+export const createObject = (
   cluster: Cluster,
-  policy: GlobalPullSecretSpec,
+  spec: GlobalPullSecretSpec,
+  manager: string,
 ): Promise<GlobalPullSecret> =>
-  cluster.apply(globalPullSecretPath, bodyOf(policy, { resourceVersion: newborn }), {
-    manager: policyManager,
+  cluster.apply(globalPullSecretPath, bodyOf(spec, { resourceVersion: newborn }), {
+    manager,
     force: false,
   });
 

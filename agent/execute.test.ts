@@ -23,6 +23,7 @@ import {
   mounted,
   restarting,
   reviving,
+  withdrawn,
 } from "./facts/facts.fixture.ts";
 import { isFound, type Rewrite } from "./delivery/delivery.ts";
 import { Lock } from "./report/lock.ts";
@@ -32,7 +33,7 @@ import { History } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
 import { SystemdError, RestartRefused } from "./systemd/connection.ts";
 import type { Systemd } from "./systemd/systemd.ts";
-import { firstJournal } from "./journal/journal.ts";
+import { firstJournal, type Journal } from "./journal/journal.ts";
 import { saveJournal } from "./journal/store.ts";
 
 function place(t: TestContext) {
@@ -172,6 +173,24 @@ test("keeps the journal of a change whose answer is written if a file cannot be 
   const besides: Step = { ...step, plan: { ...step.plan, first } };
   await assert.rejects(act(besides, { ...effects, delivery: { ...effects.delivery, write } }));
   assert.equal(kept(folder).phase, "applying");
+});
+
+test("keeps the journal of a withdrawal whose config.json is written if the answer cannot be emptied", async (t) => {
+  const { effects, folder, history, file } = place(t);
+  await saveJournal(folder, idle);
+  const found = facts({ file: absent }).file;
+  assert.ok(isFound(found));
+  const write = () => {
+    writeFileSync(file, "{}");
+    return Promise.reject(Object.assign(new Error("EXDEV: rename"), { code: "EXDEV" }));
+  };
+  const journal: Journal = { ...idle, phase: "applying", matters: true };
+  const plan = { ...found.plan(idle, withdrawn, false), changed: true, last: first };
+  const change = { action: "apply", code: "GPS226", ready: false, again: 0 } as const;
+  const step: Step = { ...change, journal, plan, found, former: { journal: idle } };
+  await assert.rejects(act(step, { ...effects, delivery: { ...effects.delivery, write } }));
+  assert.deepEqual([kept(folder).phase, kept(folder).matters], ["applying", true]);
+  assert.equal(history.blocked(), undefined);
 });
 
 test("restarts the kubelet of a newer agent without touching its journal", async (t) => {

@@ -66,8 +66,8 @@ async function apply(step: ToApply, effects: Effects): Promise<void> {
     await keep(step.journal, effects);
     await write(step.plan, step.found, effects);
   } catch (error) {
-    const { former, plan } = step;
-    if (former !== undefined && isUntouched(plan, effects) && isForbidden(error)) {
+    const { former } = step;
+    if (former !== undefined && isUntouched(step, effects) && isForbidden(error)) {
       await restoreJournal(under(effects, nodeFiles.folder), former.journal);
       effects.history.unwritable = false;
       effects.history.block(describe(error));
@@ -96,12 +96,15 @@ async function leave(effects: Effects): Promise<void> {
 }
 
 /**
- * Whether a failed write has changed no file. If `first` is set, that file is written before
- * config.json. Once it is written, the journal of the change must stay.
+ * Whether a failed write has changed no file. The answer is written before or after config.json.
+ * Once one of them is written, the journal of the change must stay, because only it records a
+ * restart that is due.
  */
-function isUntouched({ first }: Rewrite, effects: Effects): boolean {
+function isUntouched({ plan: { first }, found }: ToApply, effects: Effects): boolean {
+  const isAsFound = (name: string, expected: string) => identify(under(effects, name)) === expected;
   try {
-    return first === undefined || identify(under(effects, first.name)) === first.expected;
+    if (!isAsFound(nodeFiles.config, found.identity)) return false;
+    return first === undefined || isAsFound(first.name, first.expected);
   } catch {
     return false;
   }

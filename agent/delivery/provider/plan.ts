@@ -43,10 +43,16 @@ export function providedBy(
       const shares = share(document.desired, installed, owned, scope);
       const planned = config.plan(journal, { ...document, desired: shares.config }, lost);
       const bytes = answerOf(shares.answer);
+      const put = putOf(installed, bytes);
       const [first] = shares.unserved;
       const unserved = first && `${quote(first.key)}: ${first.why}`;
       return {
-        ...withAnswer(planned, installed, bytes, "first"),
+        ...withAnswer(
+          planned,
+          installed,
+          { ...put, ...formerIn(installed, owned.answer) },
+          "first",
+        ),
         owned: withDigest(planned.owned, bytes),
         meanwhile: withDigest(planned.meanwhile, bytes),
         unfit: installed.unfit ?? unserved,
@@ -110,7 +116,7 @@ function emptied(planned: Plan, installed: InstalledProvider, recorded: string |
     return { ...planned, owned: { ...planned.owned, answer: recorded } };
   return installed.answer === undefined
     ? planned
-    : withAnswer(planned, installed, emptyAnswer, "last");
+    : withAnswer(planned, installed, putOf(installed, emptyAnswer), "last");
 }
 
 /** What a withdrawal does with the answer alone, while config.json cannot be used. */
@@ -123,16 +129,24 @@ export function answerIn(installed: InstalledProvider): FoundAnswer {
 function withAnswer(
   planned: Plan,
   installed: InstalledProvider,
-  bytes: Buffer,
+  put: Put,
   order: "first" | "last",
 ): Plan {
-  if (installed.answer?.equals(bytes)) return planned;
-  const put = putOf(installed, bytes);
+  if (installed.answer?.equals(put.bytes)) return planned;
   return { ...planned, changed: true, ...(!planned.changed && { kept: true }), [order]: put };
 }
 
 function putOf({ identity: expected }: InstalledProvider, bytes: Buffer): Put {
   return { name: providerFiles.answer, bytes, mode: 0o600, expected };
+}
+
+/**
+ * The answer to put back if the change fails. An answer that is not in force is not put back, and
+ * neither are bytes that we do not know.
+ */
+function formerIn(installed: InstalledProvider, recorded: string | undefined): Pick<Put, "former"> {
+  const { answer: former = emptyAnswer } = installed;
+  return former.length > 0 && isThere(installed, recorded) ? { former } : {};
 }
 
 function withDigest(owned: Owned, answer: Buffer): Owned {

@@ -150,6 +150,30 @@ test("writes the answer before it removes our entry from config.json, and restor
   assert.equal(back.meanwhile.answer, put.owned.answer);
 });
 
+test("notes the old answer for a change that fails after it, but not an answer that is unread or not in force", () => {
+  const empty = answerOf(new Map());
+  const old = answerOf(new Map([["b.io", value]]));
+  const other = answerOf(new Map([["c.io", value]]));
+  const journal: Journal = {
+    ...firstJournal({ absent: true }),
+    owned: { ...nothing, answer: digestOf(old) },
+  };
+  const rows: readonly (readonly [string, Buffer | undefined, Journal | undefined, Buffer?])[] = [
+    ["in force", old, journal, old],
+    ["before our first answer", empty, undefined, empty],
+    ["there is none", undefined, undefined, empty],
+    ["it is gone", undefined, journal],
+    ["another program changed it", other, journal],
+    ["it was not read", Buffer.alloc(0), undefined],
+  ];
+  for (const [when, answer, known, former] of rows) {
+    const found = providedBy(config({}), { ...installed, answer }, "All");
+    const { first } = found.plan(known, document("a.io"), false);
+    assert.ok(first, when);
+    assert.deepEqual(first.former, former, when);
+  }
+});
+
 test("writes only the answer on a rotation, so no kubelet has to reread anything", () => {
   const found = providedBy(config({ "b.io": value }), installed, "All");
   const planned = found.plan(undefined, document("a.io"), false);

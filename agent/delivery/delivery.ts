@@ -111,7 +111,7 @@ export type Rewrite = Readonly<{
   kept?: true;
   /**
    * Written before and after config.json, so that at any instant at least one of them has the
-   * credentials.
+   * credentials. `last` always contains an empty answer.
    */
   first?: Put;
   last?: Put;

@@ -5,13 +5,13 @@
  */
 import { join } from "node:path";
 import { nodeFiles, providerFiles, type ProviderScope } from "#contract/names.ts";
-import { replace, identify } from "#agent/files/atomic-write.ts";
+import { replace, identify, overwrite } from "#agent/files/atomic-write.ts";
 import { configJson } from "../config-json/config-json.ts";
 import { isFound, type Delivery, type FoundFile, type Put } from "../delivery.ts";
 import { afterProvider, answerIn, providedBy, type InstalledProvider } from "./plan.ts";
 import { lstatSync } from "node:fs";
 import { judgeConfig } from "#pullsecret/provider.ts";
-import { describe } from "#agent/files/errno.ts";
+import { describe, hasCode } from "#agent/files/errno.ts";
 import { mountOver, readMounts, readOwn } from "#agent/files/own-file.ts";
 
 const { folder, script, config, answer } = providerFiles;
@@ -49,7 +49,7 @@ function besides(
       } finally {
         // Only a withdrawal writes both. It empties the answer even if config.json cannot be
         // written.
-        if (last) await put(last, directory);
+        if (last) await empty(last, directory);
       }
     },
   };
@@ -58,6 +58,21 @@ function besides(
 async function put({ name, bytes, mode, expected }: Put, directory: string): Promise<void> {
   const staging = join(directory, nodeFiles.folder);
   await replace({ target: join(directory, name), folder: staging, bytes, mode, expected });
+}
+
+/**
+ * Empties the answer. If no file can be renamed to it, because it is on a separate mount, the agent
+ * overwrites it in place. Otherwise the kubelet would use a withdrawn credential until the mount is
+ * removed. The kubelet may read a part of the new bytes for a moment. Then that pull gets no
+ * credential, as it does from the empty answer.
+ */
+async function empty(last: Put, directory: string): Promise<void> {
+  try {
+    await put(last, directory);
+  } catch (error) {
+    if (!hasCode(error, "EXDEV") && !hasCode(error, "EBUSY")) throw error;
+    await overwrite(join(directory, last.name), last.bytes, last.expected);
+  }
 }
 
 /** A Secret has at most 1 MiB, and in an answer each of its bytes may take six (`\u0001`). */

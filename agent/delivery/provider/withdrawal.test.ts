@@ -3,7 +3,7 @@
  * kubelet.
  */
 import assert from "node:assert/strict";
-import {
+import fs, {
   chmodSync,
   existsSync,
   linkSync,
@@ -15,6 +15,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
@@ -30,8 +31,8 @@ import {
 } from "#agent/facts/facts.fixture.ts";
 import { digestOf, firstJournal, type Journal } from "#agent/journal/journal.ts";
 import { installProvider } from "#test/faults/provider.ts";
-import type { Delivery } from "../delivery.ts";
-import { byProvider, configAfterProvider } from "./provider.ts";
+import { type Delivery, isFound } from "../delivery.ts";
+import { byProvider, configAfterProvider, readInstalled } from "./provider.ts";
 
 const { folder, answer } = providerFiles;
 const bytes = answerOf(new Map([["a.io", { auth: "dTpw" }]]));
@@ -188,6 +189,44 @@ test("empties the answer on withdrawal although config.json cannot be written", 
   await assert.rejects(configAfterProvider.write(rewrite, file, root), /config\.json/);
   assert.deepEqual(readFileSync(join(root, answer)), empty);
 });
+
+const refusals: readonly (readonly [code: string, inPlace: boolean])[] = [
+  ["EXDEV", true],
+  ["EBUSY", true],
+  ["EPERM", false],
+  ["EROFS", false],
+];
+for (const [code, inPlace] of refusals)
+  test(`${inPlace ? "overwrites an answer in place on withdrawal" : "reports an answer that it cannot empty"} if no file can be renamed to it: ${code}`, async (t) => {
+    for (const delivery of modes) {
+      const root = tree(t);
+      const file = delivery.read(root);
+      assert.ok(isFound(file));
+      const { first, last, ...others } = file.plan(ours, withdrawn, false);
+      assert.ok(last && others.kept && first === undefined);
+      const refuses = () => {
+        throw Object.assign(new Error(`${code}: rename`), { code, syscall: "rename" });
+      };
+      const mocked = t.mock.method(fs, "renameSync", refuses);
+      syncBuiltinESMExports();
+      const error = { code };
+      try {
+        const writes = delivery.write({ ...others, last }, file, root);
+        if (inPlace) await writes;
+        else await assert.rejects(writes, error);
+        assert.deepEqual(readFileSync(join(root, answer)), inPlace ? empty : bytes);
+        // A new answer is never written in place, because the kubelet may read a part of it.
+        const { identity: expected } = readInstalled(root, "All");
+        const put = { ...last, bytes, expected };
+        const fresh = { ...others, first: put };
+        await assert.rejects(delivery.write(fresh, file, root), error);
+        assert.deepEqual(readFileSync(join(root, answer)), inPlace ? empty : bytes);
+      } finally {
+        mocked.mock.restore();
+        syncBuiltinESMExports();
+      }
+    }
+  });
 
 test("leaves the answer of a node that keeps its content although config.json is refused", (t) => {
   const root = tree(t);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import {
+import fs, {
   chmodSync,
   linkSync,
   mkdirSync,
@@ -11,6 +11,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import test, { type TestContext } from "node:test";
@@ -275,6 +276,40 @@ for (const [why, spoil, needs = false] of spoilt)
       assert.equal(file.plan(undefined, document(), false).unfit, undefined);
     },
   );
+
+/** The node's mounts, as the kernel would list them, with one more. */
+function mounts(t: TestContext, point: string, options: string): void {
+  const read = readFileSync;
+  const line = `99 1 0:5 / ${point} ${options} - tmpfs tmpfs rw\n`;
+  const mocked = (...args: Parameters<typeof readFileSync>) =>
+    String(args[0]) === "/proc/self/mountinfo"
+      ? `1 0 8:1 / / rw - ext4 a rw\n${line}`
+      : read(...args);
+  const mock = t.mock.method(fs, "readFileSync", mocked);
+  syncBuiltinESMExports();
+  t.after(() => {
+    mock.mock.restore();
+    syncBuiltinESMExports();
+  });
+}
+
+const mounted: readonly (readonly [name: string, options: string, why: RegExp | undefined])[] = [
+  [folder, "rw", /answer\.json is on a separate mount/],
+  [answer, "rw", /answer\.json is on a separate mount/],
+  [nodeFiles.folder, "rw", /answer\.json is on a separate mount/],
+  [bin, "rw,noexec", /bin is on a file system that is mounted noexec/],
+  [bin, "rw", undefined],
+  ["", "rw", undefined],
+  ["", "rw,noexec", /bin is on a file system that is mounted noexec/],
+];
+for (const [name, options, why] of mounted)
+  test(`considers a node ${why ? "unfit" : "fit"} for the provider with the mount ${name || "of the kubelet's directory"}, ${options}`, (t) => {
+    const root = tree(t);
+    mounts(t, join(root, name), options);
+    const { unfit } = readInstalled(root, "All");
+    if (why === undefined) assert.equal(unfit, undefined);
+    else assert.match(unfit ?? "", why);
+  });
 
 for (const [what, name] of [
   ["the whole folder", folder],

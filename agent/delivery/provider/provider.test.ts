@@ -315,18 +315,24 @@ for (const [what, name] of [
   ["the whole folder", folder],
   ["the answer", answer],
 ] as const)
-  test(`considers a node unfit for the provider if no file can be renamed to the answer: ${what} is a separate mount`, (t) => {
+  test(`considers a node unfit for the provider if no file can be renamed to the answer, but empties it on withdrawal: ${what} is a separate mount`, (t) => {
     const spaces = ["--user", "--map-root-user", "--mount"];
     if (spawnSync("unshare", [...spaces, "true"]).status !== 0)
       return t.skip("needs namespaces of its own: unshare is missing or refused");
     const root = tree(t);
+    mkdirSync(join(root, nodeFiles.folder));
+    writeFileSync(join(root, answer), answerOf(new Map([["a.io", value]])), { mode: 0o600 });
     const program = `
-import { readInstalled } from ${JSON.stringify(join(import.meta.dirname, "provider.ts"))};
-process.stdout.write(readInstalled(process.argv[1], "All").unfit ?? "fit");`;
+import { configAfterProvider, readInstalled } from ${JSON.stringify(join(import.meta.dirname, "provider.ts"))};
+const [, root] = process.argv;
+process.stdout.write(readInstalled(root, "All").unfit ?? "fit");
+const last = configAfterProvider.read(root).answer.empty;
+await configAfterProvider.write({ changed: true, kept: true, last }, {}, root);`;
     const run = 'mount --bind "$1/$3" "$1/$3" && exec "$0" --input-type=module -e "$2" "$1"';
     const args = [...spaces, "sh", "-c", run, process.execPath, root, program, name];
     const { stdout, stderr } = spawnSync("unshare", args, { encoding: "utf8" });
     assert.match(stdout, /answer\.json is on a separate mount/, stderr);
+    assert.deepEqual(readFileSync(join(root, answer)), answerOf(new Map()), stderr);
   });
 
 test("writes the answer again if other users can read it", (t) => {

@@ -99,6 +99,26 @@ for (const [what, spoil, skip = false] of unseen)
     },
   );
 
+test("completes a withdrawal although it cannot look at the answer if an intact journal lists none", (t) => {
+  const root = tree(t);
+  rmSync(join(root, folder), { recursive: true });
+  symlinkSync("/nowhere/here", join(root, folder));
+  const without: Journal = { ...ours, owned: { entries: [], rest: [] } };
+  const rows: readonly (readonly [when: string, change: FactsChange, then: string])[] = [
+    ["content", { journal: without }, "nothing GPS224"],
+    ["no content", { journal: firstJournal({ absent: true }) }, "nothing GPS224"],
+    ["the folder is gone already", { noAnswer: true }, "nothing GPS224"],
+    ["an unverified journal", { journal: { ...without, unverified: true } }, "wait GPS206"],
+    ["an earlier journal was lost", { journal: without, lost: true }, "wait GPS206"],
+    ["no journal", {}, "wait GPS206"],
+  ];
+  for (const delivery of modes)
+    for (const [when, change, then] of rows) {
+      const { last } = follow({ file: delivery.read(root), mounted: withdrawn, ...change });
+      assert.equal(`${last.action} ${last.code}`, then, when);
+    }
+});
+
 test("completes a withdrawal if there is provably no answer", (t) => {
   for (const delivery of modes)
     for (const gone of [folder, answer]) {

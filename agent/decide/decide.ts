@@ -138,9 +138,11 @@ function untouched(facts: Facts, document: Document): Answer {
   };
 }
 
-/** A withdrawal is not complete while the kubelet may have an answer that we cannot look at. */
-function whyUnseen({ file }: Facts): Step | undefined {
-  const why = file.answer?.unseen;
+/**
+ * A withdrawal is not complete while the kubelet may have an answer of ours that we cannot look at.
+ */
+function whyUnseen({ file, noAnswer }: Facts): Step | undefined {
+  const why = noAnswer ? undefined : file.answer?.unseen;
   return why === undefined ? undefined : wait(codes.unsafe, soon, why);
 }
 

@@ -93,7 +93,14 @@ export type FoundFile = Readonly<{
 }>;
 
 /** A file below the kubelet's directory that is to be written. */
-export type Put = Readonly<{ name: string; bytes: Buffer; mode: number; expected: FileIdentity }>;
+export type Put = Readonly<{
+  name: string;
+  bytes: Buffer;
+  mode: number;
+  expected: FileIdentity;
+  /** The bytes that were in force, to put back if config.json cannot be replaced afterwards. */
+  former?: Buffer;
+}>;
 
 export type Rewrite = Readonly<{
   /** Something must be written or removed. */
@@ -104,7 +111,7 @@ export type Rewrite = Readonly<{
   kept?: true;
   /**
    * Written before and after config.json, so that at any instant at least one of them has the
-   * credentials.
+   * credentials. `last` always contains an empty answer.
    */
   first?: Put;
   last?: Put;

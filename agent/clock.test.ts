@@ -45,15 +45,15 @@ function jumpTo(jumped: number): void {
   ]);
 }
 
-test("does nothing at rest, neither forgets nor repeats a restart, and ends attempts when the clock jumps forward", () => {
+test("decides as usual after the clock jumped forward, at rest and during a restart", () => {
   jumpTo(now + year);
 });
 
-test("does nothing at rest, neither forgets nor repeats a restart, and ends attempts when the clock jumps back", () => {
+test("decides as usual after the clock jumped back, at rest and during a restart", () => {
   jumpTo(now - year);
 });
 
-test("ends a quarantine once when the clock jumps forward, and not when it jumps back", () => {
+test("ends a quarantine early when the clock jumps forward, but not when it jumps back", () => {
   const at = { ...unasked, journal: rolledBackUnasked, file: absent };
   check([
     ["back", { ...at, now: now - year }, "wait GPS219"],

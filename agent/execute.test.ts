@@ -81,7 +81,7 @@ const restart = {
 } as const;
 const kept = (folder: string) => JSON.parse(readFileSync(join(folder, "journal.json"), "utf8"));
 
-test("restarts a kubelet that is down even if that cannot be recorded, reports the failure, and leaves a running kubelet alone", async (t) => {
+test("restarts only a stopped kubelet if the journal cannot be written, and reports the failed write", async (t) => {
   const { effects, asked, history, folder } = place(t);
   // Nothing can be written into a folder that is a file.
   writeFileSync(folder, "");
@@ -120,7 +120,7 @@ test("keeps the journal unchanged if a file cannot be replaced, and tries again 
     }
 });
 
-test("removes our folder even if an old copy cannot be removed", async (t) => {
+test("removes our folder even if the write of the cleaned config.json fails", async (t) => {
   const { effects, folder, history } = place(t);
   const write = () => Promise.reject(new Error("rename"));
   const found = facts({ file: absent }).file;
@@ -133,7 +133,7 @@ test("removes our folder even if an old copy cannot be removed", async (t) => {
   assert.equal(history.sinceCleaned(), Number.POSITIVE_INFINITY);
 });
 
-test("writes a file beside config.json in our folder, which it makes and removes, without a wait for a reread", async (t) => {
+test("removes our folder after it staged a file beside config.json, and does not wait for a reread", async (t) => {
   const { effects, folder, history, file } = place(t);
   const name = "answer.json";
   const last = { name, bytes: Buffer.from("{}"), mode: 0o600, expected: "absent" };
@@ -148,7 +148,7 @@ test("writes a file beside config.json in our folder, which it makes and removes
 
 const first = { name: "answer.json", bytes: Buffer.alloc(0), mode: 0o600, expected: "absent" };
 
-test("keeps the journal unchanged if the answer, the first file, cannot be replaced", async (t) => {
+test("keeps the journal unchanged if the provider's answer, which is written first, cannot be replaced", async (t) => {
   for (const code of ["EXDEV", "EROFS", "EBUSY", "EPERM"]) {
     const { effects, folder, history } = place(t);
     await saveJournal(folder, idle);
@@ -227,7 +227,7 @@ test("keeps the journal of a withdrawal whose config.json is written if the answ
   assert.equal(history.blocked(), undefined);
 });
 
-test("restarts the kubelet of a newer agent without touching its journal", async (t) => {
+test("restarts a kubelet that a newer agent left stopped, without touching the newer agent's journal", async (t) => {
   const { effects, asked, folder } = place(t);
   mkdirSync(folder);
   writeFileSync(join(folder, "journal.json"), "a newer one's");
@@ -239,7 +239,7 @@ test("restarts the kubelet of a newer agent without touching its journal", async
   assert.equal(readFileSync(join(folder, "journal.json"), "utf8"), "a newer one's");
 });
 
-test("restarts the kubelet if systemd refuses the reset, but not if systemd does not answer it", async (t) => {
+test("restarts the kubelet if systemd refuses to reset failures, but not if systemd does not answer", async (t) => {
   const { effects, asked, folder } = place(t);
   mkdirSync(folder);
   const refusing = (type: string): Systemd => ({
@@ -262,7 +262,7 @@ test("restarts the kubelet if systemd refuses the reset, but not if systemd does
   assert.deepEqual(asked, Array(4).fill("restart"));
 });
 
-test("counts a restart that systemd refuses, but not a restart without an answer", async (t) => {
+test("counts a refusal by systemd, but not a missing answer", async (t) => {
   const { effects, folder, history } = place(t);
   mkdirSync(folder);
   const step: Step = {
@@ -310,7 +310,7 @@ test("removes other users' right to read the file, with a warning", async (t) =>
   assert.equal(await write(0o600), undefined);
 });
 
-test("spaces repeated writes of other files as it does for config.json, but does not delay a removal", async (t) => {
+test("delays the next write after a write of a file beside config.json, but not after a removal", async (t) => {
   const { effects, history, file } = place(t);
   const delivery = { ...configJson, write: () => Promise.resolve() };
   const found = configJson.read(dirname(file));

@@ -1,4 +1,4 @@
-/** Executes a step: first the journal, then one action. The agent may be killed at any instant. */
+/** Executes a step: first the journal, then one action. The agent can be killed at any instant. */
 import { join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
 import type { Config } from "./facts/config.ts";
@@ -23,7 +23,7 @@ export type Effects = Readonly<{
 }>;
 
 /**
- * Executes a step. Returns text to log in addition to the step, if any. Throws errors of the file
+ * Executes the step. Returns text to log in addition to the step, if any. Throws errors of the file
  * system and of systemd.
  */
 export async function act(step: Step, effects: Effects): Promise<string | undefined> {
@@ -77,12 +77,12 @@ async function apply(step: ToApply, effects: Effects): Promise<void> {
 }
 
 /**
- * Restores the file and removes our folder in one action. Between two actions, the agent could be
- * killed, and its folder would remain.
+ * Writes the file and removes our folder in one action. If these were two actions, the agent could
+ * be killed between them, and our folder would remain.
  */
 async function clean({ plan, found }: ToClean, effects: Effects): Promise<void> {
   try {
-    // The new file is staged there.
+    // The new file is staged in our folder.
     await makeFolder(under(effects, nodeFiles.folder));
     await write(plan, found, effects);
     if (plan.kept !== true) effects.history.cleaned();
@@ -118,7 +118,10 @@ async function isUntouched({ plan, found }: ToApply, effects: Effects): Promise<
   }
 }
 
-/** chattr +i, a read-only file system, a mount in place of the file or above it, SELinux. */
+/**
+ * Whether the system forbids the write: chattr +i, a read-only file system, a mount in place of the
+ * file or above it, SELinux.
+ */
 function isForbidden(error: unknown): boolean {
   return ["EBUSY", "EPERM", "EROFS", "EACCES", "EXDEV"].some((code) => hasCode(error, code));
 }
@@ -161,9 +164,9 @@ async function revive(unit: string, { systemd, history }: Effects): Promise<stri
 }
 
 /**
- * systemd unloads a stopped unit that nothing refers to, such as a disabled one, and then has no
- * counters to reset. The restart request itself shows whether the unit exists and whether we may
- * restart it.
+ * systemd unloads a stopped unit that nothing refers to, such as a disabled unit, and then has no
+ * counters to reset. The restart request itself shows whether the unit exists and whether we are
+ * allowed to restart it.
  */
 async function resetFailed(unit: string, systemd: Systemd): Promise<void> {
   try {
@@ -173,7 +176,7 @@ async function resetFailed(unit: string, systemd: Systemd): Promise<void> {
   }
 }
 
-/** A warning about the replaced file, if others could read it. */
+/** A warning about the replaced file, if other users could read it. */
 function warning({ plan: { left }, found: { now } }: ToApply): string | undefined {
   if ("absent" in now || left?.was !== now.mode) return undefined;
   return formatLine(codes.readableByOthers, `mode ${now.mode.toString(8)}`);

@@ -1,4 +1,7 @@
-/** Other programs write config.json, while the node is granted only content that it has proved. */
+/**
+ * Other programs write config.json, while the node is allowed to take only content that it has
+ * proved.
+ */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { seeded } from "#test/random.ts";
@@ -19,7 +22,7 @@ function found(file: File): FoundFile {
 }
 
 const [ours, theirs] = ["dTpw", "dTpx"];
-/** Writes of another program: nothing, a removed or added entry, another form or mode. */
+/** What another program writes: nothing, a removed or added entry, another form or mode. */
 const foreign: readonly File[] = [
   { absent: true },
   ...[
@@ -36,7 +39,7 @@ const foreign: readonly File[] = [
   { bytes: Buffer.from('{"au'), mode: 0o600 },
 ];
 
-test("restarts no kubelet whatever other programs write, also when a repair is interrupted", (t) => {
+test("does not restart the kubelet, whatever other programs write, even if a repair is interrupted", (t) => {
   const random = seeded(t);
   for (let run = 0; run < 200; run += 1) {
     const grant = random.once(3) ? unasked : { grant: seven };

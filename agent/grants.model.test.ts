@@ -1,6 +1,6 @@
 /**
- * A fake node whose pod stays. Grants are made, repeated and revoked, and contents are published
- * and promoted, in any order, while the agent is killed and kubelets fail.
+ * A fake node that keeps its pod. The test makes, repeats and revokes grants, and publishes and
+ * promotes contents, in any order, while the agent is killed and the kubelet fails.
  */
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -71,7 +71,6 @@ class Pod {
     return named ?? { kind: "other", revision: newest.revision };
   }
 
-  /** One step, with its checks. */
   step(cut = false): Step {
     const { grant, journal } = this.node;
     const step = this.node.step(cut);
@@ -137,7 +136,7 @@ function play(pod: Pod, happened: readonly (readonly [Event, number])[]): void {
   }
 }
 
-/** Steps until the node is Ready. A release removes what the node had. */
+/** Steps until the node is Ready. */
 function settle(pod: Pod): Step {
   let last = pod.step();
   for (let steps = 0; steps < 3000 && !last.ready; steps += 1) last = pod.step();

@@ -1,8 +1,8 @@
 /**
  * The first container of an agent's pod. It searches once for credential files that a new
  * config.json would hide from the kubelet, and records their paths, never their contents. It always
- * exits 0, because the pod waits for it. The agent later reports the files that this container
- * could not read.
+ * exits 0, because the agent starts only after this container has succeeded. The agent later
+ * reports the files that this container could not read.
  */
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import { keepMemoryOutOfCores } from "#program/cores.ts";
 import { legacyName, type SearchResult } from "./facts/search.ts";
 import { directory } from "#contract/values.ts";
 
-/** The controller sets these flags, as it sets those of the agent. */
+/** The controller sets these flags, like the agent's flags. */
 const flags = {
   root: { read: directory, standard: mountPaths.root, what: "where the node's root is mounted" },
   "kubelet-directory": {

@@ -4,7 +4,7 @@ import { setImmediate as soon } from "node:timers/promises";
 import { Loop, type Round } from "./loop.ts";
 import { type Step, wait } from "./facts/step.ts";
 
-/** Longer than any test. Only a hint or the end wakes the loop. */
+/** Milliseconds, more than any test takes. Only a hint or the end wakes the loop. */
 const long = 3_600_000;
 
 function round(next: () => Promise<Step> | Step, change: Partial<Round> = {}): Round {
@@ -18,7 +18,7 @@ function round(next: () => Promise<Step> | Step, change: Partial<Round> = {}): R
   };
 }
 
-test("checks once more for any number of hints during a run", async () => {
+test("runs one more round for any number of hints during a round", async () => {
   const stop = new AbortController();
   const loop = new Loop(stop.signal, () => performance.now());
   let observations = 0;
@@ -34,7 +34,7 @@ test("checks once more for any number of hints during a run", async () => {
   assert.equal(observations, 2);
 });
 
-test("runs one round at a time: the next round waits for the action", async () => {
+test("begins the next round only after the action of the last round has ended", async () => {
   const stop = new AbortController();
   const loop = new Loop(stop.signal, () => performance.now());
   const seen: string[] = [];
@@ -57,7 +57,7 @@ test("runs one round at a time: the next round waits for the action", async () =
   assert.deepEqual(seen.slice(0, 6), ["look", "acted", "look", "acted", "look", "acted"]);
 });
 
-test("releases resources shared between steps before a wait, and only then", async () => {
+test("before a wait, and only then, releases resources that steps share", async () => {
   const stop = new AbortController();
   const seen: string[] = [];
   const pauses = [0, 0, long];
@@ -72,7 +72,7 @@ test("releases resources shared between steps before a wait, and only then", asy
   assert.deepEqual(seen, ["look", "look", "look", "idle"]);
 });
 
-test("reports and executes a step that gives up, then ends the loop with 1, but continues after an action that failed", async () => {
+test("ends the loop with 1 after a step that gives up, but continues after a failed action", async () => {
   const loop = new Loop(new AbortController().signal, () => performance.now());
   const order: string[] = [];
   const journal = {} as never;
@@ -108,7 +108,7 @@ test("follows a hint at once, and later hints at most ten times a second", async
   await soon();
   loop.hint();
   await soon();
-  // The result does not depend on a timer.
+  // The pause `long` is not over, so only the hint can have caused the second round.
   assert.equal(observations, 2);
   const hints = setInterval(() => loop.hint(), 3);
   await running;
@@ -131,7 +131,7 @@ test("never waits longer because of hints", async () => {
   assert.ok(waits <= 100, `20 rounds in ${waits} waits`);
 });
 
-test("reports and executes a step that ends the container, then ends the loop with its exit code", async () => {
+test("ends the loop with the exit code of a step that ends the container", async () => {
   const order: string[] = [];
   const end: Step = {
     action: "end",

@@ -6,15 +6,13 @@ import { exitCodes } from "#contract/names.ts";
 import type { Code, Step } from "./facts/step.ts";
 
 export type Round = Readonly<{
-  /** Observes and decides. */
   next: () => Promise<Step>;
   /** Publishes the step: readiness, log, termination message. */
   report: (step: Step) => void;
-  /** Executes the step. */
   act: (step: Step) => Promise<void>;
   /** The step after a failed round or a failed action. */
   failed: (error: unknown) => Step;
-  /** Releases resources shared between steps, before a pause. */
+  /** Releases resources that steps share, before a pause. */
   idle: () => void;
 }>;
 
@@ -22,14 +20,16 @@ export type Round = Readonly<{
 const longestBackOff = 30_000;
 /**
  * The shortest time, in milliseconds, between two rounds that hints cause. The first round is
- * immediate. Without this limit, a program that writes its own entry 90 times a second would cost a
- * sixth of a core.
+ * immediate. Without this limit, a program that writes its own entry 90 times a second would cost
+ * the agent a sixth of a CPU.
  */
 const hintSpacing = 100;
 
 export class Loop {
   #isHinted = false;
-  /** Ends the present pause: on a hint, if the pause allows it, or on the stop signal. */
+  /**
+   * End the present pause: `#wake` on a hint, if the pause allows it, `#end` on the stop signal.
+   */
   #wake = () => {};
   #end = () => {};
   readonly #stop: AbortSignal;
@@ -58,7 +58,7 @@ export class Loop {
     while (!this.#stop.aborted) {
       // A hint that arrives during the work ends the next wait at once.
       this.#isHinted = false;
-      // Do not keep the step. It may hold 20 MiB, which the next round needs.
+      // The step is not kept. It can use 20 MiB of memory, which the next round needs.
       const { again, code, exit } = await this.#once(round);
       if (exit !== undefined) return exit;
       const pause = this.#pause(again, code);

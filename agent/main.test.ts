@@ -27,14 +27,14 @@ async function startOf(t: TestContext, hiddenFiles: string): Promise<string[]> {
   const ended = once(agent, "exit");
   for await (const line of createInterface({ input: agent.stdout })) {
     codes.push((JSON.parse(line) as { code: string }).code);
-    // The agent has completed its first round.
+    // GPS243 is logged before the first round, every other code in the first round or later.
     if (codes.at(-1) !== "GPS243") agent.kill("SIGTERM");
   }
   assert.deepEqual(await ended, [0, null]);
   return codes;
 }
 
-test("logs at the start that it does not search for files if the cluster does not allow it", async (t) => {
+test("logs at its start that it does not search for hidden files, with --hidden-files Skip", async (t) => {
   for (const [hiddenFiles, count] of [
     ["Skip", 1],
     ["Look", 0],

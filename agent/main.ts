@@ -44,7 +44,8 @@ function deliveryOf({ delivery, scope }: Config): Delivery {
 
 async function serve(config: Config): Promise<number> {
   const stopping = new AbortController();
-  // As process 1, Node ignores signals without a handler. The pod would use up its grace period.
+  // As process 1, Node ignores signals that have no handler. The pod would end only after its grace
+  // period.
   for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => stopping.abort());
 
   const delivery = deliveryOf(config);
@@ -69,8 +70,8 @@ async function serve(config: Config): Promise<number> {
   const termination = new TerminationReport(config.podDirectory, clock);
   const folder = join(config.kubeletDirectory, nodeFiles.folder);
   const files = delivery.names.map((name) => join(config.kubeletDirectory, name));
-  // Watch only these names. Otherwise chokidar would watch each `..timestamp` folder of a mount,
-  // and 10,000 quick swaps would fill the heap.
+  // Watch only these names. Without this filter, chokidar would watch each `..timestamp` folder of
+  // a mount, and 10,000 quick changes would fill the heap.
   const targets = new Set([...files, join(config.secretDirectory, "..data")]);
   let watching: Promise<void> | undefined;
   const watch = () =>
@@ -89,7 +90,7 @@ async function serve(config: Config): Promise<number> {
   let swept = false;
   const acquire = async () => {
     const alone = await lock.acquire();
-    // Only under the lock: another agent may be about to rename its staged file.
+    // Sweep only under the lock, because another agent might be about to rename its staged file.
     if (lock.held && !swept) sweepStore(folder);
     swept ||= lock.held;
     return alone;
@@ -111,8 +112,8 @@ async function serve(config: Config): Promise<number> {
       const found = await observer.next();
       const { observed: seen } = observer;
       const step = proof.orWait(termination.orEnd(found, seen), seen.grant);
-      // Loading the watcher takes 30 ms of CPU, so it waits for a pause. Until then, no hints are
-      // needed.
+      // Loading the watcher takes 30 ms of CPU, so we load it in the first pause. Until then, no
+      // hints are needed.
       if (step.again === "back off" || step.again > fast) watching ??= watch();
       return step;
     },

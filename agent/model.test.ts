@@ -1,8 +1,7 @@
 /**
  * A fake node. Contents and withdrawals are granted and revoked at random, and flags change. The
  * kubelet dies, hangs, falls silent or is restarted by others. The agent is killed, the disk is
- * full, and another program damages config.json. In the end, a withdrawal leaves the node as it
- * was, with a running kubelet.
+ * full, and another program damages config.json.
  */
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -47,7 +46,7 @@ const history = fc.array(fc.tuple(event, fc.constantFrom(0, 1, 2, 5, 60)), {
   size: "max",
 });
 
-/** During the withdrawal, the kubelet may at first fail to restart. */
+/** During the withdrawal, the kubelet can fail to restart at first. */
 const ends = fc.record({
   restart: fc.constantFrom("Always" as const, "Never" as const),
   state: fc.constantFrom(...kubeletStates),
@@ -63,7 +62,7 @@ function play(
   }
 }
 
-test("H20: restores in a withdrawal the node's state before our first change, with a running kubelet, whatever happened meanwhile", () => {
+test("H20: on a withdrawal, restores the node's state from before our first change with a running kubelet, whatever happened since", () => {
   fc.assert(
     fc.property(history, ends, (happened, { restart, state }) => {
       const node = new FakeNode();
@@ -76,7 +75,7 @@ test("H20: restores in a withdrawal the node's state before our first change, wi
       const isUp = () => node.healthy && node.unit.active === "active";
       const isOver = () => last.ready && last.code === "GPS224" && isUp();
       for (let steps = 0; steps < 3000 && !isOver(); steps += 1) {
-        // At rest, or if restarts are forbidden, others must start the kubelet.
+        // At rest, or without restarts, the agent does not start the kubelet, so the test does.
         const ours =
           node.restart === "Always" &&
           node.journal !== undefined &&

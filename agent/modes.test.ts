@@ -1,5 +1,5 @@
 /**
- * An agent of a mode without restarts, followed by one of mode Restart. Decisions only, with
+ * An agent of a mode without restarts, and then an agent of mode Restart. Decisions only, with
  * config.json and the provider's answer in memory.
  */
 import assert from "node:assert/strict";
@@ -54,7 +54,7 @@ class Node {
   answer = answerOf(new Map());
   journal: Journal | undefined;
   seconds = 0;
-  /** When the kubelet first runs the provider; undefined: never. */
+  /** The second in which the kubelet first runs the provider; undefined: never. */
   asks: number | undefined;
   scope: ProviderScope = "All";
   key = "a.io";
@@ -143,7 +143,7 @@ test("stays Ready when the kubelet runs the provider for the first time", () => 
   assert.deepEqual(one.routes, { file: false, answer: true });
 });
 
-test("keeps our entry in config.json until the kubelet has run the provider, unless the scope forbids it", () => {
+test("keeps our entry in config.json until the kubelet has run the provider; with scope Annotated, removes the entry at once", () => {
   assert.deepEqual(node(ours).pass(400).routes, { file: true, answer: true });
   for (const change of [{}, ours])
     assert.deepEqual(node({ ...change, scope: "Annotated" }).pass(400).routes, {
@@ -152,7 +152,7 @@ test("keeps our entry in config.json until the kubelet has run the provider, unl
     });
 });
 
-test("does not restart the kubelet after a switch to mode Restart until a grant arrives", () => {
+test("restarts the kubelet after a switch to mode Restart only for a grant", () => {
   const { owed: _owed, ...rest } = restarting;
   const journal = { ...rest, renamed: facts({}).time };
   const common = { journal, file: written, unit, config: { restart: "Always" } } as const;
@@ -161,7 +161,7 @@ test("does not restart the kubelet after a switch to mode Restart until a grant 
   const unasked = { ...common, grant: "none", mounted: nothingMounted } as const;
   assert.equal(decide(facts({ ...unasked, unit: unanswered })).code, "GPS254");
   assert.equal(decide(facts({ ...common, grant: seven })).action, "restart");
-  // Newer content replaces it, as in the other modes.
+  // A grant of newer content replaces this change, as in the other modes.
   const mountedEight: Document = { ...mounted, revision: 8, digest: "eight's" };
   const { action } = decide(facts({ ...common, grant: eight, mounted: mountedEight }));
   assert.equal(action, "record");

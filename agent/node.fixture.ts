@@ -1,7 +1,7 @@
 /**
- * A fake node with an agent that decides. Its kubelet dies, hangs or falls silent, the agent is
- * killed, the disk is full, and config.json is damaged. The test chooses the content that the pod
- * mounts and the grant.
+ * A fake node with an agent that decides. A test can make the kubelet die, hang or fall silent,
+ * kill the agent, fill the disk and damage config.json. The test chooses the mounted content and
+ * the grant.
  */
 import assert from "node:assert/strict";
 import type { Grant } from "#contract/grant.ts";
@@ -43,7 +43,7 @@ export class FakeNode {
   revision = 1;
   document: Document = documentOf(1, {}, "release");
   grant: Grant | "none" = "none";
-  /** The mounted content for that grant; undefined: the document. */
+  /** The mounted content; if undefined, `document` is mounted. */
   mounted: Mounted | undefined;
   journal: Journal | undefined;
   unit: Unit = unit;
@@ -171,7 +171,7 @@ export class FakeNode {
     this.file = "absent" in file ? fileOf(undefined) : fileOf(file.bytes.toString());
     const { now } = this.file;
     const { content, intent } = this.document;
-    // Until then, an earlier change may still be rolled back.
+    // Before the withdrawal begins, the agent can still roll back an earlier change.
     if (intent === "release" && this.journal?.content === content && "bytes" in now)
       assert.ok(
         !auths.some((auth) => now.bytes.includes(auth)),

@@ -154,7 +154,7 @@ class Place {
 }
 
 test(
-  "asks healthz and reads nothing at rest while nothing changes, and reads everything after any change",
+  "only asks healthz while nothing changes, and reads everything after any change",
   { skip },
   async (t) => {
     const place = new Place(t);
@@ -185,7 +185,7 @@ test(
 );
 
 test(
-  "touches nothing in a directory without its own pod, and everything once the pod is there",
+  "changes nothing in a kubelet's directory until the directory of its own pod appears there",
   { skip },
   async (t) => {
     const place = new Place(t, [], "own");
@@ -204,7 +204,7 @@ test(
   },
 );
 
-test("does not ask healthz if nothing is restarted, because it may be off", { skip }, async (t) => {
+test("skips healthz if restarts are off, because healthz might be off", { skip }, async (t) => {
   const place = new Place(t, ["--restart=Never"]);
   place.healthy = false;
   assert.equal((await place.rests()).code, "GPS254");
@@ -277,7 +277,7 @@ test(
     // The container ends to report the withdrawal.
     place.restarts();
     writeFileSync(node.config, copy, { mode: 0o600 });
-    // The kubelet may have read the copy, so it must reread the file.
+    // The kubelet might have read the copy, so the agent waits for a reread.
     assert.equal((await place.rests()).code, "GPS254");
     assert.doesNotMatch(node.file ?? "", /a\.io/);
     assert.equal(place.starts, starts);
@@ -348,7 +348,7 @@ test(
 );
 
 test(
-  "reports a kubelet that does not answer at once, and reads everything again when it does",
+  "reports at once that the kubelet does not answer, and reads everything again when the kubelet answers",
   { skip },
   async (t) => {
     const place = new Place(t);
@@ -362,7 +362,7 @@ test(
   },
 );
 
-test("runs another round if something changes during a round", { skip }, async (t) => {
+test("reads a file in the next round if it changes during a round", { skip }, async (t) => {
   const place = new Place(t);
   await place.rests();
   place.meanwhile = () => place.node.mount(2, content);
@@ -372,7 +372,7 @@ test("runs another round if something changes during a round", { skip }, async (
   assert.ok(place.asked.includes("read"));
 });
 
-test("reads files without the kubelet's link each time", { skip }, async (t) => {
+test("reads the Secret in every round if the mount has no `..data` link", { skip }, async (t) => {
   const place = new Place(t);
   const { secret } = place.node;
   const present = readdirSync(secret).find((name) => /^\.\.\d/.test(name)) ?? "";
@@ -396,7 +396,7 @@ const change = (place: Place, revision: number, asked: Parameters<NodeDirectory[
 };
 
 test(
-  "keeps the node's own entry that a withdrawal restored, even if ours was once the same",
+  "keeps the node's own entry that a withdrawal restored, even if our entry once had the same value",
   { skip },
   async (t) => {
     const place = new Place(t);
@@ -414,7 +414,8 @@ test(
     place.restarts();
     assert.equal((await place.rests()).code, "GPS224");
     assert.equal(node.file, before);
-    // The next withdrawal also restores it, whatever the first withdrawal has recorded.
+    // The next withdrawal also restores the node's own entry, whatever the first withdrawal
+    // recorded.
     await change(place, 5, { additional: { "a.io": "fifth" } });
     assert.equal((await change(place, 6, { intent: "release" })).code, "GPS224");
     place.restarts();
@@ -446,7 +447,7 @@ for (const [what, first] of [
   ["a file that held our entries", { "a.io": "own", "b.io": "ours" }],
 ] as const)
   test(
-    `keeps an entry that the owner wrote after a withdrawal when newer content makes ${what}`,
+    `keeps an entry that the owner wrote after a withdrawal, when newer content results in ${what}`,
     { skip },
     async (t) => {
       const place = new Place(t);
@@ -468,7 +469,7 @@ for (const [what, first] of [
       place.restarts();
       await place.rests();
       assert.deepEqual(registries(), both);
-      // A restored copy of that file gives the owner's entry back, and none of ours.
+      // If that file is restored, only the owner's entries stay.
       assert.equal((await change(place, 5, { intent: "release" })).code, "GPS224");
       place.restarts();
       writeFileSync(node.config, copy, { mode: 0o600 });
@@ -495,7 +496,7 @@ test(
 );
 
 test(
-  "keeps the node's own entry in a restored old copy, even if ours was the same later",
+  "keeps the node's own entry in a restored old copy, even if our entry later had the same value",
   { skip },
   async (t) => {
     const place = new Place(t);
@@ -518,7 +519,7 @@ test(
 );
 
 test(
-  "restores the node's own entry even if ours was once the same and the journal has forgotten that",
+  "restores the node's own entry, even if our entry once had the same value and the journal lists newer values only",
   { skip },
   async (t) => {
     const place = new Place(t);
@@ -535,7 +536,7 @@ test(
 );
 
 test(
-  "leaves nothing behind after any step of removing entries from a restored copy",
+  "leaves no folder behind after any step that removes entries from a restored copy",
   { skip },
   async (t) => {
     for (const before of [undefined, JSON.stringify({ auths: { "b.io": own } })]) {

@@ -49,7 +49,7 @@ export class Observer {
   readonly #inputs: Inputs;
   readonly #stopwatch: Stopwatch;
   readonly #readings: Readings;
-  /** Kept in memory, because administrators delete folders that they do not know. */
+  /** The journal as last read. Kept in memory, because an administrator might delete our folder. */
   #journal: Extract<JournalReading, { kind: "journal" }> | undefined;
   #past: Past;
   #observed: Observed = { grant: "unread", journal: 0, fulfilled: false, failed: undefined };
@@ -67,8 +67,8 @@ export class Observer {
   }
 
   /**
-   * Whether a file has changed since the last round. It costs a few lstat calls, so it runs at each
-   * probe, in case the node has no inotify watches left.
+   * Whether a file has changed since the last round. The check costs only a few lstat calls. It
+   * runs at each probe, because the node might have no inotify watches left.
    */
   isOutdated(): boolean {
     return this.#readings.isOutdated();
@@ -89,7 +89,7 @@ export class Observer {
     const grant = await this.#readings.grant();
     const alone = await acquire();
     const read: JournalReading = alone ? await this.#readings.journal() : { kind: "none" };
-    // Another agent may have changed the node since.
+    // Another agent might have changed the node since.
     if (!alone || read.kind === "newer") this.#journal = undefined;
     const journal = read.kind === "none" ? (this.#journal ?? read) : read;
     const vanished = journal !== read;
@@ -165,7 +165,7 @@ export class Observer {
     return { ...facts, config: { ...facts.config, restart }, unit, healthy, stopwatch };
   }
 
-  /** Without restarts, healthz decides nothing and may be off. */
+  /** If restarts are off, the agent does not need healthz, and healthz might be off. */
   async #isHealthy({ restart }: Pick<Config, "restart">): Promise<boolean> {
     return restart === "Never" || (await this.#inputs.healthz());
   }
@@ -186,7 +186,7 @@ export class Observer {
     const latest = "journal" in step ? step.journal : known;
     if (latest !== undefined) this.#noteAnswer(ownsNoAnswer(latest, facts.lost));
     if (step.action === "leave") {
-      // Saved before the folder is removed, because only the folder has another record.
+      // Saved before the folder is removed, because the only other record is in the folder.
       this.#keepPast(facts);
       this.#journal = undefined;
     } else if (known !== undefined) this.#noteCopy(facts.file, known.owned);
@@ -205,7 +205,7 @@ export class Observer {
   }
 
   /**
-   * Notes a config.json that contains all of our entries, because another program may restore a
+   * Notes a config.json that contains all of our entries, because another program might restore a
    * copy of it after a withdrawal.
    */
   #noteCopy(file: NodeFile, owned: Owned): void {
@@ -216,8 +216,8 @@ export class Observer {
   }
 
   /**
-   * A file that we write contains only the node's own entries and our present ones, even if an old
-   * file had the same bytes.
+   * Forgets an old copy if we now write the same bytes. These bytes contain only the node's own
+   * entries and our present entries.
    */
   #forgetCopy(file: File): void {
     const { copies } = this.#past;
@@ -226,8 +226,8 @@ export class Observer {
   }
 
   /**
-   * The entries that the withdrawal has restored are the node's own, even if ours once had the same
-   * values.
+   * Saves the digests of what a withdrawal has removed. The entries that the withdrawal has
+   * restored are the node's own, even if ours once had the same values.
    */
   #keepPast({ file }: Facts): void {
     const { owned } = this.#journal?.journal ?? {};

@@ -64,7 +64,7 @@ const document = fc
     )}}`;
   });
 
-/** Five characters of the secret would reveal it. */
+/** Fails if the reason contains five consecutive characters of the secret. */
 function assertHidden(reason: string | undefined): void {
   for (let at = 0; at + 5 <= planted.length; at++)
     assert.ok(
@@ -168,7 +168,7 @@ test("reports our own messages and those of the operating system in full", () =>
     assert.deepEqual([describe(error), failureStep(error).detail], [said, said]);
 });
 
-test("reports an unforeseen error by class and place, because its message may quote a value", () => {
+test("reports an unforeseen error by class and place, because its message might quote a value", () => {
   const errors: (() => unknown)[] = [
     () => JSON.parse(planted),
     () => JSON.parse(`{"a":"${planted}"`),

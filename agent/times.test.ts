@@ -5,7 +5,7 @@ import { answerSeconds, grantSeconds, restartAttempts, rereadSeconds } from "#co
 import type { Step } from "./facts/step.ts";
 import { FakeNode } from "./node.fixture.ts";
 
-/** Just below a limit. */
+/** Milliseconds, one second below a limit. */
 const almost = (seconds: number) => seconds * 1000 - 1000;
 
 function granted(probationSeconds: number): FakeNode {
@@ -34,12 +34,12 @@ function restartSlowly(node: FakeNode, probationSeconds: number): void {
   node.start("silent");
   pass(node, almost(answerSeconds));
   node.healthy = true;
-  // The probation counts from the start of the process, and lasts a second after the first answer.
+  // The probation counts from the process's start, and lasts 1 s or more after the first answer.
   pass(node, Math.max(500, almost(probationSeconds - answerSeconds)));
 }
 
 for (const probationSeconds of [5, 180, 600])
-  test(`allows enough time for an agent that restarts as slowly as allowed, with a probation of ${probationSeconds} s`, () => {
+  test(`allows enough time for the slowest allowed restarts, with a probation of ${probationSeconds} s`, () => {
     for (const isLast of ["up", "failed"] as const) {
       const node = granted(probationSeconds);
       const from = node.clock;

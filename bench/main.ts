@@ -3,7 +3,7 @@
  * and prints one table. Measurements of nodes use a real cluster; measurements of the controller
  * use simulated nodes and a real API server. You can repeat `--only`. `--write` puts the table and
  * the pictures into docs/inside/performance. Exit code 0: every goal is met. 1: a goal is missed,
- * or a measurement failed.
+ * or a measurement failed. 2: `--write` is refused.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -28,8 +28,8 @@ import { Simulated } from "./simulated/simulated.ts";
 import { json, headingOf, table, type BenchRun } from "./result/table.ts";
 
 /**
- * The measurements run in this order, so that a cluster only has to add nodes and never has to
- * remove any. All measurements together have at most 20 rows, so that people read the page.
+ * In this order, a cluster only has to add nodes and never has to remove any. Keep the rows of all
+ * measurements at 20 or fewer, so that people read the page.
  */
 const all: readonly Measurement[] = [
   agentCpu,
@@ -118,7 +118,7 @@ try {
       results.push(...found);
       process.stderr.write(table(found));
     } catch (error) {
-      // The other measurements are still useful.
+      // Continues, because the other measurements are still useful.
       process.stderr.write(
         `${measurement.name}: ${error instanceof Error ? error.stack : String(error)}\n`,
       );

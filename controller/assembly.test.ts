@@ -17,7 +17,7 @@ test("measures durations across runs with a clock that never jumps", () => {
   assert.deepEqual(run().times(), { steady: 115, api: wall / 1000 });
 });
 
-test("keeps the memory of decisions from run to run, and starts without a memory", () => {
+test("starts without a memory of decisions, and keeps it from run to run", () => {
   const open = { seconds: () => 0, now: () => new Date() };
   const reconcilers = assembleReconciler(open as never, {} as never);
   const run = () => reconcilers({ policy: policyWith({}), requests: {} } as never);

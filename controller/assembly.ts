@@ -29,12 +29,12 @@ type Open = Readonly<{
   /** The objects that another client keeps changing. */
   contests: () => readonly ContestedObject[];
   pods: Reconciler["pods"];
-  /** A clock that never goes back, for durations. `now` is for times that others read. */
+  /** A clock that never goes back, to measure durations. `now` reads the API server's clock. */
   seconds: () => number;
   now: () => Date;
 }>;
 
-/** Returns a function that makes a reconciler for one run. `run`: the agents' image. */
+/** Returns a function that makes the reconciler of each run. `run` contains the agents' image. */
 export function assembleReconciler(
   { log, metrics, live, cluster, original, extras, contests, pods, seconds, now }: Open,
   run: AgentImage,
@@ -104,7 +104,7 @@ export type Reconciler = RemovalContext &
   Readonly<{
     /** The source of this run's policy, requests and agents. */
     policyReading: PolicyReading;
-    /** The same cluster, but without informers. */
+    /** `cluster`, but without informers. */
     live: Cluster;
     original: (OriginalPlace & Readonly<{ name: string }>) | undefined;
     extras: Extras;

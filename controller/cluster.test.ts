@@ -1,4 +1,4 @@
-/** One process that serves two clusters, each an API server of a few lines over HTTP. */
+/** Tests one process that serves two clusters. A small HTTP server simulates each API server. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -16,22 +16,20 @@ import { openCluster } from "./cluster.ts";
 import { createMetrics } from "./status/metrics.ts";
 import { parseConfig } from "./policy/config.ts";
 
-/** An empty cluster whose Lease is free. It stands for an API server that can break. */
+/** Simulates an API server that can break. Its cluster is empty, and its Lease is free. */
 class EmptyCluster {
   broken: boolean;
-  /** Holders of its Lease, in the order of writing. */
+  /** The controllers that wrote its Lease, in the order of their first writes. */
   readonly holders = new Set<string>();
   /** Milliseconds by which its clock is ahead of ours. */
   ahead = 0;
-  /** Its additional-pull-secret, if it has one. */
   additional: object | undefined;
   /** The controller's state, if it serves nodes. */
   state: object | undefined;
-  /** Statuses of the answers to a policy that is tried, one after the other; then 200. */
+  /** The HTTP statuses of its next answers to dry runs of a policy. Later answers are 200. */
   refusesPolicy: number[] = [];
   /** Policies that were tried in a dry run. */
   readonly tried: unknown[] = [];
-  /** Times of the Events that were created. */
   readonly events: string[] = [];
   readonly server = createServer((request, response) => void this.#answer(request, response));
 
@@ -60,7 +58,7 @@ class EmptyCluster {
       const status = this.refusesPolicy.shift() ?? 200;
       return respond(status, status === 200 ? JSON.parse(body) : { kind: "Status", message });
     }
-    // Watches never show a change.
+    // A watch stays open and never reports a change.
     if (searchParams.has("watch")) return response.writeHead(200).flushHeaders();
     if (request.method === "POST" && pathname.endsWith("/events")) {
       const event = JSON.parse(body) as { firstTimestamp: string };
@@ -129,7 +127,7 @@ async function opened(
   return { api, end, served, ready: () => cluster.health.ready().ready };
 }
 
-test("serves two clusters in one process, and keeps serving one when the other fails or ends", async (t) => {
+test("serves each of two clusters in one process, even when the other cluster fails or ends", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "gps-two-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const [one, other] = [
@@ -159,7 +157,7 @@ test("B18: reports at once why an API server cannot be used, in the log", async 
   const name = process.env["POD_NAME"];
   t.after(() => (name === undefined ? delete process.env["POD_NAME"] : undefined));
   const address = `https://127.0.0.1:${(api.address() as AddressInfo).port}`;
-  // If the controller has a pod, it reads the pod first. Otherwise it reads the Lease.
+  // The controller reads its own pod first. If it has no pod, it reads the Lease first.
   for (const pod of ["gps-1", undefined]) {
     if (pod === undefined) delete process.env["POD_NAME"];
     else process.env["POD_NAME"] = pod;
@@ -194,7 +192,7 @@ test("B18: reports at once why an API server cannot be used, in the log", async 
   }
 });
 
-test("uses the API server's clock, however much ours differs", async (t) => {
+test("uses the API server's clock, however much the controller's clock differs", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "gps-late-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const api = new EmptyCluster(false);
@@ -210,7 +208,7 @@ test("uses the API server's clock, however much ours differs", async (t) => {
 
 const policy = { rollout: { probation: "1s" } };
 
-test("ends with one line, before it tries to get the Lease, if the API server refuses the policy", async (t) => {
+test("stops with one line, before it tries to get the Lease, if the API server refuses the policy", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "gps-policy-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const api = new EmptyCluster(false);
@@ -223,7 +221,7 @@ test("ends with one line, before it tries to get the Lease, if the API server re
   assert.deepEqual([api.tried, api.holders.size], [[policy], 0]);
 });
 
-test("waits for the CRD before it tries to get the Lease, because the defaults are not the policy", async (t) => {
+test("waits for the CRD before it tries to get the Lease, so that it never follows the defaults", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "gps-policy-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const api = new EmptyCluster(false);

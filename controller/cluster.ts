@@ -44,7 +44,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "#kube/client/retry.ts";
 import { reminder } from "#kube/reminder.ts";
 
-/** The only names that are read or watched, besides the original and the extra sources. */
+/**
+ * The objects that the controller watches by name, besides GlobalPullSecret, the original and the
+ * extra sources.
+ */
 const targets: readonly WatchTarget[] = [
   { collection: collections.secrets, name: additionalSecretName },
   { collection: collections.secrets, name: stateSecretName },
@@ -55,12 +58,12 @@ const targets: readonly WatchTarget[] = [
   { collection: collections.daemonSets, name: agentName },
 ];
 
-/** The path of policy and status. It is the only followed object whose CRD may be missing. */
+/** The path of GlobalPullSecret, the only watched object whose CRD may be missing. */
 const policyTarget = { collection: collections.globalPullSecrets, name: globalPullSecretName };
 
 /**
- * How often the policy is tried before the controller continues without an answer: for about a
- * minute. Nodes may need a rotation or a withdrawal meanwhile.
+ * How often the controller tries a dry run of the policy, which takes about a minute in all. After
+ * that, it continues without an answer, because nodes may need a rotation or a withdrawal.
  */
 export const policyTries = 8;
 
@@ -68,7 +71,7 @@ type Options = Readonly<{
   config: ControllerConfig;
   log: Logger;
   metrics: ControllerMetrics;
-  /** Called when the Lease is lost. Nothing may be written from then on. */
+  /** Called when the Lease is lost. This process must not write after this call. */
   end: () => void;
   /** Called when this process should end soon to make room for another one. */
   leave: () => void;
@@ -159,8 +162,8 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
         log.warn({ error: message }, "the API server cannot be used; it will be retried");
       const starting = async () => {
         const image = await retryUntilAnswered(() => imageOf(config, home), { failed });
-        // This happens before the controller tries to get the Lease, so that a running controller
-        // keeps its own policy.
+        // This process tries its policy before it competes for the Lease. So if the API server
+        // refuses the policy, the current leader stays, with its own policy.
         const tries = { failed, awaitsCrd: true, most: policyTries };
         await retryUntilAnswered(() => tryPolicy(served, declares), tries).catch(
           continueUndeclared,
@@ -168,7 +171,8 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
         return image;
       };
       const continueUndeclared = async (error: Error) => {
-        // A refusal ends this process if nothing is served yet, or if another controller leads.
+        // If the API server refuses the policy, this process continues only if nodes are served
+        // already and no other controller leads.
         const isMissed = async () =>
           (await served.get(owned.state)) !== undefined && !(await isLed(place));
         if (!(error instanceof ApiError) && !(await retryUntilAnswered(isMissed, { failed })))
@@ -218,7 +222,8 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
         );
         await loop.until(signal);
       }
-      // The Lease is renewed until the last write has ended, so the next controller need not wait.
+      // The Lease is renewed until the last write has ended, and then released, so the next
+      // controller need not wait.
       over.abort();
       await Promise.all([campaign, ...watches]);
     },
@@ -230,7 +235,7 @@ type RetryOptions = Readonly<{
   failed: (error: ApiError) => void;
   /** Also repeats a request for an object whose CRD is missing. */
   awaitsCrd?: boolean;
-  /** The number of attempts. Rejects with the last failure. */
+  /** The number of attempts. If all fail, `retryUntilAnswered` rejects with the last failure. */
   most?: number;
   due?: ReturnType<typeof reminder>;
   pause?: (milliseconds: number) => Promise<unknown>;

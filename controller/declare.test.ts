@@ -42,7 +42,7 @@ const refusal = (status: number, detail = "no", denied = false) =>
 const unknownField =
   "failed to create typed patch object (/cluster; globalpullsecret.io/v1alpha1, Kind=GlobalPullSecret): .spec.rollout.maxUnavilble: field not declared in schema";
 const denial = 'admission webhook "v.example" denied the request: no';
-/** Refusals that the same request would get again. A webhook may choose any status. */
+/** Refusals that the same request would get again. A webhook can choose any status. */
 const refusals = [
   refusal(400),
   refusal(403),
@@ -51,7 +51,7 @@ const refusals = [
   ...[404, 409, 429, 500].map((status) => refusal(status, denial, true)),
 ];
 
-/** Answers each apply with the result of `answer`, and keeps the specs. */
+/** Answers each apply with the result of `answer`, and records the applied specs. */
 class Fake {
   readonly sent: unknown[] = [];
   readonly options: object[] = [];
@@ -92,7 +92,7 @@ test("follows an object whose generation went back because etcd was restored", a
   assert.deepEqual(fake.sent, []);
 });
 
-test("releases the fields that an earlier policy declared if there is no policy now, and writes nothing else", async () => {
+test("without a policy, only releases the fields that an earlier policy declared", async () => {
   const people = object({ managementState: "Paused" }, { [plugin]: state, "kubectl-edit": {} });
   const fake = new Fake();
   assert.equal((await fake.declarer({})(people)).object, people);
@@ -109,7 +109,7 @@ for (const [held, owners, wanted] of [
   ["Withdrawn", { "kubectl-edit": state }, policy],
   ["Paused", { [ours]: state }, policy],
 ] as const)
-  test(`declares ${JSON.stringify(wanted)} while ${Object.keys(owners).join()} holds ${held}`, () => {
+  test(`declares ${JSON.stringify(wanted)} after ${Object.keys(owners).join()} declared ${held}`, () => {
     assert.deepEqual(wantedFor(policy, object({ managementState: held }, owners)), wanted);
   });
 
@@ -144,7 +144,7 @@ for (const [what, wanted, theirs, found] of [
     assert.deepEqual([problems, fake.sent.length], [lines, found.length === 0 ? 1 : 0]);
   });
 
-test("leaves out other tools' names in the report if they may not be shown", () => {
+test("does not report another tool's name if the name contains control characters", () => {
   const [line] = conflicts(policy, object({}, { "\u001b[31m": state }));
   assert.match(line ?? "", /and by "another tool"$/);
 });
@@ -173,7 +173,7 @@ test("reports a refused policy, follows the spec as it is, and asks again after 
 });
 
 for (const error of refusals)
-  test(`reports a refusal with ${error.status} (${error.detail}), before and after it leads`, async () => {
+  test(`reports a refusal with ${error.status} (${error.detail}), before and after the controller gets the Lease`, async () => {
     const fake = new Fake();
     fake.answer = () => {
       throw error;

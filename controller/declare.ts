@@ -1,8 +1,8 @@
 /**
  * The installer's policy (`--policy`), declared in GlobalPullSecret's spec by server-side apply.
  * Only the holder of the Lease declares it, so the policy always belongs to the controller that
- * follows it. An old pod that starts again during an upgrade does not overwrite the new policy, and
- * a pod that stays after a rollback restores its own policy.
+ * follows it. An old pod that starts again during an upgrade does not overwrite the new policy.
+ * After a rollback, the old version's leader declares its own policy again.
  */
 import type { V1ManagedFieldsEntry } from "@kubernetes/client-node";
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
@@ -23,15 +23,17 @@ const managementState = ["spec", "managementState"] as const;
 const pauseSeconds = 30;
 
 /**
- * Our declaration may not change the fields that these managers declare, except the plugin's state,
- * which `isHeld` judges.
+ * Our declaration is allowed to change the fields that these managers declare. But it leaves the
+ * plugin's `managementState` unchanged while `isHeld` is true.
  */
 const ours = [policyManager, pluginManager];
 
 /** The object as it is after the declaration, or as the declaration would make it. */
 export type Declared = Readonly<{
   object: GlobalPullSecret;
-  /** Why the policy is not declared, one sentence for each field. Empty if it is. */
+  /**
+   * Why the policy is not declared, one sentence for each field. Empty if the policy is declared.
+   */
   problems: readonly string[];
   again: Again | undefined;
 }>;
@@ -62,7 +64,7 @@ export function conflicts(
 ): readonly string[] {
   return pathsOf(wanted, ["spec"]).flatMap((path) => {
     const other = undoneBy(metadata, path, ours);
-    // Every client can choose its own name.
+    // A client can choose any name, even a name with control characters.
     const who = /^[\w./:@ -]{1,128}$/.exec(other ?? "")?.[0] ?? "another tool";
     return other === undefined
       ? []
@@ -98,8 +100,8 @@ export async function tryPolicy(cluster: Cluster, policy: GlobalPullSecretSpec):
 }
 
 /**
- * True if the same request would be refused again. An apply of a field that the CRD lacks, or of
- * another type, is answered with 500 (kubernetes/kubernetes#122480).
+ * True if the same request would be refused again. The API server answers 500 to an apply with a
+ * field that the CRD lacks, or with a value of another type (kubernetes/kubernetes#122480).
  */
 export const isRefused = ({ status, detail = "", isDenial }: ApiError): boolean =>
   isDenial ||
@@ -128,8 +130,8 @@ export const createObject = (
 /**
  * Returns a function that declares the policy in the given object. The function sends one request
  * after each change by another client, and none after our own change. `cluster` must show our own
- * write at the next read. The object counts as it is read, because its generation goes back if etcd
- * is restored.
+ * write at the next read. The object's generation may be lower than before, because it goes back if
+ * etcd is restored.
  */
 export function policyDeclarer(
   cluster: Cluster,
@@ -149,8 +151,9 @@ export function policyDeclarer(
     const problems = conflicts(wanted, live);
     if (problems.length > 0) return { object: live, problems, again: undefined };
     if (Object.keys(wanted).length === 0 && !entriesOf(live).some(isPolicys)) return done(live);
-    // An edit of the budget could restart all kubelets at once. So not even one run may follow a
-    // spec without the policy.
+    // Until the API server answers, follow the spec with the policy laid over it. The spec alone
+    // may contain another client's rollout budget, with which a single run could restart all
+    // kubelets at once.
     const meant = { ...live, spec: laidOver(live.spec, wanted) };
     const undone = (error: ApiError): Declared => ({
       object: isRefused(error) ? live : meant,

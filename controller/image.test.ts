@@ -56,13 +56,13 @@ test("waits until the digest is reported", async () => {
   assert.equal((await asked(starting, "me")).image, `r.example/gps@${digest}`);
 });
 
-/** The controller may not read its own pod. */
+/** A cluster in which the controller has no right to read its own pod. */
 const refusing = {
   get: () => Promise.reject(new Error("forbidden")),
   pages: () => Promise.reject(new Error("forbidden")),
 } as unknown as Cluster;
 
-test("takes --agent-image as written, inherits nothing, and needs no right to read pods", async () => {
+test("takes --agent-image as written, inherits no pull secrets, and needs no right to read pods", async () => {
   const image = "--agent-image=r.example/gps:2";
   const secret = "--agent-image-pull-secret=a";
   for (const guest of [[], ["--guest-kubeconfig=/g", "--namespace=clusters-a"]]) {
@@ -84,7 +84,7 @@ test("runs a guest's agents with the image as written, and uses no node or pull 
   assert.deepEqual(await asked(running, "me", ...guest), expected);
 });
 
-test("requires --agent-image outside a pod, and inherits nothing", async () => {
+test("requires --agent-image outside a pod, and inherits no pull secrets", async () => {
   const expected = { image: "i:1", imagePullSecrets: [] };
   assert.deepEqual(await asked(running, undefined, "--agent-image=i:1"), expected);
   await assert.rejects(asked(running, undefined), /^Error: --agent-image: missing; set it/);

@@ -7,18 +7,17 @@ import type { AgentImage } from "./objects/agent.ts";
 import type { ControllerConfig } from "./policy/config.ts";
 import { repositoryOf } from "#pullsecret/registry/image.ts";
 
-/** Seconds to wait for an answer. We report a busy server soon, and the caller asks again. */
+/** Seconds to wait for an answer. The caller logs a timeout, and asks again. */
 const answer = { seconds: 5 };
 
 /**
- * The agents' image and its pull secrets. With `--agent-image`, both come from flags. The
- * controller then reads no pod, and does not need the right to do so. Without this flag, the image
- * is that of the controller's own pod (POD_NAME): one image with two entry points, so an upgrade of
- * the Deployment also upgrades the agents. It is written by digest if the runtime reports a digest
- * that every node can pull. The pull secrets are the pod's own, unless flags name others, because
- * the agents run in the same namespace. Agents of a guest run in another cluster, which does not
- * have these pull secrets. For a guest the image stays as written, because a digest needs the right
- * to read nodes.
+ * With `--agent-image`, the image and its pull secrets come from flags. The controller then does
+ * not need the right to read pods. Without this flag, the image is that of the controller's own pod
+ * (POD_NAME): one image with two entry points, so an upgrade of the Deployment also upgrades the
+ * agents. The image is named by digest if the runtime reports a digest that every node can pull.
+ * The pull secrets are those of the controller's pod, unless flags name others, because the agents
+ * run in the same namespace. The agents of a guest cluster get only the pull secrets that flags
+ * name. Their image stays as written, because a digest needs the right to read nodes.
  */
 export async function imageOf(config: ControllerConfig, cluster: Cluster): Promise<AgentImage> {
   const given = config.installed.agent.pod.imagePullSecrets;
@@ -38,8 +37,8 @@ export async function imageOf(config: ControllerConfig, cluster: Cluster): Promi
 }
 
 /**
- * How often to look for the digest, once a second. A kubelet reports a running container within two
- * seconds.
+ * The number of tries to read the digest, one each second. A kubelet reports a running container
+ * within two seconds.
  */
 const tries = 15;
 
@@ -81,9 +80,9 @@ async function runtimeOf(cluster: Cluster, node: string): Promise<string> {
 }
 
 /**
- * The image by the digest that this pod runs. If the tag is moved meanwhile, nodes must not get an
- * agent whose build differs from the controller's. The image stays as written if a node might not
- * be able to pull the digest (docs/inside/decisions/image-digest.md):
+ * The image, named by the digest that this pod runs. Nodes then get the controller's build even if
+ * the tag is moved. The image stays as written if a node might not be able to pull the digest
+ * (docs/inside/decisions/image-digest.md):
  *
  * - It is already written by digest.
  * - The runtime reports the image's own id, which no registry can resolve, or a digest of another
@@ -102,6 +101,7 @@ export function byDigest(written: string, imageID: string, runtime: string): str
     !runtime.startsWith("containerd://")
   )
     return written;
-  // The name as the Deployment spells it, without the tag. Not every runtime accepts both.
+  // The name as the Deployment spells it, without the tag. Not every runtime accepts a tag and a
+  // digest together.
   return `${written.replace(/:[^:/]*$/, "")}@${digest}`;
 }

@@ -16,7 +16,7 @@ function setUp() {
   return { state, ask };
 }
 
-test("detects an operator that owns the nodes' pull secrets within five minutes, and its removal within half a minute", async () => {
+test("takes five minutes to detect an operator that owns the nodes' pull secrets, and half a minute to detect its removal", async () => {
   const { state, ask } = setUp();
   assert.equal(await ask(), undefined);
   state.groups.push("machineconfiguration.openshift.io");
@@ -36,7 +36,7 @@ test("detects OpenShift when HyperShift hosts its control plane, without machine
   assert.equal(await ask(), "config.openshift.io");
 });
 
-test("detects no operator when discovery is forbidden; starts nothing and ends nothing when there is no answer", async () => {
+test("detects no operator when discovery is forbidden, rejects before the first answer, and keeps the last answer after an error", async () => {
   const { state, ask } = setUp();
   state.status = 0;
   await assert.rejects(ask());

@@ -1,9 +1,9 @@
 /**
  * Detects whether another operator owns the nodes' pull secrets. On OpenShift, the machine config
  * operator writes the kubelet's file and replaces what others write. Two owners of one file would
- * undo each other for ever. HyperShift guests lack that operator, but HyperShift serves the same
- * Secret and DaemonSet in them, under the same names. These guests have OpenShift's configuration
- * API.
+ * undo each other for ever. HyperShift guests lack that operator, but HyperShift creates a Secret
+ * and a DaemonSet with our names in them. OpenShift's configuration API shows that a cluster is
+ * such a guest.
  */
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -11,15 +11,15 @@ import type { Cluster } from "#kube/client/cluster.ts";
 const foreignGroups = ["machineconfiguration.openshift.io", "config.openshift.io"];
 
 /**
- * Seconds between two requests of 20 kB: 30 while the other operator is present, otherwise 5
- * minutes.
+ * Seconds between two requests (20 kB each), while the other operator is present, and while it is
+ * absent.
  */
 const pauseSeconds = { found: 30, absent: 300 };
 
 /**
- * An API group of the other operator's platform, or undefined. Discovery only requires
- * authentication. If discovery is denied as well, the result is undefined. Rejects until the API
- * server has answered once.
+ * Returns a function that finds an API group of the other operator's platform. Its discovery
+ * request only requires authentication. If the API server denies this request, the result is
+ * undefined. The function rejects until the API server has answered once.
  */
 export function platformClock(
   cluster: Cluster,

@@ -23,7 +23,7 @@ const object = (spec: GlobalPullSecretSpec): GlobalPullSecret => ({
 const refusal = (status: number) =>
   new ApiError({ status, reason: "No", method: "GET", path: globalPullSecretPath });
 
-/** A cluster with this object (or this answer), and a recorded policy. */
+/** A cluster with the object (or the error) `found` and the recorded policy `remembered`. */
 class Fake {
   readonly #declares: GlobalPullSecretSpec;
   found: GlobalPullSecret | Error | undefined;
@@ -113,7 +113,7 @@ test("keeps the policy when a spec exceeds the limits, even after a restart of t
   assert.equal(await restarted.budget(), "30%");
 });
 
-test("keeps the policy when the object cannot be read, even after a restart, and applies the defaults when it is deleted", async () => {
+test("keeps the policy when the object cannot be read, even after a restart, and applies the defaults when the object is deleted", async () => {
   const fake = new Fake();
   fake.remembered = asks("30%");
   fake.found = refusal(403);
@@ -175,7 +175,7 @@ test("warns when the object cannot be created although the CRD exists, and retri
   fake.making = refusal(403);
   assert.deepEqual((await fake.policyReading.read()).again, { seconds: 30 });
   assert.equal(fake.warned.length, 1);
-  // An earlier run sends no request, but still requests the next run.
+  // A run before the end of the pause sends no request, but still schedules the next run.
   assert.deepEqual((await fake.policyReading.read()).again, { seconds: 30 });
   assert.equal(fake.made, 1);
   fake.seconds = 30;
@@ -207,7 +207,7 @@ test("waits at most a minute for a deleted or refused object even if the clock i
 });
 
 for (const status of [503, 500, 409, 404, 0])
-  test(`never applies the defaults before the installer's policy, even if its object is not created (${status})`, async () => {
+  test(`never applies the defaults before the installer's policy, even if the object cannot be created (${status})`, async () => {
     const fake = new Fake(asks("30%"));
     fake.making = refusal(status);
     assert.equal(await fake.budget(), "30%");
@@ -218,7 +218,7 @@ for (const status of [503, 500, 409, 404, 0])
     assert.notEqual(created, undefined);
   });
 
-test("keeps the last policy, and reports it, when the installer's policy is refused for a deleted object", async () => {
+test("keeps the last policy, and reports the refusal, when the installer's policy is refused for a deleted object", async () => {
   const fake = new Fake(asks("30%"));
   fake.found = object(asks("20%"));
   fake.making = refusal(403);

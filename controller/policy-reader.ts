@@ -1,7 +1,7 @@
 /**
  * Reads the one GlobalPullSecret for each run, and creates it if it is missing. In its spec the
- * controller writes only the fields of the installer's `--policy`. So users who declare the other
- * fields see exactly what they declared, including removals of fields.
+ * controller writes only the fields of the installer's `--policy`. The other fields are exactly as
+ * users declared them, including removals of fields.
  */
 import type { Logger } from "pino";
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
@@ -27,7 +27,9 @@ import { readState } from "./objects/state.ts";
 export type PolicyReading = InForce &
   Readonly<{
     object: GlobalPullSecret | undefined;
-    /** Why the installer's policy is not declared in the object. Empty if it is. */
+    /**
+     * Why the installer's policy is not declared in the object. Empty if the policy is declared.
+     */
     undeclared: readonly string[];
     /** When to read again an object that is missing or could not be created. */
     again: Again | undefined;
@@ -44,22 +46,25 @@ type Options = Readonly<{
 }>;
 
 /**
- * Seconds before reading again an object that can be neither read nor created. The object's watch
- * may show a change earlier.
+ * Seconds until the controller again reads an object that it can neither read nor create. The
+ * object's watch may show a change earlier.
  */
 const pauseSeconds = 30;
 
 /**
- * Seconds during which a deleted object may be created again (`kubectl replace --force`, another
- * CRD). Applying the defaults in between could restart kubelets. Also, if a user deletes everything
- * and a withdrawn object is deleted first, the credential must not return in between.
+ * Seconds for which the policy of a deleted object stays in force. If the object is only replaced
+ * (`kubectl replace --force`, another CRD), the defaults could restart kubelets in between. And if
+ * a user deletes everything, beginning with an object that has `Withdrawn`, the withdrawn
+ * credentials must not return.
  */
 const missingSeconds = 30;
 
 /**
- * Reads the policy. While the object cannot be read, the policy stays the same. Rejects only after
- * a start, until the earlier policy is known, or if there is neither an object nor an earlier
- * policy and the API server refuses the installer's policy.
+ * Reads the policy. While the object cannot be read, the policy stays the same. Rejects in two
+ * cases only:
+ * - After a start, the earlier policy is not known yet.
+ * - The API server refuses the installer's policy, and neither an object nor an earlier policy
+ *   exists.
  */
 export function policyReader({ cluster, installed, declares, log, now }: Options) {
   const declare = policyDeclarer(cluster, declares);
@@ -93,7 +98,7 @@ export function policyReader({ cluster, installed, declares, log, now }: Options
     }
   }
 
-  /** Keeps the policy during the grace period, then creates the object. */
+  /** Keeps the policy for `missingSeconds`, then creates the object. */
   async function missing(time: number, before: GlobalPullSecretSpec): Promise<DeclaredObject> {
     if (known) goneSince = Math.min(goneSince ?? time, time);
     const left = goneSince === undefined ? 0 : missingSeconds - (time - goneSince) / 1000;
@@ -103,9 +108,9 @@ export function policyReader({ cluster, installed, declares, log, now }: Options
   }
 
   /**
-   * Creates the object, and only if there is none: with the scope that stays, or with the
-   * installer's policy. The API server fills in the defaults. The caller declares the installer's
-   * policy in the new object, so it must not own the scope: it would remove the scope again.
+   * Creates the object, but only if no object exists: with the scope that stays, or with the
+   * installer's policy. The API server fills in the defaults. The scope gets its own field manager:
+   * the policy's manager declares only the policy's fields, and would remove the scope again.
    */
   async function made(scope: Pick<GlobalPullSecretSpec, "delivery">): Promise<DeclaredObject> {
     const isWithPolicy = isDeclaring && scope.delivery === undefined;
@@ -114,15 +119,16 @@ export function policyReader({ cluster, installed, declares, log, now }: Options
       return await createObject(cluster, spec, manager);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      // Another client was faster.
+      // Another client created the object first.
       if (error.status === 409 && !error.isDenial) {
         again = { seconds: error.retryAfterSeconds ?? 1 };
         return "absent";
       }
       pausedUntil = now().getTime() + pauseSeconds * 1000;
-      // The CRD is missing. Its watch shows when it is there.
+      // The CRD is missing. The object's watch shows when the CRD exists.
       if (error.status === 404 && !error.isDenial) return "absent";
-      // The CRD exists, but the object was not created. No watch shows when that would succeed.
+      // The CRD exists, but the object was not created. No watch shows when another attempt would
+      // succeed.
       again = { seconds: pauseSeconds };
       if (isWithPolicy) unmade = error;
       log.warn({ error: error.message }, "GlobalPullSecret cluster could not be created");
@@ -130,7 +136,10 @@ export function policyReader({ cluster, installed, declares, log, now }: Options
     }
   }
 
-  /** A refused policy may not be in force, nor may the defaults in its place. */
+  /**
+   * True if the API server refuses the policy. The controller must then follow neither this policy
+   * nor the defaults.
+   */
   const isPolicyRefused = () => unmade !== undefined && isRefused(unmade);
 
   const withoutObject = () => (isPolicyRefused() ? "unreadable" : "absent");

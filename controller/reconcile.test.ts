@@ -1,5 +1,6 @@
 /**
- * Runs of the whole controller on a cluster in memory that has no nodes, so nothing waits for them.
+ * Runs the whole controller on a cluster in memory. The cluster has no nodes, so no step waits for
+ * a node.
  */
 import assert from "node:assert/strict";
 import { agent as agentFixture } from "./objects/agent.fixture.ts";
@@ -58,7 +59,7 @@ function inMemory() {
     return object;
   };
   const nodes: V1Node[] = [];
-  /** How often whole Nodes were listed, and whether any list fails. */
+  /** How often whole Nodes were listed, and whether every list fails. */
   const lists = { whole: 0, fail: false };
   const cluster = {
     get: async (path: string) => objects.get(path),
@@ -162,29 +163,29 @@ function start(graceSeconds: number) {
     additional: (document: string) => declare(additionalPath, document),
     original: (document: string) => declare(originalPath, document),
     withdraw: () => objects.delete(additionalPath),
-    /** The installer names another kubelet directory. */
+    /** Lets the installer name another kubelet directory. */
     move: (directory: string) => (kubeletDirectory = directory),
     keptIn: () => keptIn,
     nodes,
     lists,
-    /** Another process becomes the leader. */
+    /** Lets another process become the leader. */
     restart: () => Object.assign(reconciler, { rootMounts: new RootMounts() }),
     /** The nodes that prevent the search for hidden files. */
     unsearched: () => unsearched,
-    /** The agents' flag for hidden files. */
     hiddenFiles: () => {
       const { spec } = (objects.get(owned.daemonSet) as V1DaemonSet).spec?.template ?? {};
       const { args = [] } = spec?.containers[0] ?? {};
       return args[args.indexOf("--hidden-files") + 1];
     },
-    /** Notes that a grant was made. This cluster has no pods that could get one. */
+    /**
+     * Sets the note of a first grant. The controller cannot grant here, because there are no pods.
+     */
     granted: () => {
       const { metadata } = objects.get(owned.global) ?? {};
       put(owned.global, {
         metadata: { ...metadata, annotations: { [annotations.rolled]: "true" } },
       });
     },
-    /** The agents' kubelet directory. */
     directory: () =>
       (objects.get(owned.daemonSet) as V1DaemonSet).spec?.template.spec?.volumes?.find(
         ({ name }) => name === "kubelet",
@@ -295,7 +296,7 @@ for (const [what, able] of [
     const { whole } = on.lists;
     on.withdraw();
     on.restart();
-    // The end of the withdrawal needs a list of Nodes. Its beginning does not.
+    // The withdrawal begins without a list of Nodes, but ends only after such a list.
     await assert.rejects(on.look(), /Busy/);
     assert.equal(on.published()?.intent, "release");
     assert.deepEqual(
@@ -340,9 +341,9 @@ test("removes everything after the grace period, and keeps no withdrawn credenti
   assert.deepEqual([...on.objects.keys()], [originalPath]);
 });
 
-test("removes a credential that is being withdrawn, and its revision, from all our Secrets", async () => {
+test("removes a withdrawn credential from all our Secrets, also from the keys of version 0.2", async () => {
   const on = await deployed(0);
-  // As version 0.2 left it.
+  // The state Secret as version 0.2 wrote it.
   const { data } = stateSecret(on.state());
   const served = {
     revision: btoa('{"revision":1,"intent":"apply"}'),
@@ -389,7 +390,7 @@ for (const [what, lost] of [
     assert.deepEqual(on.left(), [], "and then everything goes");
   });
 
-test("rotates the original during the grace period, and restores what someone deletes", async () => {
+test("rotates the original during the grace period, and restores objects that someone deletes", async () => {
   const on = await deployed(30);
   on.withdraw();
   await on.converge();
@@ -423,7 +424,10 @@ test("restores nothing when a broken Secret is created during its withdrawal", a
 const of = (registry: string, pair: string) =>
   JSON.stringify({ auths: { [registry]: { auth: Buffer.from(pair).toString("base64") } } });
 
-/** additional-pull-secret and two extras. Each has its own registry, and all share one registry. */
+/**
+ * additional-pull-secret and two extra sources. Each has a registry of its own, and one registry is
+ * in all three.
+ */
 async function withExtras(graceSeconds: number) {
   const on = start(graceSeconds);
   on.sources("low=1", "high=2");
@@ -435,7 +439,7 @@ async function withExtras(graceSeconds: number) {
   return on;
 }
 
-test("removes only a deleted extra's own entries, after the grace period", async () => {
+test("removes only the entries that a deleted extra source alone supplied, after the grace period", async () => {
   const on = await withExtras(30);
   on.deleteExtra("low");
   assert.equal(await on.converge(), 30);
@@ -450,7 +454,7 @@ test("removes only a deleted extra's own entries, after the grace period", async
   assert.equal(on.has("low:1"), false);
 });
 
-test("changes nothing when an extra is created again within the grace period", async () => {
+test("changes nothing when an extra source is created again within the grace period", async () => {
   const on = await withExtras(30);
   const before = [on.published(), on.generation()];
   on.deleteExtra("low");
@@ -462,7 +466,7 @@ test("changes nothing when an extra is created again within the grace period", a
   assert.equal(on.state().absentSince.size, 0);
 });
 
-test("removes an extra at once when the policy no longer names it, and forgets it", async () => {
+test("removes and forgets an extra source at once when the policy no longer names it", async () => {
   const on = await withExtras(30);
   on.sources("high=2");
   await on.converge();
@@ -470,7 +474,7 @@ test("removes an extra at once when the policy no longer names it, and forgets i
   assert.equal("low" in on.state().accepted, false);
 });
 
-test("keeps the product while an extra supplies entries, without additional-pull-secret", async () => {
+test("keeps the agents while an extra source supplies entries, even without additional-pull-secret", async () => {
   const on = await withExtras(30);
   on.withdraw();
   await on.converge();
@@ -486,7 +490,7 @@ test("keeps the product while an extra supplies entries, without additional-pull
   assert.equal(on.objects.has(owned.global), false);
 });
 
-test("deploys for an extra alone, but an extra that was never valid neither deploys anything nor delays a withdrawal", async () => {
+test("deploys agents for one valid extra source, and ignores a source that was never valid, even in a withdrawal", async () => {
   const alone = start(30);
   alone.sources("low=1");
   alone.extra("low", of("low.example", "low:1"));
@@ -504,7 +508,7 @@ test("deploys for an extra alone, but an extra that was never valid neither depl
   assert.equal(broken.objects.has(owned.global), false);
 });
 
-test("keeps the last accepted entries of an extra that breaks, and rotates the others", async () => {
+test("keeps the last accepted entries of a broken extra source, and rotates the other sources", async () => {
   const on = await withExtras(30);
   on.extra("low", '{"auths":{"low.example":{"auth":"%%%"}}}');
   on.extra("high", of("high.example", "high:2"));
@@ -512,7 +516,7 @@ test("keeps the last accepted entries of an extra that breaks, and rotates the o
   assert.deepEqual([on.has("high:2"), on.has("low:1")], [true, true]);
 });
 
-test("delays a withdrawal whose grace period ends during a pause, reports it, and continues after the pause", async () => {
+test("during a pause, delays a withdrawal whose grace period ends, and continues it after the pause", async () => {
   const on = await deployed(30);
   const revision = on.published()?.revision;
   on.manage("Paused");
@@ -527,7 +531,7 @@ test("delays a withdrawal whose grace period ends during a pause, reports it, an
   assert.equal(on.objects.has(owned.global), false);
 });
 
-test("delays a withdrawal during a pause even if someone deletes global-pull-secret, and restores it", async () => {
+test("delays a withdrawal during a pause even if someone deletes global-pull-secret, and restores this Secret", async () => {
   const on = await deployed(30);
   on.manage("Paused");
   on.withdraw();
@@ -583,7 +587,7 @@ const begun: readonly (readonly [what: string, begin: (on: On) => void, then: (o
     ],
   ];
 for (const [what, begin, then] of begun)
-  test(`completes a withdrawal that has begun when ${what}, and starts again afterwards`, async () => {
+  test(`first completes a withdrawal that has begun, and then deploys again, when ${what}`, async () => {
     const on = await deployed(0);
     begin(on);
     await on.look();
@@ -621,7 +625,7 @@ test("records Withdrawn before it grants the release, because the next leader ma
   );
 });
 
-test("removes the entries without a grace period under Withdrawn, keeps the user's Secret, and starts again under Managed", async () => {
+test("with Withdrawn, removes the entries at once and keeps the user's Secret, and with Managed, deploys again", async () => {
   const on = await deployed(3600);
   on.manage("Withdrawn");
   await on.converge();

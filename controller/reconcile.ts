@@ -1,6 +1,7 @@
 /**
  * The whole controller on one screen: observe, judge the sources, take one step, report. Every run
- * starts from what exists. It may be interrupted anywhere, and repeated runs reach the same end.
+ * starts from the existing objects. A run can be interrupted anywhere, and the next runs reach the
+ * same result.
  */
 import { sourceIds } from "#contract/names.ts";
 import { platformPause } from "./platform.ts";
@@ -86,7 +87,7 @@ async function run(whole: Reconciler): Promise<Again | undefined> {
   try {
     return sooner(await serve(reconciler, snapshot, verdict, absences), later);
   } finally {
-    // The nodes come first. If Events came before the change, they would delay all nodes.
+    // Report after the change, because Events before the change would delay all nodes.
     await report.verdict(verdict, snapshot);
   }
 }
@@ -122,9 +123,9 @@ async function withRootMount(
 }
 
 /**
- * True during a pause, unless a withdrawal has begun. A withdrawal continues to its end, so that no
- * credential stays half withdrawn. If global-pull-secret is gone, the state decides: a withdrawal
- * begins by deleting the accepted documents.
+ * True during a pause, if no withdrawal has begun. A withdrawal that has begun continues, so that
+ * no credential stays half withdrawn. If global-pull-secret is gone, the state shows whether a
+ * withdrawal has begun, because a withdrawal first deletes the accepted documents from the state.
  */
 function holdsWithdrawals({ policy }: Reconciler, snapshot: Snapshot): boolean {
   if (policy.managementState !== "Paused") return false;
@@ -137,9 +138,9 @@ function hasAccepted({ state }: Snapshot): boolean {
 }
 
 /**
- * True if a withdrawal was under way when the pause began. It is completed first, even if a source
- * exists again. An edit of global-pull-secret does not begin a withdrawal. If global-pull-secret is
- * gone, the state decides.
+ * True if a withdrawal was under way when the pause began. The controller completes this withdrawal
+ * first, even if a source exists again. An edit of global-pull-secret does not begin a withdrawal.
+ * If global-pull-secret is gone, the state shows whether a withdrawal was under way.
  */
 function continuesWithdrawal({ policy }: Reconciler, snapshot: Snapshot): boolean {
   const { global, state, daemonSet } = snapshot;
@@ -152,14 +153,14 @@ function continuesWithdrawal({ policy }: Reconciler, snapshot: Snapshot): boolea
 type InputContext = Pick<Reconciler, "original" | "policy">;
 
 /**
- * The sources as found, highest first. Under Withdrawn only the original counts, even if the user's
- * Secrets exist.
+ * The sources as they were read, highest priority first. With `Withdrawn`, only the original
+ * counts, even if the user's Secrets exist.
  */
 function inputsOf(snapshot: Snapshot, { original, policy }: InputContext): readonly SourceInput[] {
   const last = original && originalInput(original.name, snapshot.original);
   if (policy.managementState === "Withdrawn") return last ? [last] : [];
   const { additional } = snapshot;
-  // A Secret that waits for a finalizer has been deleted by its owner.
+  // A Secret that only waits for a finalizer counts as absent, because its owner has deleted it.
   const there = additional?.metadata?.deletionTimestamp === undefined ? additional : undefined;
   return [additionalInput(there ?? "absent"), ...snapshot.extras, ...(last ? [last] : [])];
 }
@@ -170,8 +171,8 @@ const knownOf = ({ global, state }: Snapshot) => ({
 });
 
 /**
- * True when no source supplies anything now. A Secret within its grace period counts as absent
- * here.
+ * True when no source supplies anything now. A deleted Secret counts as absent here, even within
+ * its grace period.
  */
 function isAbsent(snapshot: Snapshot, applying: InputContext): boolean {
   return noSourceApplies({ inputs: inputsOf(snapshot, applying), ...knownOf(snapshot) });
@@ -180,7 +181,7 @@ function isAbsent(snapshot: Snapshot, applying: InputContext): boolean {
 /**
  * Deletes withdrawn credentials from the state, so that no source has them as its last accepted
  * document. Records the grace periods, so that they do not begin again. Records the policy, because
- * the next leader follows it if it cannot read the object.
+ * the next leader follows this policy if it cannot read the object.
  */
 async function forgetCredentials(
   { cluster, policyReading }: Reconciler,

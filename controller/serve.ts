@@ -27,8 +27,8 @@ export async function serve(
     reconciler.report.paused();
     return undefined;
   }
-  // The state is written before the Secret. The content in force must be known even if its source
-  // breaks a moment later.
+  // The state is written before the Secret, so that the accepted documents are recorded even if a
+  // source breaks a moment later.
   const state = await writeState(reconciler.cluster, snapshot.state, {
     ...readState(snapshot.state),
     accepted: verdict.accepted,

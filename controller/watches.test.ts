@@ -6,7 +6,7 @@ import { collections } from "#kube/client/paths.ts";
 import { Informer } from "#kube/watch/informer.ts";
 import { watchOver } from "./watches.ts";
 
-test("starts a run when a watch fails, so that an unreadable object is reported at rest", async () => {
+test("starts a run when a watch fails, so that an idle controller reports an unreadable object", async () => {
   const live = { get: () => Promise.reject(new Error("no answer")) } as unknown as Cluster;
   const target = { collection: collections.secrets, name: "pull-secret" };
   const stop = new AbortController();

@@ -8,8 +8,8 @@ import { follow } from "#kube/watch/watch.ts";
 import { statusManager } from "./status/status-writer.ts";
 
 /**
- * Milliseconds. If the CRD is installed later, the controller notices it within half a minute. Its
- * absence is logged once a minute.
+ * Milliseconds. If the CRD is installed later, the controller notices it within half a minute. A
+ * missing CRD is logged once a minute.
  */
 const [longestPause, warnEvery] = [30_000, 60_000];
 
@@ -19,8 +19,8 @@ const isOthersStatus = ({ manager, subresource }: V1ManagedFieldsEntry) =>
   subresource === "status" && manager !== statusManager;
 
 /**
- * Follows an object whose CRD must exist. A failing watch also starts a run. Otherwise an idle
- * controller would take five minutes to notice that the object cannot be read.
+ * Follows an object of a kind that every cluster has. A failing watch also starts a run. Without
+ * this run, an idle controller would take five minutes to notice that the object cannot be read.
  */
 export function watchOver(
   { live, target, informer }: Followable,
@@ -42,7 +42,7 @@ export function watchOver(
 }
 
 /**
- * Follows GlobalPullSecret. Only changes by others start a run, not our own writes of its status.
+ * Follows GlobalPullSecret. Only changes by others start a run, not our own writes of the status.
  * After a failure, every list starts a run, because a missing object and a missing CRD look the
  * same.
  */

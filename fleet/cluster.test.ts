@@ -1,4 +1,4 @@
-/** Checks what the answer to a write changes, whatever the watch shows. The cluster is scripted. */
+/** Checks how the answer to a write changes a cluster's state. The cluster is a fake. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
@@ -18,8 +18,8 @@ type Watch = (signal: AbortSignal) => Promise<void>;
 const rolloutState: Watch = async (signal) => void (await once(signal, "abort"));
 
 /**
- * A cluster that lists these objects, accepts every write and refuses every deletion. Its watches
- * end without an event.
+ * A cluster that lists `items`, and refuses every deletion. It refuses writes only if `refusal` is
+ * set. `watch` plays its watches, which send no event.
  */
 async function guestWith(
   watch: Watch,
@@ -53,13 +53,13 @@ async function guestWith(
     hint: () => hinted.resolve(),
   });
   await hinted.promise;
-  // After this turn of the event loop, the watch has acted.
+  // Gives `watch` one turn of the event loop to start.
   await setImmediate();
   return {
     fleetCluster,
     writes: () => writes,
     deletions: () => deletions,
-    /** Resolves once the result of a write is known. */
+    /** Waits until the result of a write is known. */
     async untilIdle() {
       while (fleetCluster.busy) {
         hinted = Promise.withResolvers<void>();
@@ -71,14 +71,14 @@ async function guestWith(
   };
 }
 
-test("does not repeat a write while there is no watch, until a list has shown the result", async () => {
+test("if no watch is open, does not repeat a write until a list has shown the result", async () => {
   using one = await guestWith(async () => {});
   for (let n = 0; n < 3; n++) await one.fleetCluster.change(content, owner);
   assert.equal(one.writes(), 1);
   assert.equal(one.fleetCluster.busy, true);
 });
 
-test("counts the answer to a write at once while there is a watch, without waiting for its event", async () => {
+test("uses the answer to a write at once, without waiting for the event of an open watch", async () => {
   using one = await guestWith(rolloutState);
   assert.equal(one.is(), "other");
   await one.fleetCluster.change(content, owner);
@@ -93,7 +93,7 @@ const answers: readonly (readonly [what: string, status: number, body: string, o
   ["a missing namespace", 404, message("namespaces not found"), true],
   ["a webhook", 422, message('admission webhook "x" denied the request: no'), true],
   ["a policy", 422, message("ValidatingAdmissionPolicy 'p' with binding 'b' denied request"), true],
-  ["a method that the cluster lacks", 405, "{}", true],
+  ["a method that the cluster does not support", 405, "{}", true],
   ["invalid content", 422, message("data: Invalid value"), false],
   ["content that is too large", 413, "{}", false],
 ];
@@ -122,7 +122,7 @@ const ours = {
 const theirs: readonly (readonly [what: string, object: KubernetesObject])[] = [
   ["without an owner", { ...ours, metadata: { ...ours.metadata, annotations: {} } }],
   [
-    "of a former management cluster, with the same content",
+    "that a former management cluster placed, with the same content",
     {
       ...ours,
       metadata: { ...ours.metadata, annotations: { "globalpullsecret.io/fleet-owner": "old/x" } },
@@ -140,10 +140,10 @@ for (const [what, object] of theirs)
     assert.equal(one.is(), "has");
   });
 
-test("retries a refused deletion after 5 to 30 seconds, whatever the time of day, and keeps its reason", async (t) => {
+test("retries a refused deletion after 5 to 30 seconds even if the system clock jumps", async (t) => {
   using one = await guestWith(rolloutState, [ours]);
-  // The fake clock must not go back behind the time that the cluster's object has already read.
-  // Whole numbers avoid rounding.
+  // `one` has already read the real clock, so the fake clock must not start earlier. Whole numbers
+  // avoid rounding.
   let now = Math.ceil(performance.now());
   t.mock.method(performance, "now", () => now);
   t.mock.method(Date, "now", () => 4e12 / (1 + one.deletions()));
@@ -166,7 +166,7 @@ test("retries a refused deletion after 5 to 30 seconds, whatever the time of day
     }
     now = refused + wait;
   }
-  // The cluster refused a removal. This does not count as a refusal of content.
+  // A refused deletion does not count as a refusal of the content.
   assert.equal(one.fleetCluster.refusal(content), undefined);
 });
 
@@ -174,7 +174,7 @@ for (const [whose, left] of [
   [owner, []],
   ["id/kube-system/another", ["crs-pull-secret", "crs-pull-secret"]],
 ] as const)
-  test(`keeps ${left.length} objects of ${whose} from the pair crs-pull-secret, which version 0.2 made for any target`, async () => {
+  test(`keeps ${left.length} of the two objects crs-pull-secret that version 0.2 placed for the owner ${whose}`, async () => {
     const transport = resourceSet(
       "a",
       { namespace: "kube-system", name: "other" },
@@ -217,7 +217,8 @@ for (const [whose, left] of [
       holds: () => true,
       hint: () => hinted.resolve(),
     });
-    // The watches stay open and show nothing later, so no hint follows the last change.
+    // The watches send no events, so no hint comes after the last write. We therefore check the
+    // objects.
     while (![...objects.keys()].join().includes("crs-other") || removed.length < 2 - left.length) {
       await hinted.promise;
       hinted = Promise.withResolvers<void>();
@@ -232,7 +233,7 @@ for (const [whose, left] of [
     if (removed.length > 0) assert.match(removed[0] ?? "", /clusterresourcesets/);
   });
 
-test("identifies placed objects under each name of a cluster, but not in a cluster restored from its etcd", async () => {
+test("gives placed objects one id under all names of their cluster, but another id in a restored copy of the cluster", async () => {
   const by = (server: string, authority: string) =>
     new Access({ server, authority, serverName: undefined }, { token: "t" });
   const another = { ...ours, metadata: { ...ours.metadata, uid: "v" } };

@@ -1,4 +1,4 @@
-/** One cluster of the fleet: what it contains, and the writes that bring the content there. */
+/** One cluster of the fleet: reads the objects there, and writes the content. */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
 import { newborn, type Cluster } from "#kube/client/cluster.ts";
@@ -13,18 +13,18 @@ import type { WatchTarget } from "#kube/watch/watch.ts";
 import type { Placement, Transport } from "./transport/transport.ts";
 import { Contest } from "#kube/contested-client.ts";
 
-/** Longest pause, in milliseconds, before a write without an answer is repeated. */
+/** Longest pause, in milliseconds, before we repeat a write that got no answer. */
 const longestPause = 30_000;
 
 /**
- * Shortest pause, in milliseconds, before a refused write is repeated. During this time, the
- * cluster counts as refusing.
+ * Shortest pause, in milliseconds, before we repeat a write that the cluster refused. During the
+ * pause, the cluster counts as refusing.
  */
 const shortestRetry = 5000;
 
 type Options = Readonly<{
   transport: Transport;
-  /** Finds out how to reach the cluster. For the management cluster, this is its client. */
+  /** Finds out how to reach the cluster. The management cluster has a client instead. */
   reach: (() => Promise<AccessReading>) | Cluster;
   /** True while this process holds the Lease. Only the holder writes. */
   holds: () => boolean;
@@ -39,19 +39,17 @@ export class FleetCluster {
   readonly #options: Options;
   readonly #connection: Connection;
   /**
-   * A write without an answer. Until `until` (by performance.now()) the cluster counts as
-   * unreachable.
+   * Writes that got no answer. The cluster counts as unreachable until performance.now() reaches
+   * `until`.
    */
   #unanswered: { why: string; times: number; until: number } | undefined;
-  /**
-   * A refusal of content or of its removal: the reason, how often it came, and when to try again.
-   */
+  /** Why the cluster refused content or its removal, how many times, and when to try again. */
   #refusal: { of: Wanted; why: string; own: boolean; times: number; next: number } | undefined;
   #writing = false;
   readonly #contest = newContest();
   /**
-   * Whether to take over an existing Secret, by the owner's mark on it. `mark` is undefined if the
-   * Secret has no mark.
+   * Returns whether to take over an existing Secret. `mark` is the owner's mark on the Secret. It
+   * is undefined if the Secret has no mark.
    */
   mayAdopt: (mark: string | undefined) => boolean = () => false;
 
@@ -87,8 +85,8 @@ export class FleetCluster {
   }
 
   /**
-   * Milliseconds after which to check again even if nothing happens. The next check repeats a write
-   * that was refused or had no answer, or ends a warning. All pauses use a monotonic clock.
+   * In how many milliseconds to check this cluster even if nothing happens: to repeat a write that
+   * was refused or got no answer, or to end a warning.
    */
   again(): readonly number[] {
     const now = performance.now();
@@ -102,7 +100,10 @@ export class FleetCluster {
     return this.#connection.excess === undefined ? undefined : sentence("excess");
   }
 
-  /** Compares the cluster with this content. Without content, it compares with an empty cluster. */
+  /**
+   * Compares the objects in the cluster with this content. If it is undefined, the cluster should
+   * have no objects.
+   */
   there(content: Wanted, owner: string): There {
     const { transport } = this.#options;
     const objects = this.#objects();
@@ -133,9 +134,9 @@ export class FleetCluster {
   }
 
   /**
-   * Identifies the objects that this owner placed in this cluster. Undefined until all of them are
-   * known to be there. The uids alone do not suffice: a cluster restored from the same etcd has the
-   * same uids, but another authority.
+   * Identifies the objects that this owner placed in this cluster. Undefined until we have read all
+   * of them. The uids alone do not suffice: a cluster that was restored from a copy of this
+   * cluster's etcd has the same uids, but another certificate authority.
    */
   placementId(owner: string): string | undefined {
     const objects = this.#objects();
@@ -156,8 +157,8 @@ export class FleetCluster {
   }
 
   /**
-   * The refusal of this content or of its removal. It contains the reason, whether the reason is
-   * the cluster's own, and the milliseconds until the next attempt.
+   * The cluster's refusal of this content or of its removal: why, whether the reason lies in the
+   * cluster (`own`), and the milliseconds until the next attempt.
    */
   refusal(wanted: Wanted): Readonly<{ why: string; own: boolean; wait: number }> | undefined {
     const one = this.#refusal;
@@ -178,9 +179,9 @@ export class FleetCluster {
   }
 
   /**
-   * Removes what this owner placed, in reverse order, unless the cluster has just refused that.
-   * Returns true when nothing is left. `offered`: another owner takes the copy over, so the copy
-   * stays until it has that owner's mark.
+   * Removes the objects that this owner placed, in reverse order, but not during the pause after a
+   * refusal. Returns true when none of the objects is left. If `offered`, leaves the copy, and
+   * returns true when the copy has another owner's mark.
    */
   withdraw(owner: string, offered = false): boolean {
     const objects = this.#objects();
@@ -197,7 +198,7 @@ export class FleetCluster {
     return false;
   }
 
-  /** The objects that this owner placed under the names of a previous version. */
+  /** The objects that this owner placed under the object names of a previous version. */
   #leftOvers(objects: Objects, owner: string): readonly Owned[] {
     const { placed, former = [] } = this.#options.transport;
     return former.flatMap((target, at) => ownedAt(target, objects[placed.length + at], owner));
@@ -220,7 +221,7 @@ export class FleetCluster {
       this.#unanswered = undefined;
       this.#contest.wrote(content, performance.now());
     } catch (error) {
-      // A conflict: another client wrote first, and the next list will show it.
+      // A conflict: another client changed the object before us. The next list shows that change.
       if (error instanceof ApiError && error.status === 409)
         return this.#contest.wrote(content, performance.now());
       if (isAway(error)) {
@@ -287,8 +288,8 @@ async function place(
   if (found !== undefined && isReplaced) await cluster.remove(path, uid, resourceVersion);
   let reply: KubernetesObject;
   if (isReplaced) reply = await cluster.apply(path, with_({ resourceVersion: newborn }), how);
-  // An apply would leave the additions that others made to our fields, so we replace the object.
-  // The replacement keeps the ownerReferences, because other owners may need the object.
+  // We replace the object, because an apply would not remove what others added to our fields. We
+  // keep the ownerReferences, because other owners might need the object.
   else if (one.crowded(found, content))
     reply = await cluster.replace(path, with_({ uid, resourceVersion, ownerReferences }));
   else reply = await cluster.apply(path, with_({ uid, resourceVersion }), how);
@@ -296,8 +297,8 @@ async function place(
 }
 
 /**
- * True if there is no answer, or if the answer is not a decision about the request. A refusal is a
- * decision.
+ * True if the cluster gave no answer, or an answer such as 503. Such an answer does not decide
+ * about the request, but a refusal such as 403 does.
  */
 function isAway(error: unknown): boolean {
   if (!(error instanceof ApiError)) return false;
@@ -306,7 +307,7 @@ function isAway(error: unknown): boolean {
 
 /**
  * True if the answer rejects the content itself. Missing rights, a missing namespace and denials by
- * admission, whatever their status, are the cluster's own reasons.
+ * admission (with any status) are reasons that lie in the cluster.
  */
 const isOfContent = (error: unknown): boolean =>
   error instanceof ApiError && [400, 413, 422].includes(error.status) && !error.isDenial;
@@ -314,9 +315,10 @@ const isOfContent = (error: unknown): boolean =>
 class Mutated extends Error {}
 
 /**
- * How often one content, or its removal, may be written to a cluster. Five repairs in a row are
- * normal. If a cluster always needs more than one repair a minute, something there keeps undoing
- * them. As a canary, such a cluster would block all others, and we would write without a pause.
+ * Limits how often we write one content, or remove it, in one cluster. Five repairs in a row are
+ * normal. If a cluster always needs more than one repair a minute, another client there keeps
+ * undoing our writes. Without a limit, we would write without a pause, and a canary of this kind
+ * would block all other clusters.
  */
 const writes = { perSecond: 1 / 60, atOnce: 5 };
 

@@ -20,7 +20,7 @@ for (const [mark, refuse, adopt] of table)
     assert.equal(adoptionRule({ spec: { ...spec, conflicts: "Adopt" } }, ...rivals)(mark), adopt);
   });
 
-/** A management cluster without objects, and the collections that were read. */
+/** A management cluster without objects, and a record of the collections that were read. */
 function asking() {
   const asked: { path: string; query: object }[] = [];
   const home = {
@@ -42,7 +42,7 @@ const delegated = (selector: object, target = "pull-secret"): FleetSecretSpec =>
   clusterAPI: { namespaceSelector: { matchLabels: { a: "b" } }, clusterSelector: selector },
 });
 
-test("reconnects only to the cluster whose transport changed because its selectors were edited", () => {
+test("after an edit of the selectors, reconnects only clusters whose transport has changed", () => {
   const { home } = asking();
   const clusters = new FleetClusters({ home, holds: () => true, hint() {} });
   const gold = delegated({ matchLabels: { tier: "gold" } });
@@ -51,13 +51,16 @@ test("reconnects only to the cluster whose transport changed because its selecto
   clusters.keep(["a"], [], structuredClone(gold));
   assert.equal(clusters.get("a"), first, "nothing was edited");
   clusters.keep(["a"], [], { ...gold, rollout: { canary: 0 } });
-  assert.equal(clusters.get("a"), first, "the pace is not part of the transport");
+  assert.equal(clusters.get("a"), first, "the rollout's settings are not part of the transport");
   clusters.keep(["a"], [], delegated({ matchLabels: { tier: "silver" } }));
   assert.notEqual(clusters.get("a"), first);
   clusters.keep([]);
 });
 
-/** The last status, and how the cluster counts until the next controller has an answer from it. */
+/**
+ * A cluster's last status, and the rollout state that a new controller uses until the cluster
+ * answers.
+ */
 const remembered: readonly (readonly [
   state: ClusterStatus["state"],
   reason: string | undefined,

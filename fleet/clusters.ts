@@ -1,4 +1,4 @@
-/** The clusters of one object, each with its connection and its rollout state. */
+/** The clusters of one FleetSecret, each with its connection and its rollout state. */
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { type Wanted, FleetCluster } from "./cluster.ts";
@@ -19,10 +19,10 @@ import type { Transport } from "./transport/transport.ts";
 
 type Options = Readonly<{ home: Cluster; holds: () => boolean; hint: () => void }>;
 
-/** The facts of one run, which decide the states of the clusters. */
+/** The facts of one run, from which we derive each cluster's state. */
 export type Run = Readonly<{
   object: FleetSecret;
-  /** Undefined: the object is deleted and needs no source. */
+  /** Undefined if the object is deleted, because it then needs no source. */
   source: Judged | undefined;
   owner: string;
   now: number;
@@ -39,7 +39,7 @@ export class FleetClusters {
     this.#options = options;
   }
 
-  /** Uses this version of Cluster API from now on. */
+  /** Sets the version of Cluster API. A new version closes all connections. */
   useVersion(version: string): void {
     if (version !== this.#version) this.keep([]);
     this.#version = version;
@@ -49,7 +49,7 @@ export class FleetClusters {
     return this.#all.get(name);
   }
 
-  /** Connects to these clusters and to no others. */
+  /** Connects to these clusters, and closes the connections to all others. */
   keep(
     served: readonly string[],
     leaving: readonly string[] = [],
@@ -59,7 +59,8 @@ export class FleetClusters {
     const { home, holds, hint } = this.#options;
     const { via, target, clusterAPI } = spec ?? {};
     const { clusterNameLabelValue, clusterSelector } = clusterAPI ?? {};
-    // A ClusterResourceSet contains the selector of Clusters, which can be edited.
+    // A ClusterResourceSet contains these selectors. If a user edits a selector, we make all
+    // transports again.
     const made = JSON.stringify([via, target, clusterNameLabelValue, clusterSelector]);
     if (spec !== undefined && made !== this.#made) {
       if (via === "ClusterResourceSet") this.keep([]);
@@ -73,7 +74,7 @@ export class FleetClusters {
     }
     for (const name of wanted) {
       if (spec === undefined || this.#all.has(name)) continue;
-      // A ClusterResourceSet is placed beside the Cluster, in the management cluster.
+      // We place a ClusterResourceSet beside the Cluster, in the management cluster.
       const beside = spec.via === "ClusterResourceSet";
       const reach = beside ? home : async () => await readAccess(home, name);
       this.#all.set(
@@ -103,8 +104,8 @@ export class FleetClusters {
     const there = cluster?.there(content, owner) ?? { is: "unknown" as const };
     const known = object.status?.clusters?.find((one) => one.name === name);
     const former = formerOf(run, known);
-    // Until a cluster has answered, its last status counts. Otherwise a restart of this process
-    // would end a halt.
+    // Until a cluster has answered, its last status counts, because otherwise a restart of this
+    // process would end a halt.
     if (there.is === "unknown" && known !== undefined)
       return { rolloutState: lastKnownState(former), ...statusFields(known) };
     if (there.is === "other" && content === undefined)
@@ -124,7 +125,7 @@ export class FleetClusters {
     });
   }
 
-  /** The state of a cluster from which this owner's Secret is being removed. */
+  /** The state of a cluster from which we are removing this owner's Secret. */
   leaving(name: string, owner: string, now: number): ReturnType<typeof removalStateOf> {
     const cluster = this.#all.get(name);
     return removalStateOf({
@@ -140,13 +141,13 @@ export class FleetClusters {
     return names.every((name) => this.#all.get(name)?.there(undefined, "").is !== "unknown");
   }
 
-  /** Identities of what this owner placed in these clusters. */
+  /** Identities of the objects that this owner placed in these clusters; see placementId. */
   placed(names: readonly string[], owner: string): ReadonlySet<string> {
     const all = names.map((name) => this.#all.get(name)?.placementId(owner));
     return new Set(all.filter((one) => one !== undefined));
   }
 
-  /** When to check a cluster again even if nothing happens, in milliseconds. */
+  /** The times, in milliseconds, at which to check a cluster again even if nothing happens. */
   again(name: string, now: number): readonly number[] {
     return (
       this.#all
@@ -158,9 +159,9 @@ export class FleetClusters {
 }
 
 /**
- * Decides which existing Secrets an object takes over, by the mark of their owner. It takes the
- * Secrets of younger objects with the same target, so that no cluster loses its Secret meanwhile.
- * It never takes the Secrets of older objects. With `conflicts: Adopt` it takes all other Secrets.
+ * Decides by the owner's mark which existing Secrets a FleetSecret takes over: the Secret of a
+ * younger FleetSecret with the same target, so that the cluster is never without its Secret, but
+ * not that of an older FleetSecret. With `conflicts: Adopt`, also all other Secrets.
  */
 export function adoptionRule(
   { spec }: Pick<FleetSecret, "spec">,
@@ -194,7 +195,10 @@ function transportOf(
     : direct(where);
 }
 
-/** The last status of this content. The version of the source identifies the content. */
+/**
+ * The cluster's last status, if it is about this content. The source's resourceVersion identifies
+ * the content.
+ */
 function formerOf(
   { object, source }: Run,
   known: ClusterStatus | undefined,
@@ -205,8 +209,8 @@ function formerOf(
 }
 
 /**
- * The state according to the last status. Failed counts as failed only if the cluster refused the
- * content.
+ * The rollout state that the last status implies. `Failed` counts as failed only if the cluster
+ * refused the content.
  */
 function lastKnownState(former: ClusterFacts["former"]): RolloutState {
   if (former?.state === "Done") return "done";
@@ -231,8 +235,8 @@ const refusals: ReadonlySet<string> = new Set([
 const codeIn = (reason = ""): string => reason.slice(0, codeOf("refused").length);
 
 /**
- * A refusal that the previous controller received. The refusal counts, and we try the content once
- * more.
+ * The refusal that the previous controller recorded in status. We use it until we try the content
+ * again, which we may do at once.
  */
 function remembered(former: ClusterFacts["former"]): ClusterFacts["refusal"] {
   const code = codeIn(former?.reason);

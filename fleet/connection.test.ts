@@ -1,6 +1,6 @@
 /**
- * Checks how long a kubeconfig is used. The cluster is scripted and the test sets the clock,
- * because five real minutes would take too long.
+ * Checks how long a kubeconfig is used. The cluster is a fake. The tests set the clock, because
+ * five real minutes would take too long.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -21,7 +21,9 @@ const accessTo = (server: string): AccessReading => {
 
 type Is = Readonly<{ removed: string[] }> & { items: object[]; lists: number; refusal?: ApiError };
 
-/** A cluster with these objects. It accepts a deletion but deletes nothing. Its watches last. */
+/**
+ * A cluster with these objects. It accepts deletions but deletes nothing. Its watches stay open.
+ */
 const clusterOf = (is: Is) =>
   ({
     remove: async (path: string) => void is.removed.push(path),
@@ -69,7 +71,7 @@ async function connectionOf(t: TestContext) {
     },
   });
   t.after(() => connection.close());
-  /** Lets time pass, a second at a time. Everything that is due happens after each second. */
+  /** Lets time pass in steps of a second. After each step, all timers that are due run. */
   const pass = async (milliseconds: number) => {
     for (let left = milliseconds; left > 0; left -= 1000) {
       t.mock.timers.tick(1000);
@@ -93,7 +95,7 @@ test("reads an unchanged kubeconfig again after four to six minutes, and keeps i
   assert.ok(Array.isArray(connection.found));
 });
 
-test("uses a replaced kubeconfig after at most six minutes, even if the old one works", async (t) => {
+test("uses a new kubeconfig after at most six minutes, even if the old kubeconfig still works", async (t) => {
   const { connection, is, pass } = await connectionOf(t);
   is.read = async () => accessTo("https://two");
   await pass(6 * minute + 2000);
@@ -134,7 +136,7 @@ for (const [what, read, isReported] of [...revoked, deleted])
     assert.deepEqual(is.opened, ["https://one", "https://one"]);
   });
 
-test("keeps the connection of a leaving cluster whose kubeconfig was deleted with its namespace, until the cluster is served again", async (t) => {
+test("keeps the connection to a leaving cluster after its kubeconfig was deleted, until the cluster is served again", async (t) => {
   const { connection, is, pass } = await connectionOf(t);
   connection.leaving = true;
   is.read = async () => ({ ok: false, why: "GPS436: why", absent: true });
@@ -149,7 +151,7 @@ test("keeps the connection of a leaving cluster whose kubeconfig was deleted wit
 });
 
 for (const [what, read] of revoked)
-  test(`ends the connection of a leaving cluster when its kubeconfig ${what}`, async (t) => {
+  test(`ends the connection to a leaving cluster when its kubeconfig ${what}`, async (t) => {
     const { connection, is, pass } = await connectionOf(t);
     connection.leaving = true;
     is.read = read;
@@ -167,7 +169,7 @@ test("keeps an open connection while the management cluster does not answer", as
   assert.deepEqual(is.opened, ["https://one"]);
 });
 
-/** Counts the hints and the lists in that time. */
+/** Counts the hints and the lists during `milliseconds`. */
 async function during(
   { is, pass }: Awaited<ReturnType<typeof connectionOf>>,
   milliseconds: number,
@@ -177,7 +179,7 @@ async function during(
   return { hints: is.hints - hints, lists: is.lists - lists };
 }
 
-test("hints for a changed object, and not for a renewed watch that lists the same object", async (t) => {
+test("hints when an object has changed, but not when a renewed watch lists the same object", async (t) => {
   const one = await connectionOf(t);
   one.is.items = [{ metadata: { name: "pull-secret", uid: "u", resourceVersion: "1" } }];
   assert.equal((await during(one, 6 * minute)).hints, 1);
@@ -190,7 +192,7 @@ test("hints for a changed object, and not for a renewed watch that lists the sam
   assert.equal((await during(one, 6 * minute)).hints, 1);
 });
 
-test("hints when the result of a write is known, even if the object is the same", async (t) => {
+test("hints when the result of a write is known, even if the object has not changed", async (t) => {
   const one = await connectionOf(t);
   const { connection, is } = one;
   const hinted = is.hints;
@@ -202,7 +204,7 @@ test("hints when the result of a write is known, even if the object is the same"
   assert.ok(is.hints > hinted);
 });
 
-test("hints when a cluster becomes unreachable, and when it is back with the same object", async (t) => {
+test("hints when a cluster becomes unreachable, and when it is reachable again with the same object", async (t) => {
   const one = await connectionOf(t);
   const { connection, is } = one;
   is.refusal = new ApiError({ status: 0, reason: "refused", method: "GET", path: "/x" });
@@ -218,7 +220,7 @@ test("hints when a cluster becomes unreachable, and when it is back with the sam
 const pem = (body: string) => `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n`;
 const of = (text: string) => certificatesIn(Buffer.from(text).toString("base64"));
 
-test("recognizes an authority however it is written, and no other", () => {
+test("identifies an authority by its certificates, whatever their notation", () => {
   const plain = of(pem("QUJD\nREVG"));
   for (const text of [
     `# ours\n${pem("QUJDREVG")}`,

@@ -18,8 +18,8 @@ import { connect } from "#kube/client/client.ts";
 import { kubeConfigOf } from "#kube/remote.ts";
 
 /**
- * Milliseconds for which a warning about too much data stays. The watch never pauses for longer
- * than this.
+ * Milliseconds for which we warn after a cluster has sent too much data. The watch pauses for a
+ * shorter time, so the warning stays while the cluster continues.
  */
 const excessMilliseconds = 60_000;
 
@@ -28,13 +28,13 @@ const longestPause = 30_000;
 
 type Options = Readonly<{
   /**
-   * Finds out how to reach the cluster; called before each connection and every five minutes. For
-   * the management cluster: its client.
+   * Finds out how to reach the cluster; called before each connection and every five minutes. The
+   * management cluster has a client instead.
    */
   reach: (() => Promise<AccessReading>) | Cluster;
-  /** Objects that must be readable. */
+  /** If one of these objects cannot be read, the cluster counts as unreachable. */
   needed: readonly WatchTarget[];
-  /** Optional objects: if one cannot be read, the cluster does not count as unreachable. */
+  /** If one of these objects cannot be read, the cluster still counts as reachable. */
   besides: readonly WatchTarget[];
   hint: () => void;
   connect?: (access: Access) => Cluster;
@@ -45,9 +45,9 @@ type FollowedObject = {
   needed: boolean;
   informer: Informer;
   seen: Seen;
-  /** Why the object cannot be followed now. */
+  /** Why we cannot read or watch the object now. */
   problem: string | undefined;
-  /** Whether the result of a write was unknown when the object was last looked at. */
+  /** Whether the result of a write was unknown at the last call of #show. */
   doubted: boolean;
   /** Whether `problem` or `doubted` has changed since the last hint. */
   news: boolean;
@@ -60,14 +60,15 @@ type Open = Readonly<{
 }>;
 
 /**
- * The known state: nothing yet, the reason why the cluster is unreachable, or the objects that were
- * read, with the required objects first.
+ * `unknown` before the first answer. After it, why the cluster is unreachable, or the objects that
+ * we have read, with the needed objects first.
  */
 export type KnownObjects = "unknown" | Readonly<{ away: string }> | readonly Seen[];
 
 export class Connection {
   /**
-   * While the Secret is being removed, deleting the kubeconfig does not close an open connection.
+   * True while the Secret is being removed from the cluster. The connection then stays open even if
+   * the kubeconfig is deleted.
    */
   leaving = false;
   readonly #options: Options;
@@ -112,15 +113,17 @@ export class Connection {
     return this.#open?.cluster;
   }
 
-  /** Certificates of the connection's authority. The management cluster has none. */
+  /**
+   * Identifies the cluster: the certificates of its authority or, if the authority is public, the
+   * server's address. Undefined for the management cluster.
+   */
   get authority(): string | undefined {
     return this.#open?.authority;
   }
 
   /**
-   * True while the result of a write is unknown. We then read the object again. If there is no
-   * watch, the list that begins the next watch shows the result. Until we have the result, we send
-   * no second write.
+   * True while the result of a write is unknown. Until we have the result, we send no second write.
+   * We read the object again or, if no watch is open, wait for the list that begins the next watch.
    */
   get doubted(): boolean {
     return this.#open?.all.some(({ informer }) => informer.doubted) === true;
@@ -133,13 +136,13 @@ export class Connection {
   }
 
   /**
-   * To be called after a write. Reads the result again if the answer did not show it. If there was
-   * no answer, it also reads the kubeconfig again, because a watch outlives the token that opened
-   * it.
+   * Call this after each write. If the answer did not contain the result, we read the object again.
+   * If there was no answer, we also read the kubeconfig again, because its token might have expired
+   * even if the watch is still open.
    */
   observeWrite(answered: boolean): void {
     this.#renew ||= !answered;
-    // The answer is known at once. Its watch event may come later or never.
+    // Uses the answer at once, because the watch event of this write might come later or never.
     for (const one of this.#open?.all ?? []) this.#show(one, one.problem);
     this.#loop.hint();
   }
@@ -173,15 +176,15 @@ export class Connection {
   }
 
   /**
-   * The management cluster did not return the kubeconfig. If the right to read it was removed, this
-   * counts like a deleted kubeconfig.
+   * Called if we could not read the kubeconfig. An open connection stays open, except if we no
+   * longer have the right to read the kubeconfig.
    */
   #connectFailed(error: unknown): undefined {
     const revoked = error instanceof ApiError && error.status === 403;
     if (this.#open === undefined || revoked) this.#close(unreachableBecause(error));
   }
 
-  /** The kubeconfig may have been renewed, or may now name another cluster. */
+  /** Reads the kubeconfig, and opens another connection if the kubeconfig has changed. */
   async #connect(): Promise<void> {
     const { reach, connect = connectTo } = this.#options;
     if (typeof reach !== "function") {
@@ -195,7 +198,7 @@ export class Connection {
     if (!read.ok) return this.#close(read.why);
     const { made, access } = read;
     if (this.#open?.made === made) return;
-    // Clusters behind a public authority are distinguished by their addresses.
+    // A public authority signs the certificates of many clusters, so we use the cluster's address.
     const { authority: signer, server } = access;
     const authority = signer === undefined ? server : certificatesIn(signer);
     this.#begin({ made, authority }, connect(access));
@@ -253,15 +256,15 @@ export class Connection {
   }
 
   /**
-   * A watch that ended normally restarts at once. Until the restart, we keep its last objects. A
-   * restarted watch shows the same object again. That is not a hint: with a thousand clusters four
-   * watches restart each second, and each hint runs the whole fleet.
+   * Stores the object that the watch shows, and hints only if something has changed, because each
+   * hint runs the whole fleet. A watch that ended normally restarts at once, and shows the same
+   * object again. With a thousand clusters, four watches restart each second.
    */
   #show(one: FollowedObject, problem: string | undefined): void {
     const { shown, doubted } = one.informer;
     if (problem !== one.problem || doubted !== one.doubted) one.news = true;
     Object.assign(one, { problem, doubted });
-    // The watch may not have shown our own write yet.
+    // The watch might not have shown our own write yet, so #observe reads the object.
     if (shown === "list") this.#loop.hint();
     if (typeof shown === "string") return;
     const seen: Seen = { is: "shown", object: shown.object };
@@ -270,7 +273,10 @@ export class Connection {
     this.#options.hint();
   }
 
-  /** Handles the end of a watch. If the object is optional, only a refusal counts. */
+  /**
+   * Handles a watch or a read that failed. An optional object does not make the cluster
+   * unreachable.
+   */
   #failed(one: FollowedObject, error: unknown): void {
     if (!one.needed) {
       const { seen } = one;
@@ -282,26 +288,27 @@ export class Connection {
     one.problem = unreachableBecause(error);
     if (known === one.problem) return;
     this.#options.hint();
-    // A cluster that is already unreachable is retried after its own pause.
+    // If the cluster was already unreachable, a pause is running, and we try again after it.
     if (known === undefined) this.#loop.hint();
   }
 }
 
 /**
- * Status and reason of the cluster's answer. Nothing else is quoted, because it could be anything.
+ * HTTP status and reason of the cluster's answer. We quote nothing else, because a cluster can put
+ * any text into its answer.
  */
 export const answerOf = (error: unknown): string =>
   error instanceof ApiError ? error.bare : "its answer is not that of an API server";
 
-/** Why a cluster cannot be reached. If the account is refused, an administrator must act. */
+/** The message that we cannot reach a cluster, or that the cluster refuses our account. */
 export const unreachableBecause = (error: unknown): string => {
   const denied = error instanceof ApiError && [401, 403].includes(error.status);
   return sentence(denied ? "denied" : "unreachable", answerOf(error));
 };
 
 /**
- * The known state of an optional object when a read of it has failed. Its last content is kept,
- * unless the object does not exist or may not be read.
+ * The state of an optional object after a read of it has failed. We keep its last content, except
+ * if it does not exist (404) or if we are not allowed to read it (403).
  */
 function unseen(seen: Seen, error: unknown): Seen {
   const { status, reason } = error instanceof ApiError ? error : { status: 0, reason: "Unknown" };
@@ -320,16 +327,17 @@ const answerSeconds = 10;
 const largestAnswer = 2 * 1024 * 1024;
 
 /**
- * Most values of such an answer. They take at most 11 MiB when parsed. A Secret with 10,000 keys
- * (excerpt.ts) has 60,000 values if two managers own them and kubectl keeps a copy.
+ * Maximum number of JSON values in such an answer. They take at most 11 MiB when parsed. A Secret
+ * with 10,000 keys (excerpt.ts) has 60,000 values if two field managers own the keys and `kubectl
+ * apply` has put a copy into an annotation.
  */
 const mostValues = 100_000;
 
 /**
- * How much the watch of one object may send. The status of a GlobalPullSecret changes once a second
- * while its nodes change, with 100 KiB for hundreds of nodes. A Secret rarely changes. At most the
- * data of 10 s, or two of the largest objects, may arrive at once. Reading a MiB takes at most 80
- * ms of processor time, so a cluster that sends the maximum uses 2 % of a processor.
+ * How much data the watch of one object may send. A Secret rarely changes. The status of a
+ * GlobalPullSecret changes once a second during a rollout, and has 100 KiB for hundreds of nodes. A
+ * burst may contain the events of 10 s and the bytes of two largest objects. Reading a MiB takes at
+ * most 80 ms of processor time, so a cluster that sends the maximum uses 2 % of a processor.
  */
 const bounds = {
   events: { perSecond: 2, atOnce: 20 },
@@ -346,14 +354,14 @@ const connectTo = (access: Access): Cluster =>
   });
 
 /**
- * Milliseconds between two reads of a kubeconfig whose connection works, plus or minus 20 %. A
- * kubeconfig stays in use for at most this long after someone replaced or deleted it, or removed
- * the right to read it. We do not watch kubeconfigs, because a watch would need the right to list
- * Secrets. A thousand clusters cause three reads a second.
+ * Milliseconds between two reads of a kubeconfig whose connection works, plus or minus 20 %. If
+ * someone replaces or deletes a kubeconfig, or removes the right to read it, we use the old
+ * kubeconfig for at most this long. We do not watch kubeconfigs, because a watch would need the
+ * right to list Secrets. A thousand clusters cause three reads a second.
  */
 const readMilliseconds = 300_000;
 
-/** When to read again a kubeconfig that was read at `now`. */
+/** When to read a kubeconfig again that we have read at `now`. */
 const staleAt = (now: number): number => now + readMilliseconds * (0.8 + 0.4 * Math.random());
 
 export const fleetManager = "global-pull-secret-fleet";

@@ -12,7 +12,7 @@ const isNamespace = (name: string): boolean => /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9
 const namespaceName = (value: string): string | Wrong =>
   isNamespace(value) ? value : new Wrong("is not a valid namespace name (example: kube-system)");
 
-/** Reads one namespace's name or several, separated by commas. */
+/** Reads names of namespaces, separated by commas. */
 function namespaces(value: string): readonly string[] | Wrong {
   const names = value.split(",").map((one) => one.trim());
   if (names.every(isNamespace)) return names;
@@ -35,7 +35,7 @@ const flags = {
 
 export type FleetConfig = TableValues<typeof flags>;
 
-/** Reads the command line after the program's name. All errors are reported at once. */
+/** Reads the command line after the program's name. Reports all errors at once. */
 export const parseFleetConfig = (argv: readonly string[]): ParsedFlags<FleetConfig> =>
   readFlags(flags, { argv, quote });
 

@@ -1,6 +1,6 @@
 /**
- * Tests one run of an object. The management cluster is scripted, because a real one would need
- * minutes for a thousand namespaces.
+ * Tests single runs of a FleetSecret. The management cluster is a fake, because a real cluster
+ * would need minutes for a thousand namespaces.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -28,7 +28,8 @@ const object: FleetSecret = {
 };
 
 /**
- * A fleet with this many selected namespaces, all without kubeconfigs, and the status it writes.
+ * A Fleet with this many selected namespaces, all without kubeconfigs, and the statuses that it
+ * writes.
  */
 function fleetWith(count: number): { fleet: Fleet; written: FleetSecretStatus[] } {
   const namespaces = Array.from({ length: count }, (_, n) => ({ metadata: { name: `n${n}` } }));
@@ -64,7 +65,7 @@ for (const [count, served, stalled] of [
     assert.equal(conditions?.find(({ type }) => type === "Stalled")?.reason, stalled);
   });
 
-test("writes status even if a clock is set back", async (t) => {
+test("plans the next write of status within two seconds even if the system clock is set back", async (t) => {
   const { fleet, written } = fleetWith(1);
   t.mock.timers.enable({ apis: ["Date"], now: Date.parse("2999-01-01") });
   await fleet.run(object, [object]);
@@ -82,7 +83,7 @@ const leaving: FleetSecret = {
   status: { clusters: [{ name: "gone", state: "Leaving", since: overdue }] },
 };
 
-test("lists a given-up cluster in status until it is selected again, even in the next process", async () => {
+test("lists a given-up cluster in status until it is selected again, even after a restart", async () => {
   const { fleet, written } = fleetWith(1);
   while (written.at(-1)?.givenUp === undefined) {
     await fleet.run(leaving, [leaving]);
@@ -106,7 +107,7 @@ test("lists a given-up cluster in status until it is selected again, even in the
 });
 
 for (const managementState of ["Managed", "Paused"] as const)
-  test(`completes the deletion of an object that is ${managementState} at its deadline, although its cluster is unreachable`, async () => {
+  test(`completes the deletion of a ${managementState} object at the deadline, although its cluster is unreachable`, async () => {
     const finalizers: unknown[] = [];
     const home = {
       async pages() {},
@@ -134,7 +135,7 @@ for (const managementState of ["Managed", "Paused"] as const)
     assert.deepEqual(finalizers, ["removed"]);
   });
 
-test("names a cluster that is given up at its deadline in an Event on the object", async () => {
+test("reports a cluster that it gives up at the deadline in an Event on the object", async () => {
   const events: CoreV1Event[] = [];
   const home = {
     async pages() {},
@@ -157,7 +158,7 @@ test("names a cluster that is given up at its deadline in an Event on the object
 });
 
 /**
- * Runs the object once, and returns the writes. Each read of its source fails with this HTTP
+ * Runs the object once, and returns what it wrote. Each read of its source fails with this HTTP
  * status.
  */
 async function withoutSource(status: number, metadata: object) {
@@ -178,7 +179,7 @@ async function withoutSource(status: number, metadata: object) {
 }
 
 for (const status of [400, 403, 404])
-  test(`reports a source that is refused with ${status} and reads it again soon`, async () => {
+  test(`when the read of a source fails with ${status}, reports this and reads again within 5 seconds`, async () => {
     const { written, again } = await withoutSource(status, {});
     const { conditions } = (written.at(-1) ?? assert.fail("no status")).status as FleetSecretStatus;
     const stalled = conditions?.find(({ type }) => type === "Stalled");
@@ -187,7 +188,7 @@ for (const status of [400, 403, 404])
     assert.ok(again && again.seconds <= 5);
   });
 
-test("completes the deletion of an object without its source", async () => {
+test("completes the deletion of an object whose source cannot be read", async () => {
   const metadata = {
     deletionTimestamp: new Date(),
     finalizers: ["globalpullsecret.io/fleet"],
@@ -206,8 +207,8 @@ const joined = {
 };
 
 /**
- * Runs an object once, and returns its first write. The object has a Secret in the cluster of this
- * profile, and the profile has the label of a removal.
+ * Runs an object once, and returns its first write. The object has placed a Secret in a cluster
+ * whose profile has the label that `clusters remove` sets.
  */
 async function duringRemoval(
   { namespaces: [namespace = ""], clusterManagers: [manager = ""] }: ClusterProfilesSource,
@@ -248,7 +249,7 @@ for (const [what, metadata, spec] of [
   ["that is deleted", { deletionTimestamp: new Date() }, { clusterProfiles: joined }],
   ["whose spec was edited and selects no joined cluster", {}, object.spec],
 ] as const)
-  test(`forgets a cluster with the label for leaving at once, without a grace period, in an object ${what}`, async () => {
+  test(`forgets a cluster at once if the command clusters remove has labeled its profile, in an object ${what}`, async () => {
     const { status, metadata: its } = await duringRemoval(joined, { metadata, spec });
     if ("deletionTimestamp" in metadata)
       assert.deepEqual([status, its.finalizers], [undefined, undefined]);
@@ -259,7 +260,7 @@ for (const [what, other] of [
   ["of another manager", { clusterManagers: ["other.example"] }],
   ["in another namespace", { namespaces: ["theirs"] }],
 ] as const)
-  test(`keeps a cluster ${what} in status until its copy is deleted, although its profile has the label of a removal`, async () => {
+  test(`keeps a cluster ${what} in status, even if the command clusters remove has labeled its profile`, async () => {
     const profiles = { ...joined, ...other };
     const { status } = await duringRemoval(profiles, { spec: { clusterProfiles: profiles } });
     assert.deepEqual(

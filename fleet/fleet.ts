@@ -19,7 +19,7 @@ import { stalledBy, sameStatus, statusOf, type FoundClusters, warningsOf } from 
 import { pathOf, writeFinalizer, writeStatus } from "./write.ts";
 
 export type FleetPlace = Readonly<{
-  /** The management cluster. Writes fail unless this process holds the Lease. */
+  /** The management cluster. Writes fail if this process does not hold the Lease. */
   home: Cluster;
   /**
    * Uid of the management cluster's kube-system namespace. It is part of the owner's mark on each
@@ -47,7 +47,7 @@ type RunReport = Pick<FoundClusters, "clusters" | "stalled" | "givenUp"> &
 export class Fleet {
   readonly #place: FleetPlace;
   readonly #clusters: FleetClusters;
-  /** When the last write of status was answered, by a monotonic clock. */
+  /** When the API server answered the last write of status, by a monotonic clock. */
   #written = Number.NEGATIVE_INFINITY;
 
   constructor(place: FleetPlace) {
@@ -55,19 +55,19 @@ export class Fleet {
     this.#clusters = new FleetClusters(place);
   }
 
-  /** Closes all connections and withdraws nothing. */
+  /** Closes all connections. The Secrets stay in the clusters. */
   close(): void {
     this.#clusters.keep([]);
   }
 
-  /** Observes once, and makes the changes that follow. */
+  /** Observes all clusters once, and makes the changes that are due. */
   async run(object: FleetSecret, all: readonly FleetSecret[]): Promise<Again | undefined> {
     const { home } = this.#place;
     const deleted = object.metadata.deletionTimestamp !== undefined;
     if (!deleted) await writeFinalizer(home, object, true);
     const selected = deleted ? [] : await this.#selected(object);
     if (selected instanceof ApiError) {
-      // The selected clusters are unknown, so nothing changes.
+      // We cannot find out which clusters are selected, so we change nothing.
       const message = sentence("unreadable", selected.message);
       const again = await this.#reportStalled(object, { reason: "InventoryUnreadable", message });
       return sooner(again, { seconds: soonSeconds });
@@ -92,7 +92,7 @@ export class Fleet {
       this.#clusters.useVersion(await servedVersion(home, "addons.cluster.x-k8s.io"));
     this.#clusters.keep(members.served, going, object.spec, mayAdopt);
     const { left, givenUp } = this.#withdraw(run, members, heirs);
-    // We wait until the Events are written, because the status that names these clusters disappears
+    // We wait until the Events are written, because the status that names these clusters is deleted
     // with the object.
     await Promise.all(givenUp.map((one) => this.#reportGivenUp(object, one)));
     if (deleted && left.length === 0) {
@@ -132,9 +132,9 @@ export class Fleet {
     const again = await this.#report(object, { clusters, stalled, source, givenUp });
     const goesOn = source?.ok === true && !isPaused(object);
     if (goesOn) {
-      // Change only clusters that are named in status, so that the next controller finds them if
-      // this one is killed now. While status lists a cluster as leaving, another object may take
-      // its Secret over.
+      // Change only clusters that status already names, so that the next controller finds them if
+      // this process is killed now. But do not change clusters in state Leaving: another object
+      // might be taking over their Secrets.
       const recorded = new Set(
         (object.status?.clusters ?? []).flatMap(({ name, state }) =>
           state === "Leaving" ? [] : name,
@@ -169,7 +169,10 @@ export class Fleet {
     }
   }
 
-  /** Names of clusters that `clusters remove` is removing. Read only if a cluster is leaving. */
+  /**
+   * Names of the clusters that the command `clusters remove` is removing. We read them only if a
+   * cluster is leaving.
+   */
   async #released(
     { status }: FleetSecret,
     selected: readonly string[],
@@ -180,7 +183,7 @@ export class Fleet {
     try {
       return await releasedFrom(this.#place.home, left);
     } catch (error) {
-      // An inventory that was deleted must not hold up the deletion of the object.
+      // The deletion of the object must complete even if its inventory was deleted.
       if (isForAPerson(error)) return [];
       throw error;
     }
@@ -199,8 +202,9 @@ export class Fleet {
   }
 
   /**
-   * Withdraws from the clusters that are due: those that are leaving, and those that are given up.
-   * If an heir selects the cluster, the Secret is offered to the heir and not deleted.
+   * Removes the Secret from leaving clusters whose grace period has ended. If another object, the
+   * heir, selects the cluster, we offer the Secret to the heir instead. Returns the clusters that
+   * might still have the Secret, and the clusters that we give up.
    */
   #withdraw(
     { object, owner, now }: Run,
@@ -209,7 +213,8 @@ export class Fleet {
   ): Withdrawal {
     const { spec, status } = object;
     if (leaving.length === 0 || isPaused(object)) return { left: leaving, givenUp: [] };
-    // A cluster that has not answered yet may be a leaving cluster under another name.
+    // We wait, because a served cluster that has not answered yet might be a leaving cluster under
+    // another name.
     if (!this.#clusters.areKnown(served)) {
       const former = new Map(status?.clusters?.map(({ name, reason }) => [name, reason]));
       return {
@@ -222,15 +227,15 @@ export class Fleet {
         .filter((one) => one.due)
         .map(({ name }) => [name, this.#clusters.leaving(name, owner, now)]),
     );
-    // A cluster may also be selected under another name, for example after its namespace was
-    // renamed. The Secret then belongs to that name.
+    // A leaving cluster might also be selected under another name, for example after its kubeconfig
+    // moved to another namespace. The Secret then stays in the cluster.
     const kept = this.#clusters.placed(served, owner);
     const isKept = (name: string) =>
       [...this.#clusters.placed([name], owner)].some((one) => kept.has(one));
-    // An heir also gets the offer while the cluster is unreachable, because only the offer lets the
-    // heir take the mark later.
+    // We make the offer even while the cluster is unreachable, because without it the heir must not
+    // take over the Secret later.
     const heirOf = (name: string) => (isKept(name) ? undefined : heirs.get(name));
-    // A Secret that is offered to an heir is not removed, so it takes no slot.
+    // We do not remove a Secret that we offer to an heir, so it takes no slot.
     const removed = [...due].filter(([name]) => heirOf(name) === undefined);
     const { change } = nextChanges(
       [
@@ -258,8 +263,8 @@ export class Fleet {
         continue;
       }
       const givenUp = one.overdue && judged !== undefined && isGivenUp(judged);
-      // We write to a cluster that refused only after its pause. During the pause, the cluster may
-      // have lost the Secret.
+      // We also call `withdraw` during the pause after a refusal. It then writes nothing, but
+      // returns whether the Secret is gone.
       const isNext = rolloutState === "failed" || change.includes(name);
       const gone = rolloutState && (orphan || isKept(name) || (isNext && cluster?.withdraw(owner)));
       if (gone) continue;
@@ -313,7 +318,8 @@ export class Fleet {
     try {
       await writeStatus(this.#place.home, object, status);
     } finally {
-      // Counted from the answer, so that delays cannot bring two requests closer together.
+      // We count from the answer, so that the next request does not arrive just after a delayed
+      // request.
       this.#written = performance.now();
     }
     return { seconds: 0.1 };
@@ -321,12 +327,13 @@ export class Fleet {
 }
 
 /**
- * A deletion ends a pause. The deletion is the later request, and would otherwise never complete.
+ * True if the user paused the object. A deleted object does not count as paused, because its
+ * deletion would otherwise never complete.
  */
 const isPaused = ({ metadata, spec }: FleetSecret): boolean =>
   spec.managementState === "Paused" && metadata.deletionTimestamp === undefined;
 
-/** A cluster that belongs to an older object with the same target. */
+/** The status entry of a cluster that an older object with the same target already serves. */
 const claimed = (name: string, by: FleetSecret | undefined): Found[] =>
   by === undefined
     ? []

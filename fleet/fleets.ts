@@ -1,4 +1,4 @@
-/** All FleetSecrets of one namespace, in one loop. */
+/** Serves all FleetSecrets of one namespace in one loop. */
 import type { V1Namespace } from "@kubernetes/client-node";
 import type { Logger } from "pino";
 import { Gauge, type Registry } from "prom-client";
@@ -21,7 +21,10 @@ type Options = Readonly<{
   log: Logger;
   registry: Registry;
   namespace: string;
-  /** Namespaces in which we follow ClusterProfiles and keep joined clusters up to date. */
+  /**
+   * Namespaces whose ClusterProfiles we watch. There we also update the ClusterProfiles of joined
+   * clusters.
+   */
   clusterNamespaces: readonly string[];
 }>;
 
@@ -37,7 +40,7 @@ export function createFleets(options: Options) {
     registers: [registry],
   });
   let clusterId: string | undefined;
-  /** Starts the watch of Cluster API's Clusters. Only objects with that inventory need it. */
+  /** Starts the watch of Cluster API's Clusters. Only FleetSecrets that select Clusters need it. */
   let watchClusters: ((path: string) => void) | undefined;
 
   async function run(): Promise<Again | undefined> {
@@ -56,7 +59,7 @@ export function createFleets(options: Options) {
     return answers.reduce(sooner, undefined);
   }
 
-  /** Serves one object. If that fails, the others are still served. */
+  /** Serves one FleetSecret. If that fails, we still serve the others. */
   async function serve(object: FleetSecret, all: readonly FleetSecret[], place: FleetPlace) {
     try {
       return await fleetOf(object, place).run(object, all);
@@ -139,7 +142,7 @@ export function createFleets(options: Options) {
       };
       const keeper = keepJoinedClusters({ home, log, namespaces: clusterNamespaces });
       const both = () => (loop.hint(), keeper.hint());
-      // A cluster without ClusterProfiles does not serve them. This is not a failure.
+      // If the CRD ClusterProfile is not installed, this watch fails. That is not an error.
       const none = (error: Error) => log.debug({ error: error.message }, "no ClusterProfiles");
       for (const path of clusterNamespaces.map(clusterProfilesIn))
         watches.push(watchCollection({ ...watched, path, hint: both, failed: none }));

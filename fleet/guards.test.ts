@@ -1,4 +1,7 @@
-/** Checks that a joined cluster counts as guarded only with the policies that a join made. */
+/**
+ * Checks that a joined cluster counts as guarded only if it has exactly the policies that a join
+ * creates.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { joinedGuards, objectsOf } from "#contract/joined.ts";
@@ -12,7 +15,10 @@ const made = joinedGuards.flatMap((one) => objectsOf(one));
 
 const other = (more: Fields) => (spec: Fields) => ({ ...spec, ...more });
 
-/** The spec as an API server returns it: it adds fields to a policy, and none to a binding. */
+/**
+ * The spec as an API server returns it. The API server adds fields to a policy, but none to a
+ * binding.
+ */
 function returned(spec: object): Fields {
   if (!("matchConstraints" in spec)) return { ...spec };
   const { matchConstraints, ...others } = spec as Policy;
@@ -23,7 +29,8 @@ function returned(spec: object): Fields {
 }
 
 /**
- * Whether a cluster counts as guarded if it has all objects, and `change` was made to each spec.
+ * Whether a cluster counts as guarded if it has all policies and bindings, and `change` has edited
+ * each spec.
  */
 const guarded = (change: (spec: Fields, at: number) => Fields | undefined): Promise<boolean> => {
   const specs = new Map(made.map(({ path, body }, at) => [path, change(returned(body.spec), at)]));
@@ -31,7 +38,7 @@ const guarded = (change: (spec: Fields, at: number) => Fields | undefined): Prom
   return isGuarded({ get } as unknown as Cluster);
 };
 
-test("reports a cluster as guarded while all policies and bindings are as created, with and without the API server's additions", async () => {
+test("reports a cluster as guarded while all policies and bindings are as created, even if the API server has added fields", async () => {
   assert.ok(await guarded((spec) => spec));
   assert.ok(await guarded((_, at) => ({ ...made[at]?.body.spec })));
 });

@@ -7,8 +7,7 @@ import { clusterManager } from "#contract/joined.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { keepJoinedClusters } from "./joined-clusters.ts";
 
-// joined.test.ts counts the connections.
-test("reads the credentials of 1,000 joined clusters, of at most 50 at the same time", async () => {
+test("reads the credentials of 1,000 joined clusters, at most 50 at the same time", async () => {
   const profiles = Array.from({ length: 1000 }, (_, at) => ({
     apiVersion: clusterProfileVersion,
     kind: "ClusterProfile",
@@ -23,7 +22,7 @@ test("reads the credentials of 1,000 joined clusters, of at most 50 at the same 
       each(profiles),
     async get() {
       most = Math.max(most, (open += 1));
-      // Everything that would start in parallel has started by then.
+      // Gives all reads that can run in parallel the time to start.
       await setImmediate();
       open -= 1;
     },

@@ -22,10 +22,10 @@ type Options = Readonly<{
 const secondsBetweenRounds = 30;
 
 /**
- * How many clusters to check at the same time. A cluster that hangs takes 10 s, so a hundred of
- * them add 20 s to a round. This bounds the answers in memory, not the connections: a connection
- * stays open for 4 s after its last request, so a fast round over 1,000 clusters ends with nearly
- * 1,000 open connections.
+ * How many clusters to check at the same time: 100 clusters that hang, each for 10 s, add 20 s to a
+ * round. This limits the answers in memory, but not the connections: after a fast round over 1,000
+ * clusters, nearly 1,000 connections are open, because each stays open for 4 s after its last
+ * request.
  */
 const lanes = 50;
 
@@ -41,8 +41,8 @@ export function keepJoinedClusters({ home, log, namespaces }: Options) {
   }
 
   /**
-   * Empty if the inventory does not exist or may not be read. In that case no clusters are joined
-   * here.
+   * The profiles of joined clusters. Empty if ClusterProfiles do not exist or we are not allowed to
+   * read them, because then no clusters are joined here.
    */
   async function profilesIn(namespace: string): Promise<ClusterProfile[]> {
     const found: ClusterProfile[] = [];

@@ -66,7 +66,7 @@ for (const [found, age, joined, healthy, guarded] of cases)
     assert.deepEqual(words, [joined, healthy, guarded]);
   });
 
-test("keeps an unreachable cluster joined, with its version and times", () => {
+test("keeps the condition Joined, the version and the times in status while a cluster is unreachable", () => {
   const before = { ...profile, status: statusOf(profile, answers, "fresh", now) };
   const later = statusOf(before, away, "fresh", new Date("2026-11-24T09:00:00Z"));
   const [joined, healthy] = later.conditions ?? [];
@@ -75,7 +75,7 @@ test("keeps an unreachable cluster joined, with its version and times", () => {
   assert.equal(later.version?.kubernetes, "v1.36.3");
 });
 
-test("shows the command to join again", () => {
+test("shows the command to join again if the token was refused or has expired", () => {
   for (const [found, age] of [[{ kind: "refused" }, "fresh"] as const, [away, "expired"] as const])
     assert.match(
       statusOf(profile, found, age, now).conditions?.[0]?.message ?? "",
@@ -97,7 +97,7 @@ test("repeats the server flags of the join in the command to join again", () => 
   );
 });
 
-test("does not write an unchanged status again, except for the former name of the version", () => {
+test("writes the status again only if a condition or the version has changed", () => {
   const status = statusOf(profile, answers, "fresh", now);
   const later = new Date("2026-11-24T09:00:00Z");
   const before = { ...profile, status };
@@ -120,10 +120,10 @@ const ages: readonly (readonly [now: string, age: ReturnType<typeof ageOf>])[] =
   ["2026-12-01T00:00:00Z", "expired"],
 ];
 for (const [now, age] of ages)
-  test(`reports a token of November as ${age} at ${now}`, () =>
+  test(`reports a token that is valid in November as ${age} at ${now}`, () =>
     assert.equal(ageOf(month, Date.parse(now)), age));
 
-test("does not renew a token if its times are unknown", () => {
+test("reports a token's age as unknown if its times are missing or not valid", () => {
   assert.equal(ageOf(undefined, 0), "unknown");
   assert.equal(ageOf({}, 0), "unknown");
   assert.equal(ageOf(secret("yesterday", "2026-12-01T00:00:00Z"), 0), "unknown");

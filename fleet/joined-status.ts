@@ -25,7 +25,7 @@ export type FoundCluster =
   /** The API server refuses the token. */
   | Readonly<{ kind: "refused" }>
   | Readonly<{ kind: "away"; why: string }>
-  /** The cluster cannot be reached: the credential is missing or was refused before connecting. */
+  /** We did not connect, because the credential is missing or not valid. */
   | Readonly<{ kind: "noAccess"; why: string }>;
 
 type NewCondition = Readonly<{
@@ -34,7 +34,7 @@ type NewCondition = Readonly<{
   message: string;
 }>;
 
-/** The part of status that we write: conditions and version, but not the access providers. */
+/** The part of status that we write: the conditions and the version. */
 export function statusOf(
   profile: ClusterProfile,
   found: FoundCluster,
@@ -52,14 +52,17 @@ export function statusOf(
         { type: "AccountGuarded", ...guarded(profile, found) } as const,
       ],
       former.conditions,
-      // The client's types declare a Date; on the wire it is text.
+      // The client's types declare a Date, but the API server expects text.
       timeOf(now) as unknown as Date,
     ),
     ...(kubernetes === undefined ? {} : { version: { kubernetes } }),
   };
 }
 
-/** An unreachable cluster stays joined, because nothing is known about its token. */
+/**
+ * The condition Joined. It does not change while the cluster is unreachable, because the token
+ * might still be valid.
+ */
 function joined(
   profile: ClusterProfile,
   found: FoundCluster,
@@ -116,8 +119,8 @@ function healthy(found: FoundCluster): NewCondition {
 }
 
 /**
- * If someone deleted the policies, their limits no longer apply. We continue, but the condition
- * reports the missing policies.
+ * The condition AccountGuarded. If someone deletes the policies, nothing limits our account in that
+ * cluster. We continue, and this condition reports it.
  */
 function guarded(profile: ClusterProfile, found: FoundCluster): NewCondition {
   if (found.kind !== "answers" || found.guarded === undefined)
@@ -133,9 +136,9 @@ function guarded(profile: ClusterProfile, found: FoundCluster): NewCondition {
 }
 
 /**
- * The command for an administrator. It does not name the Secrets, because a repeated join keeps the
- * Secrets that the Roles name. Without --server, the join would use the address in the
- * administrator's context, which this management cluster may be unable to reach.
+ * The command that an administrator runs to join the cluster again. It does not name the Secrets,
+ * because a repeated join keeps the Secrets that the Roles name. It repeats --server, because the
+ * management cluster might be unable to reach the server in the administrator's context.
  */
 function joinCommand({ metadata: { name, annotations = {} } }: ClusterProfile): string {
   const { [serverAnnotation]: server, [serverNameAnnotation]: serverName } = annotations;

@@ -1,4 +1,6 @@
-/** Hostile API servers of clusters cannot do harm. The servers are fakes, over TLS. */
+/**
+ * Checks that the API server of a hostile cluster cannot do harm. The servers are fakes, over TLS.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError, unreachable } from "#kube/client/api-error.ts";
@@ -11,7 +13,7 @@ import { JoinedCluster } from "./joined.ts";
 
 const collection = "/api/v1/namespaces/kube-system/secrets";
 
-/** Access to the cluster `east` of a fake server that behaves in this manner. */
+/** Access to the cluster `east`, whose fake server behaves as `manner` describes. */
 function accessTo(fakes: FakeServer, manner: Manner) {
   fakes.become("east", manner);
   const read = readKubeconfig(Buffer.from(fakes.kubeconfig("east")), "east");
@@ -19,7 +21,7 @@ function accessTo(fakes: FakeServer, manner: Manner) {
   return { ok: true, access: read.access, made: "1" } as const;
 }
 
-test("reports only status and reason of a cluster that answers with its own text", async () => {
+test("reports only the HTTP status and the reason of a cluster's answer", async () => {
   await using fakes = await FakeServer.start();
   const found = await new JoinedCluster().observe(accessTo(fakes, "fails"));
   assert.equal(found.kind, "away");
@@ -27,15 +29,15 @@ test("reports only status and reason of a cluster that answers with its own text
   assert.ok(!JSON.stringify(found).includes(planted));
 });
 
-test("gives up at the first policy that takes much memory when it is parsed", async () => {
+test("stops at the first policy that would take much memory when parsed", async () => {
   await using fakes = await FakeServer.start();
   const found = await new JoinedCluster().observe(accessTo(fakes, "swells"));
   assert.match("why" in found ? found.why : found.kind, /the answer has more than 10000 values$/);
-  // Three requests: for the version, for the readiness, and for one of four policies.
+  // Three requests: for the version, for the readiness, and for the first of the policies.
   assert.equal(fakes.requests("east").length, 3);
 });
 
-test("gives up a list of Secrets that takes much memory when it is parsed", async () => {
+test("refuses a list of Secrets that would take much memory when parsed", async () => {
   await using fakes = await FakeServer.start();
   const access = accessTo(fakes, "swells");
   const { promise: hinted, resolve: hint } = Promise.withResolvers<void>();
@@ -46,7 +48,7 @@ test("gives up a list of Secrets that takes much memory when it is parsed", asyn
   assert.match(JSON.stringify(connection.found), /the answer has more than 100000 values/);
 });
 
-test("has one connection for each FleetSecret that selects the cluster, and one for its checks", async () => {
+test("opens one connection to a cluster for each FleetSecret that selects it, and one for the checks", async () => {
   await using fakes = await FakeServer.start();
   const access = accessTo(fakes, "well");
   const connected = ["a", "b"].map((name) => {
@@ -55,12 +57,12 @@ test("has one connection for each FleetSecret that selects the cluster, and one 
   });
   await until("both are connected", () => connected.every(({ found }) => Array.isArray(found)));
   assert.equal((await new JoinedCluster().observe(access)).kind, "answers");
-  // docs/extend/fleet.md has the same number.
+  // docs/extend/fleet.md gives the same number.
   assert.equal(fakes.connections, connected.length + 1);
   for (const one of connected) one.close();
 });
 
-test("does not repeat names in a certificate", () => {
+test("does not repeat the names in a server's certificate", () => {
   const cause = Object.assign(new Error(`altnames: DNS:${planted}`), {
     code: "ERR_TLS_CERT_ALTNAME_INVALID",
   });

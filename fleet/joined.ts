@@ -13,14 +13,15 @@ import type { FoundCluster } from "./joined-status.ts";
 import { isAsMade, joinedGuards, objectsOf } from "#contract/joined.ts";
 
 /**
- * Limits of an answer: seconds, bytes, and values of JSON. A policy has 5 KiB. Fifty answers may
- * arrive at the same time, and take up to 25 MiB. Parsing one of them takes 1 MiB more.
+ * Limits of one answer: seconds, bytes, and JSON values. A policy has 5 KiB. Fifty answers that
+ * arrive at the same time take up to 25 MiB. Parsing one answer takes 1 MiB more.
  */
 const limits = { seconds: 10, largest: 256 * 1024, mostValues: 10_000 };
 
 /**
- * The policies take four of six requests, so only every tenth observation reads them. Their
- * condition is at most about five minutes old.
+ * While the policies are in place, only every tenth observation reads them: with the policies, an
+ * observation takes six requests instead of two. The condition AccountGuarded is at most about five
+ * minutes old.
  */
 const observationsPerGuard = 10;
 
@@ -29,7 +30,10 @@ export class JoinedCluster {
   #guarded = false;
   #open: Readonly<{ made: string; cluster: Cluster }> | undefined;
 
-  /** Reads the version, the readiness and the policies for the account. Never rejects. */
+  /**
+   * Reads the API server's version and readiness, and the policies that limit our account. Never
+   * rejects.
+   */
   async observe(read: AccessReading): Promise<FoundCluster> {
     if (!read.ok) return { kind: "noAccess", why: read.why };
     if (this.#open?.made !== read.made) {
@@ -44,8 +48,7 @@ export class JoinedCluster {
       if (typeof version !== "string" || !/^v[-+.0-9A-Za-z]{1,63}$/.test(version))
         return { kind: "away", why: "the answer to /version is not that of an API server" };
       const ready = await isReady(cluster);
-      // Without etcd the API server cannot return policies. This failure must not mark the cluster
-      // as unreachable.
+      // While etcd is down, reads of the policies fail, and the cluster would count as unreachable.
       const guarded = ready ? await this.#isGuarded(cluster) : undefined;
       return { kind: "answers", version, ready, guarded };
     } catch (error) {
@@ -55,8 +58,8 @@ export class JoinedCluster {
   }
 
   /**
-   * Whether the policies are in place. If they were at the last check, they are not read every
-   * time.
+   * Whether the policies are in place. We read them in each observation until they are in place,
+   * and then in every tenth observation.
    */
   async #isGuarded(cluster: Cluster): Promise<boolean> {
     this.#observations += 1;
@@ -65,19 +68,23 @@ export class JoinedCluster {
     return this.#guarded;
   }
 
-  /** Requests a new token from the cluster and stores it in its Secret here. */
+  /**
+   * Requests a new token from the cluster, and stores it in the Secret in the management cluster.
+   */
   async renew(home: Cluster, { metadata }: ClusterProfile, secret: V1Secret): Promise<void> {
     if (this.#open === undefined) return;
     const { metadata: times, ...rest } = tokenSecret(await requestToken(this.#open.cluster));
     const { namespace = "", name = "" } = metadata;
-    // The uid prevents this write from creating a Secret again that was deleted meanwhile.
+    // If a user has just deleted the Secret, the uid prevents this write from creating it again.
     const body = { ...rest, metadata: { ...times, name, uid: secret.metadata?.uid } };
     const how = { manager: fleetManager, force: true };
     await home.apply(`${secretsIn(namespace)}/${name}`, body, how);
   }
 }
 
-/** Also false for status 500, the answer of a broken control plane. */
+/**
+ * Whether the API server is ready. False also for status 500, the answer of a broken control plane.
+ */
 async function isReady(cluster: Cluster): Promise<boolean> {
   try {
     return (await cluster.get<string>("/readyz", { as: "text" })) === "ok";
@@ -88,13 +95,13 @@ async function isReady(cluster: Cluster): Promise<boolean> {
 }
 
 /**
- * True when each policy and its binding are exactly as a join creates them. False if the account
- * may not read them, because an older version joined that cluster. Rejects with ApiError if there
- * is no answer.
+ * True when each policy and its binding are exactly as a join creates them. False if our account is
+ * not allowed to read them, because then an older version joined the cluster. Rejects with ApiError
+ * if there is no answer.
  */
 export async function isGuarded(cluster: Cluster): Promise<boolean> {
   try {
-    // We read the policies one after the other, so that only one of the four answers is in memory.
+    // We read the four objects one after the other, so that only one answer at a time is in memory.
     for (const { path, body } of joinedGuards.flatMap((one) => objectsOf(one)))
       if (!isAsMade((await cluster.get<Specified>(path))?.spec, body.spec)) return false;
     return true;

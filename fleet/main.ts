@@ -1,4 +1,4 @@
-/** The fleet's controller: reads the command line, serves FleetSecrets until SIGTERM. */
+/** The fleet's controller: reads the command line, and serves FleetSecrets until SIGTERM. */
 import { runProgram } from "#program/run.ts";
 import { createFleets } from "./fleets.ts";
 import { fleetUsage, parseFleetConfig } from "./flags.ts";

@@ -1,7 +1,6 @@
 /**
- * One FleetSecret replaces another with the same target. Both place their objects beside the
- * Cluster, in the management cluster. That cluster is scripted. It keeps objects, and shows each
- * change to its watches.
+ * One FleetSecret replaces another FleetSecret with the same target. Both use ClusterResourceSets,
+ * so they place their objects in the management cluster. It is a fake.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -26,8 +25,8 @@ const here = fleetSecretsIn("kube-system");
 const applied = { status: { conditions: [{ type: "ResourcesApplied", status: "True" }] } };
 
 /**
- * Keeps objects by path, with versions and watches. A FleetSecret is deleted when its finalizer is
- * gone.
+ * Stores objects by path, and sends changes to the watches. Deletes a FleetSecret that has a
+ * deletionTimestamp and no finalizer.
  */
 class Home {
   readonly objects = new Map<string, KubernetesObject>();
@@ -55,10 +54,10 @@ class Home {
     for (const shows of this.#watches) shows(path, "DELETED", gone);
   }
 
-  /** The selected namespaces of each label. */
+  /** The namespaces that each label selects. */
   readonly selected: Record<string, readonly string[]> = {};
 
-  /** The namespace in which each read fails. */
+  /** If set, all reads in this namespace fail. */
   cut: string | undefined;
 
   readonly cluster = {
@@ -108,7 +107,10 @@ const nameIn = (query: URLSearchParams) => query.get("fieldSelector")?.split("="
 
 type Name = "first" | "second";
 
-/** Two objects with one target. `first` is the older one, and selects x and y from the start. */
+/**
+ * Two FleetSecrets with the same target. `first` is the older one, and selects the clusters x and y
+ * from the start.
+ */
 function replacing(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: Date.parse("2026-11-27") });
   t.mock.method(performance, "now", () => Date.now());
@@ -123,12 +125,15 @@ function replacing(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
   const one = {
     home,
     find,
-    /** How status lists the cluster x: its state, and the code of its reason. */
+    /** State and code of the cluster x in the object's status. */
     state(name: Name): string | undefined {
       const found = find(name)?.status?.clusters?.find((one) => one.name === "x");
       return found && `${found.state} ${found.reason?.slice(0, 6) ?? ""}`.trim();
     },
-    /** Lets that many seconds pass, in at most a hundred steps, each with a run of every object. */
+    /**
+     * Lets this many seconds pass, in at most a hundred steps. In each step, every object runs
+     * once.
+     */
     async pass(seconds: number) {
       const step = Math.max(3, seconds / 100);
       for (let left = seconds; left > 0; left -= step) {
@@ -153,18 +158,20 @@ function replacing(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
         ...object,
         metadata: { ...object.metadata, deletionTimestamp: new Date() },
       })),
-    /** The controller starts again, without connections. */
+    /** Restarts the controller, which then has no connections. */
     restart() {
       for (const each of fleets.values()) each.close();
       fleets.clear();
     },
-    /** The owner whose mark both copies of a cluster have. */
+    /**
+     * The owner whose mark both objects of a cluster have: the Secret and the ClusterResourceSet.
+     */
     owner(cluster = "x"): string | undefined {
       const marks = copiesIn(cluster).map((path) => ownerMark(home.objects.get(path) ?? {}));
       assert.equal(marks[0], marks[1]);
       return marks[0]?.split("/").at(-1);
     },
-    /** Copies that were deleted in a cluster. */
+    /** Paths of a cluster's objects that were deleted. */
     removed: (cluster = "x") => home.removed.filter((path) => copiesIn(cluster).includes(path)),
   };
   for (const [name, time] of [
@@ -194,12 +201,12 @@ type Replacing = ReturnType<typeof replacing>;
 
 /** Actions after which an object no longer serves the cluster x. */
 const ends: readonly (readonly [what: string, end: (one: Replacing, of: Name) => void])[] = [
-  ["deselects it", (one, of) => one.select(of, "y")],
+  ["deselects the cluster", (one, of) => one.select(of, "y")],
   ["is deleted", (one, of) => one.remove(of)],
 ];
 for (const [what, end] of ends)
   for (const removalPolicy of ["Delete", "Orphan"] as const)
-    test(`hands the Secret of a cluster to a younger object that selects the cluster when the older object ${what}, with ${removalPolicy}`, async (t) => {
+    test(`hands the Secret to a younger object when the older object ${what}, with ${removalPolicy}`, async (t) => {
       const one = replacing(t, { removalPolicy });
       await one.pass(60);
       assert.deepEqual([one.owner(), one.owner("y")], ["first", "first"]);
@@ -214,7 +221,7 @@ for (const [what, end] of ends)
 
 for (const [what, end] of ends)
   for (const removalPolicy of ["Delete", "Orphan"] as const) {
-    test(`hands the Secret over when the older object ${what}, with ${removalPolicy}, even if the controller restarts before the younger one may take it`, async (t) => {
+    test(`hands the Secret to a younger, paused object when the older object ${what}, with ${removalPolicy}, even if the controller restarts during the pause`, async (t) => {
       const one = replacing(t, { removalPolicy });
       one.select("second", "x");
       one.set("second", { managementState: "Paused" });
@@ -230,11 +237,11 @@ for (const [what, end] of ends)
       assert.deepEqual([one.state("first"), one.removed()], [undefined, []]);
     });
 
-    test(`hands the Secret over when the older object ${what}, with ${removalPolicy}, even if the cluster was unreachable beyond the deadline`, async (t) => {
+    test(`hands the Secret to a younger object when the older object ${what}, with ${removalPolicy}, even if the cluster is unreachable until after the deadline`, async (t) => {
       const one = replacing(t, { removalPolicy });
       one.select("second", "x");
       await one.pass(60);
-      // Otherwise the open watches would stay.
+      // This closes the open watches, which would not fail like the reads.
       one.restart();
       one.home.cut = "x";
       end(one, "first");
@@ -243,7 +250,7 @@ for (const [what, end] of ends)
         [one.owner(), one.state("first"), one.state("second")],
         ["first", "Leaving GPS462", "Unreachable GPS438"],
       );
-      // Otherwise the next try would wait in real time.
+      // After a restart, the next try does not wait for a pause in real time.
       one.restart();
       one.home.cut = undefined;
       await one.pass(120);
@@ -252,7 +259,7 @@ for (const [what, end] of ends)
     });
   }
 
-test("hands the Secret to an older object that selects the cluster when the younger object leaves the cluster", async (t) => {
+test("when the younger object leaves a cluster, hands the Secret to an older object that selects the cluster", async (t) => {
   const one = replacing(t);
   one.select("first", "y");
   one.select("second", "x");
@@ -273,7 +280,7 @@ test("hands the Secret to an older object that selects the cluster when the youn
   assert.deepEqual(one.removed(), []);
 });
 
-test("keeps a Secret while a paused object selects the cluster, delays no other removal, and removes the Secret when no object selects the cluster", async (t) => {
+test("keeps a Secret while a paused object selects the cluster, without a delay of other removals", async (t) => {
   const one = replacing(t);
   one.select("second", "x");
   one.set("second", { managementState: "Paused" });
@@ -290,7 +297,7 @@ test("keeps a Secret while a paused object selects the cluster, delays no other 
   );
 });
 
-test("lets the older object serve a cluster again when it selects the cluster again after the handover", async (t) => {
+test("returns a cluster to the older object if it selects the cluster again after the handover", async (t) => {
   const one = replacing(t);
   one.select("second", "x");
   await one.pass(60);

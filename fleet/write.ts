@@ -7,7 +7,7 @@ import { fleetManager } from "./connection.ts";
 
 const group = "globalpullsecret.io/v1alpha1";
 
-/** Keeps a deleted object until the Secret is removed from its clusters. */
+/** Keeps a deleted object until we have removed the Secret from its clusters. */
 const finalizer = "globalpullsecret.io/fleet";
 
 const written = ({ metadata }: FleetSecret, more: object = {}) => ({

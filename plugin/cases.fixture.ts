@@ -1,6 +1,6 @@
 /**
- * For tests: command lines and their expected results. They run against the sources and against the
- * built plugin.
+ * Command lines and their expected results. The tests of the sources and of the built plugin use
+ * them.
  */
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
@@ -18,7 +18,7 @@ import { readBounded, writePrivate } from "./terminal/io.ts";
 /** The text that `-o json` prints. */
 const shown = (value: object) => `${JSON.stringify(value, undefined, 2)}\n`;
 
-/** The working directory of every call. It is removed after the tests. */
+/** The working directory of all commands. We remove it after the tests. */
 export const folder = mkdtempSync(join(tmpdir(), "cli-"));
 after(() => rmSync(folder, { recursive: true }));
 
@@ -28,7 +28,10 @@ export function file(name: string, text: string): string {
   return name;
 }
 
-/** Node.js keeps the compiled sources between the runs, so each run takes a quarter of the time. */
+/**
+ * With NODE_COMPILE_CACHE, Node.js stores the compiled sources, so each run takes only a quarter of
+ * the time.
+ */
 export const options = {
   cwd: folder,
   get env() {
@@ -38,14 +41,14 @@ export const options = {
 
 type Result = Readonly<{ code: number | null; out: string; err: string }>;
 
-/** Runs a command in the folder of the files; `input` goes to standard input. */
+/** Runs a command in `folder`. The command reads `input` from standard input. */
 export async function run(command: readonly string[], input = ""): Promise<Result> {
   const [program = "", ...argv] = command;
   const child = spawn(program, argv, options);
   let [out, err] = ["", ""];
   child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (err += text));
-  // The command may end without reading its input.
+  // The command can end before it has read its input.
   child.stdin.on("error", () => {}).end(input);
   return await new Promise((resolve, reject) => {
     child.on("error", reject);
@@ -54,16 +57,16 @@ export async function run(command: readonly string[], input = ""): Promise<Resul
 }
 
 /**
- * `script` of util-linux gives a program a terminal. If it is missing, tests are skipped for this
- * reason.
+ * Why to skip tests on a terminal. They need `script` of util-linux, which runs a program on a
+ * terminal.
  */
 const noTerminal =
   !spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux") &&
   "needs script(1) of util-linux, which provides a terminal";
 
 /**
- * Runs a command on a terminal and types the keys when it asks. Returns the exit code and the
- * output.
+ * Runs a command on a terminal, and types the keys when the command asks. Returns the exit code and
+ * the output.
  */
 async function onTerminal(command: readonly string[], keys: string): Promise<Result> {
   const line = command.map((word) => `'${word}'`).join(" ");
@@ -90,7 +93,7 @@ const nowhere = file(
   }),
 );
 
-/** Tests that `command` accepts each of these keys as the answer no. */
+/** Tests that `command` does nothing if a person answers its question with one of these keys. */
 export function testRefusals(command: readonly string[], where: string): void {
   for (const [what, keys] of [
     ["n", "n\r"],
@@ -115,7 +118,7 @@ export function testRefusals(command: readonly string[], where: string): void {
 }
 
 /**
- * Runs the words as `run` does, but in this process. A new process would cost half a second of
+ * Runs a command like `run`, but in this process. A new process would need half a second of
  * processor time.
  */
 export async function runHere(words: readonly string[], input = ""): Promise<Result> {
@@ -182,14 +185,14 @@ const browser = file(
 const patterns = file("patterns.json", '{"auths":{"*.a.io":{"auth":"dTpw"}}}');
 const entry = '{"auths":{"a.io":{"auth":"dTpw"}}}';
 /**
- * This document alone has the maximum length of all sources together. With a second source, the
- * sources are too long.
+ * This document alone has the maximum length of all sources together. With a second source, they
+ * are too long.
  */
 const padded = file("padded.json", entry.padEnd(capacity));
 const tooLong = file("long.json", entry.padEnd(capacity + 1));
 /**
- * This document is short enough as a file. It becomes too long when its user and password are also
- * written as `auth`.
+ * This document is short enough as a file. It becomes too long when we write user and password also
+ * as `auth`.
  */
 const grown = file(
   "grown.json",

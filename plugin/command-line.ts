@@ -1,4 +1,4 @@
-/** The command line as a function of its arguments, independent of the process. */
+/** Runs a command line. Does not use `process`, so that tests can call it. */
 import { asksForHelp } from "#contract/arguments.ts";
 import { nearest } from "#contract/flags.ts";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -12,8 +12,8 @@ import { Misuse, Refused, type Io } from "./terminal/io.ts";
 import { usageOf } from "./usage.ts";
 
 /**
- * Runs the command that the words name, prints its errors, and returns the exit code. Throws only
- * if our code has a bug.
+ * Runs the command that `argv` names, prints its errors, and returns the exit code. Throws only if
+ * our code has a bug.
  */
 export async function runCommandLine(argv: readonly string[], io: Io): Promise<number> {
   try {
@@ -30,7 +30,7 @@ export async function runCommandLine(argv: readonly string[], io: Io): Promise<n
 }
 
 /**
- * Runs the command that the line names, and returns the exit code. Throws Misuse, Refused and
+ * Runs the command that `argv` names, and returns the exit code. Can throw Misuse, Refused or
  * ApiError.
  */
 async function run(argv: readonly string[], io: Io): Promise<number> {
@@ -65,7 +65,7 @@ async function run(argv: readonly string[], io: Io): Promise<number> {
 /** The end of the error about an unknown command. */
 const lists = "--help lists all";
 
-/** The second words of a group's commands. */
+/** The second words of a group's commands, such as `join` of `clusters join`. */
 const inGroup = (name: string): readonly string[] =>
   Object.keys(commands).flatMap((one) =>
     name !== "" && one.startsWith(`${name} `) ? [one.slice(name.length + 1)] : [],

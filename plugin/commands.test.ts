@@ -7,8 +7,8 @@ import { commands } from "./commands.ts";
 import { call } from "./fake.fixture.ts";
 
 /**
- * Splits the line as a shell does. A quoted text is one word. The text after `<` is not an
- * argument.
+ * Splits the line into arguments like a shell. A quoted text is one word. `<` and the text after it
+ * are not arguments.
  */
 function words(line: string): string[] {
   const [before = ""] = line.split(" <");
@@ -19,7 +19,7 @@ function words(line: string): string[] {
 
 const page = readFileSync("docs/reference/plugin.md", "utf8");
 
-/** A help text may name this flag to explain why the command does not have it. */
+/** A help text can name this flag to explain why the command does not have it. */
 const absent = "--dry-run";
 
 for (const [name, { example, group }] of Object.entries(commands)) {
@@ -31,11 +31,11 @@ for (const [name, { example, group }] of Object.entries(commands)) {
       input: "secret",
       signal: AbortSignal.abort(),
     });
-    // The files of the examples do not exist here.
+    // The files that the examples name do not exist here.
     assert.ok(code !== 2 || /\.(?:json|pem): no such file\n$/.test(err), err);
   });
 
-  test(`\`${name} --help\` equals the output of help and the docs page, and names only existing flags`, async () => {
+  test(`\`${name} --help\` prints the same as \`help\` and the docs page, and names only existing flags`, async () => {
     const { out } = await call([name, "--help"]);
     assert.equal((await call(["help", ...name.split(" ")])).out, out);
     assert.ok(page.includes(`### ${name}\n\n\`\`\`\n${out.trimEnd()}\n\`\`\`\n`));
@@ -61,7 +61,7 @@ for (const [name, { example, group }] of Object.entries(commands)) {
     });
 }
 
-/** Invalid values. If a flag does not accept every value, it refuses at least one of these. */
+/** Invalid values. Each flag that does not accept all values refuses at least one of these. */
 const odd = ["!", "pod/WEB_0", "x".repeat(300), "{", "9999999999x"];
 
 for (const [name, { flags }] of Object.entries(commands))
@@ -91,7 +91,7 @@ for (const [name, { group, flags }] of Object.entries(commands)) {
     assert.equal("dry-run" in flags, !Object.hasOwn(notDry, name)));
 }
 
-/** Why a command may delete objects without asking. */
+/** Why a command is allowed to delete objects without asking. */
 const unasked: Readonly<Record<string, string>> = {
   add: "only remove deletes a Secret that has no registry left",
   "clusters join": "a join that fails deletes only the objects that it has created",
@@ -108,7 +108,7 @@ function reached(file: string, seen = new Set<string>()): Set<string> {
   return seen;
 }
 
-test("asks before each command that deletes objects in a cluster, and accepts --yes instead", async () => {
+test("asks before each command that deletes objects in a cluster, unless --yes is given", async () => {
   const files = globSync("plugin/commands/*/*.ts", { exclude: ["**/*.test.ts"] });
   const found: string[] = [];
   for (const file of files) {

@@ -1,7 +1,7 @@
 /**
- * For tests: a fake API server behind kube's interface, and a command run against it without a
- * process. It keeps objects by path and does not validate them. test/plugin/cluster.test.ts tests
- * the answers of a real API server.
+ * A fake API server with the interface `Cluster`, and a function that runs a command against this
+ * fake in this process. The fake stores objects by path and does not validate them.
+ * test/plugin/cluster.test.ts uses a real API server.
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -15,7 +15,7 @@ import { runCommandLine } from "./command-line.ts";
 import { Misuse, type Io, type Terminal } from "./terminal/io.ts";
 import { errTo } from "./terminal/writing.ts";
 
-/** An object whose changes the watches report. */
+/** The objects whose changes the watches report. */
 type Watched = GlobalPullSecret | FleetSecret;
 
 const pathOf = ({ kind, metadata: { namespace = "", name } }: Watched): string =>
@@ -27,14 +27,17 @@ export class FakeCluster implements Cluster {
   readonly identity = "fake";
   /** Path → object. */
   readonly objects = new Map<string, object>();
-  /** Path → the HTTP status that a read gets instead of the object. */
+  /** Path → the HTTP status with which the fake refuses a read. */
   readonly refusals = new Map<string, number>();
-  /** True: our CRD is not installed. A read of a collection with a query then finds nothing. */
+  /** True if our CRD is not installed. Reads of its collection then find nothing. */
   missing = false;
-  /** The objects that the first watch reports, one after the other. */
+  /** The changes that the first watch reports, one after the other. */
   readonly later: Watched[] = [];
   readonly writes: Write[] = [];
-  /** Called before each write, to let another client act first. If it throws, the write fails. */
+  /**
+   * Called before each write, so that a test can let another client act first. If it throws, the
+   * write fails.
+   */
   before: (write: Write) => void = () => {};
   readonly #watches = new Set<(line: string) => void>();
   #version = 100;

@@ -14,7 +14,7 @@ const program = fileURLToPath(new URL("main.ts", import.meta.url));
 testCases([], "", runHere);
 testRefusals([process.execPath, program], "");
 
-test("H24: ends the process with the command's code, and prints only the requested output on standard output", async () => {
+test("H24: ends the process with the command's exit code, and prints only the requested output on standard output", async () => {
   const call = (line: string, input: string) =>
     run([process.execPath, program, ...line.split(" ")], input);
   const explained = await call("explain b.io/x --file - -o json", "junk");
@@ -73,7 +73,7 @@ test("never prints a password, in any command or form", async () => {
   }
 });
 
-test("writes credentials to a file that only its owner may read, even over an existing file", async () => {
+test("writes credentials to a file that only its owner can read, even if the file exists", async () => {
   const merged = join(folder, file("merged.json", "old"));
   chmodSync(merged, 0o644);
   const given = file("given.json", '{"auths":{"a.io":{"auth":"dTpw"}}}');
@@ -100,13 +100,13 @@ test("does not fail when the reader of its output stops early", async () => {
   assert.deepEqual([code, err], [0, ""]);
 });
 
-test("reports that standard output cannot be written", { skip: noFull }, async () => {
+test("reports an error if standard output cannot be written", { skip: noFull }, async () => {
   const line = `"${process.execPath}" "${program}" version > /dev/full`;
   const { code, err } = await run(["sh", "-c", line]);
   assert.deepEqual([code, err], [2, "standard output cannot be written (ENOSPC)\n"]);
 });
 
-test("ends with one line that quotes no input after an unexpected error", async () => {
+test("after an unexpected error, prints one line that quotes no input", async () => {
   const broken = "JSON.stringify = (value) => { throw new RangeError(`pa55 ${value}`); };";
   const hook = ["--require", `./${file("broken.cjs", broken)}`];
   const argv = [process.execPath, ...hook, program, "explain", "a.io/x", "-f", "-", "-o", "json"];
@@ -116,7 +116,7 @@ test("ends with one line that quotes no input after an unexpected error", async 
   assert.doesNotMatch(err, /pa55/);
 });
 
-test("completes --context with the contexts of the kubeconfig, and offers none without a kubeconfig", async () => {
+test("completes --context with the contexts of the kubeconfig", async () => {
   const contexts = () => Promise.resolve(["east", "west"]);
   const words = ["__complete", "status", "--context", "e"];
   const { out } = await call(words, { io: { contexts } });
@@ -125,7 +125,7 @@ test("completes --context with the contexts of the kubeconfig, and offers none w
   assert.equal((await call(words, { io: { contexts: broken } })).out, ":4\n");
 });
 
-test("completes remove with the registries of the Secret, if the caller may read it", async () => {
+test("completes remove with the registries of the Secret", async () => {
   const cluster = new FakeCluster();
   cluster.objects.set(additionalPath, pullSecret({ "quay.io": "u:p", "u:pw@a.io": "u:p" }));
   const words = ["__complete", "remove", "--context", "east", ""];

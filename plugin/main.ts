@@ -9,19 +9,16 @@ import { terminalOf } from "./terminal/paint.ts";
 import { unexpectedLine } from "./terminal/unexpected.ts";
 import { errTo } from "./terminal/writing.ts";
 
-/** Loads the code that reaches a cluster. Commands on files do not need it. */
+/** Loads the code that connects to a cluster. Commands on files do not need this code. */
 async function cluster(): Promise<typeof import("./cluster/reach.ts")> {
   requireClusterSupport();
   return await import("./cluster/reach.ts");
 }
 
-/**
- * Loads the YAML code. Only commands that read or write YAML call this function, because commands
- * on JSON files do not need the code.
- */
+/** Loads the code for YAML. Only commands that read or write YAML need it. */
 const yaml = (): Promise<typeof import("#kube/yaml.ts")> => import("#kube/yaml.ts");
 
-/** A service or a test may have closed standard input. */
+/** Whether standard input is a pipe or a file. False if it is closed. */
 function isPiped(): boolean {
   try {
     const input = fstatSync(0);
@@ -63,9 +60,9 @@ const io: Io = {
 };
 
 for (const stream of [process.stdout, process.stderr]) {
-  // The reader may stop early, as in `merge … | head -c 1`.
+  // EPIPE: the reader of our output stopped early, as in `merge … | head -c 1`.
   stream.on("error", ({ code }: NodeJS.ErrnoException) => {
-    // Writing fails on a full disk, for example.
+    // Another error occurs, for example, if the disk is full.
     if (code !== "EPIPE" && stream === process.stdout)
       io.err(`standard output cannot be written (${code ?? "unknown error"})`);
     process.exit(code === "EPIPE" ? 0 : 2);
@@ -73,8 +70,8 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 async function main(): Promise<void> {
-  // Node.js ends a process that has nothing left to wait for, even in the middle of a command. The
-  // exit code is then this one.
+  // The exit code if Node.js ends the process in the middle of a command, because nothing is left
+  // to wait for.
   process.exitCode = 1;
   try {
     process.exitCode = await runCommandLine(process.argv.slice(2), io);

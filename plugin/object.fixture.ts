@@ -51,7 +51,7 @@ export const rolling = conditionsOf("controller", "RollingOut", "60 of 100 nodes
 export const halted = conditionsOf("person", "Halted", "revision 8 failed on n7");
 
 /**
- * A GlobalPullSecret. Its status describes the current spec, unless `status` gives another
+ * A GlobalPullSecret. Its status describes the current spec, except if `status` has another
  * generation.
  */
 export function object({ spec, status, generation = 3, metadata }: Reported): GlobalPullSecret {
@@ -64,7 +64,7 @@ export function object({ spec, status, generation = 3, metadata }: Reported): Gl
   };
 }
 
-/** additional-pull-secret, with the versions that are read and served. */
+/** The source additional-pull-secret, with the versions that are read and served. */
 export function source(resourceVersion: string, servedResourceVersion = resourceVersion) {
   return {
     name: "additional-pull-secret",
@@ -76,7 +76,7 @@ export function source(resourceVersion: string, servedResourceVersion = resource
   } as const;
 }
 
-/** A hundred nodes. Three of them need a person or are away. */
+/** A GlobalPullSecret with a hundred nodes, of which three need a person or are unreachable. */
 export const whole: GlobalPullSecret = object({
   status: {
     revision: {

@@ -1,4 +1,4 @@
-/** F61: no command shows a token, wherever a person has put it. */
+/** F61: checks that no command shows a token, whatever field it is in. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
@@ -10,7 +10,8 @@ import { object, conditionsOf } from "./object.fixture.ts";
 function cluster(document: string, token: string): FakeCluster {
   const fake = new FakeCluster();
   const keys = Object.keys((JSON.parse(document) as { auths: object }).auths);
-  // Unredacted, as an older controller or another writer of the status may leave it.
+  // The tokens in this status are not redacted. An older controller or another client could have
+  // written it.
   const registries = keys.map((registry) => ({ registry, source: "original" }));
   const text = marked.includes(token) ? token : "another";
   const conditions = conditionsOf("person", "Halted", `revision 8 failed on n7: ${text}`);
@@ -62,7 +63,7 @@ for (const token of tokens)
     for (const argv of ofFiles) await run(argv, good);
     for (const document of documents) {
       for (const argv of ofRefused) await run(argv, document);
-      // Its output is the merged document.
+      // With --show-credentials, the output contains the credentials.
       const { err } = await call(["merge", "--show-credentials", "--additional", "-"], {
         input: document,
       });

@@ -1,9 +1,9 @@
-/** The help of `kubectl pull-secret` itself and of its groups. */
+/** Makes the help of `kubectl pull-secret` and of its groups of commands. */
 import { exampleOf, groups, type Command } from "./terminal/command.ts";
 
 /**
- * The commands by group, one line each. With `first`: only the commands whose name begins with this
- * word. Undefined if there is no such command.
+ * The commands by group, with a line for each command. With `first`, only the commands whose names
+ * begin with this word. Undefined if there are no such commands.
  */
 export function usageOf(
   commands: Readonly<Record<string, Command>>,

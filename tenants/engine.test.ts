@@ -1,4 +1,4 @@
-/** Checks the engine's pauses. The side is scripted, to fail at a chosen call. */
+/** Checks the engine's pauses, deletions and reports. The clusters are fakes. */
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { readFileSync } from "node:fs";
@@ -15,7 +15,7 @@ import { Engine } from "./engine.ts";
 import { managementSide, tenantSide, type Side } from "./side.ts";
 import { syncSecretsIn } from "./objects.ts";
 
-test("does not lengthen the pause after a failure when the clock is set back", async (t) => {
+test("does not lengthen the pause after a failure when the system clock is set back", async (t) => {
   const metadata = { name: "one", namespace: "default", uid: "u", resourceVersion: "1" };
   const cluster = {
     async pages(path: string, _query: object, each: (page: readonly object[]) => void) {
@@ -57,7 +57,7 @@ function pairOf() {
 }
 const quiet = pino({ level: "silent" });
 
-test("deletes a copy in the foreground on the tenant's side, so that its Secret goes first", async () => {
+test("on the tenant's side, deletes a copy in the foreground, so that the copy's Secret is deleted first", async () => {
   const { management, here, there, object, create } = pairOf();
   await create("one");
   const engine = new Engine(
@@ -75,7 +75,7 @@ test("deletes a copy in the foreground on the tenant's side, so that its Secret 
   assert.equal(object("one"), undefined);
 });
 
-test("adds no finalizer to a copy on the management side", async () => {
+test("on the management side, adds no finalizer to a copy", async () => {
   const { here, object, create } = pairOf();
   await create("one");
   await new Engine(managementSide(here, "default"), quiet, { looked() {} }).run();
@@ -106,7 +106,10 @@ test("reports a token that ends soon in a condition of each object of the tenant
   assert.deepEqual([said()?.status, said()?.reason], ["False", "None"]);
 });
 
-/** How the tenant's side treats the object `one` and its copy, and the clocks of the test. */
+/**
+ * The tenant's side with the object `one` and its copy. `leave` deletes the object. `pass` lets
+ * time pass.
+ */
 async function leaving(t: TestContext) {
   const pair = pairOf();
   const { management, here, there, object, create } = pair;
@@ -116,7 +119,7 @@ async function leaving(t: TestContext) {
   const metadata = { name: "kube-system" };
   await here.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
   const reported: string[] = [];
-  /** A cluster into which a backup is being restored: no object exists yet. */
+  /** While true, the tenant's cluster lists no object, as if a backup were not restored yet. */
   let hidden = false;
   const hide = (wanted: boolean) => (hidden = wanted);
   const pages: Cluster["pages"] = async (path, query, each, how) =>
@@ -147,13 +150,13 @@ async function leaving(t: TestContext) {
 }
 
 const reasons: readonly (readonly [what: string, status: number, reason: string])[] = [
-  ["its namespace, and so its account, is gone", 401, "Unauthorized"],
-  ["its rights are gone", 403, "Forbidden"],
+  ["the tenant's namespace and account are gone", 401, "Unauthorized"],
+  ["the tenant's rights are gone", 403, "Forbidden"],
   ["the CRD is gone", 404, "NotFound"],
   ["the cluster does not work", 500, "InternalError"],
 ];
 for (const [what, status, reason] of reasons)
-  test(`L20: ends and reports a deleted object after its deadline if ${what} in the management cluster, and collects its copy later`, async (t) => {
+  test(`L20: if ${what} in the management cluster, completes a deletion at the deadline, and deletes the copy later`, async (t) => {
     const { management, object, reported, copy, pass, leave } = await leaving(t);
     management.refuses = () => refuse(status, reason, "no");
     await leave();
@@ -166,15 +169,14 @@ for (const [what, status, reason] of reasons)
     assert.ok(copy());
     management.refuses = () => undefined;
     await pass(1);
-    // The copy stays for another deadline, because a backup may be half restored: the object may
-    // come back.
+    // The copy stays for another hour, because the object might come back from a backup.
     await pass(3500);
-    assert.ok(copy(), "its object has time to come back");
+    assert.ok(copy(), "the object has time to come back");
     await pass(101);
     assert.equal(copy(), undefined);
   });
 
-test("keeps a copy whose object comes back, for example from a backup, and starts the deadline again", async (t) => {
+test("keeps a copy whose object comes back before the deadline, for example from a backup", async (t) => {
   const { management, hide, copy, pass } = await leaving(t);
   const before = copy()?.metadata.uid;
   for (const hidden of [true, false, true, false]) {
@@ -186,7 +188,7 @@ test("keeps a copy whose object comes back, for example from a backup, and start
   assert.ok(!management.asked.some(({ verb }) => verb === "delete"));
 });
 
-test("starts the deadline again for a copy that comes back without its object, for example from a backup", async (t) => {
+test("starts the deadline again for a copy that is restored from a backup without its object", async (t) => {
   const { there, hide, copy, pass } = await leaving(t);
   hide(true);
   await pass(1);
@@ -207,7 +209,7 @@ for (const [status, reason] of [
   [409, "Conflict"],
   [500, "InternalError"],
 ] as const)
-  test(`counts an overdue object whose finalizer could not be removed (${status}) only after the removal succeeds, and serves the others`, async (t) => {
+  test(`when removing the finalizer of an overdue object fails with ${status}, serves other objects and tries again`, async (t) => {
     const { home, management, object, reported, copy, create, pass, leave } = await leaving(t);
     const uid = copy()?.metadata.name ?? assert.fail("there is no copy");
     management.refuses = ({ path }) =>
@@ -250,7 +252,7 @@ test("L20: stops waiting on both sides at the deadline if the copy has a foreign
   );
 });
 
-test("does not collect a copy of another cluster, or of another program, in the same namespace", async (t) => {
+test("does not delete a copy in the same namespace that another cluster or program made", async (t) => {
   const { management, there, pass } = await leaving(t);
   const names = { "origin-name": "x", "origin-namespace": "y" };
   const others = { ...names, "origin-cluster": "another" };
@@ -268,7 +270,7 @@ test("does not collect a copy of another cluster, or of another program, in the 
     assert.ok(management.object(`${syncSecretsIn("tenant-a")}/${name}`), name);
 });
 
-test("reports once that it does not copy an object with a copy's marks, and does not overwrite its status", async () => {
+test("reports only once in status that it does not copy a copy", async () => {
   const { home, management, here, there, object } = pairOf();
   const marks = { "origin-name": "x", "origin-namespace": "y" };
   const annotations = Object.fromEntries(

@@ -1,8 +1,8 @@
 /**
- * Reconciles the objects of one side. Both sides use this engine. A run lists only metadata. If the
- * resourceVersion of an object or of its result (the copy or the Secret made from the object) has
- * changed since both were last in sync, the run reads the object and takes one step. No content is
- * kept between two runs.
+ * Reconciles the SyncSecrets of one side. Each object has a result: on the tenant's side a copy of
+ * the object, on the management side a Secret. A run lists only metadata. If the resourceVersion of
+ * an object or of its result has changed since both were last in sync, the run reads the object and
+ * takes one step. We store no content between two runs.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { Logger } from "pino";
@@ -23,32 +23,35 @@ import type { Wanted } from "./rules/copies.ts";
 
 /** Seconds until the next attempt after a conflict. */
 const conflictSeconds = 0.5;
-/** Seconds until an object that waits for others is read again, in case a watch missed a change. */
+/** Seconds until we read a waiting object again, in case a watch has missed a change. */
 const waitSeconds = 10;
 /**
- * How often one content may be written. Repairing ten edits at once is normal. If the same content
- * needs more than one write a minute forever, there is another writer.
+ * Limits how often we write the same content. Ten repairs in a row are normal. If an object always
+ * needs more than one repair a minute, another client keeps undoing our writes.
  */
 const writes = { perSecond: 1 / 60, atOnce: 10 };
 
 /**
- * Shortest time, in milliseconds, for which a process tries to finish an object's deletion before
- * it gives up. A process that starts after the deadline also tries for this long.
+ * Shortest time, in milliseconds, for which a process tries to complete a deletion before it gives
+ * up, even if it starts after the deadline.
  */
 const leastTrial = 60_000;
-/** Finalizers of the garbage collector, which it removes itself. */
+/** Finalizers that Kubernetes' garbage collector adds and removes itself. */
 const collectors: ReadonlySet<string> = new Set(["foregroundDeletion", "orphan"]);
 
-/** The facts that we remember about an object between runs: versions, but no content. */
+/** What we store about an object between runs: versions, but no content. */
 type Known = {
   /** The versions of the object and of its result when they were last in sync. */
   seen: string;
   failed: Readonly<{ at: string; times: number; next: number }> | undefined;
-  /** Counts the writes of each generation, so that a change by the user is written at once. */
+  /**
+   * Counts the writes of each generation separately, so that we write each change by a user at
+   * once.
+   */
   contest: Contest<number>;
   /** When this process noticed the deletion, by performance.now(). */
   leaving: number | undefined;
-  /** The generation for which its status reports that it is a copy. */
+  /** The generation for which we have reported in status that the object is a copy. */
   refused: number | undefined;
 };
 
@@ -57,7 +60,7 @@ export class Engine {
   readonly #log: Logger;
   readonly #metrics: Metrics;
   readonly #known = new Map<string, Known>();
-  /** UID of a result whose object is missing → since when, by performance.now(). */
+  /** UID of a result whose object is missing → when we noticed this, by performance.now(). */
   readonly #orphans = new Map<string | undefined, number>();
 
   constructor(side: Side, log: Logger, metrics: Metrics) {
@@ -84,9 +87,9 @@ export class Engine {
   }
 
   /**
-   * Deletes the results of objects that were deleted without confirmation, but only after the
-   * deadline has passed once more. After a backup was restored in either cluster, objects come back
-   * one by one, and a Secret in use must not be deleted before its object is back.
+   * Deletes results without an object, such as those that remained when we gave up a deletion.
+   * Waits `deadline` seconds first: while a backup is restored, objects come back one by one, and
+   * we must not delete a Secret in use before its object is back.
    */
   async #collect(
     there: readonly V1ObjectMeta[],
@@ -123,7 +126,9 @@ export class Engine {
     return again;
   }
 
-  /** Reconciles one object. Never rejects, so that a failing object delays no other. */
+  /**
+   * Reconciles one object. Never rejects, so that an object that fails does not delay the others.
+   */
   async #serve(metadata: V1ObjectMeta, made: V1ObjectMeta | undefined): Promise<Again | undefined> {
     const known = this.#knownOf(metadata);
     const at = this.#versions(metadata, made);
@@ -134,7 +139,7 @@ export class Engine {
       return undefined;
     }
     const { failed } = known;
-    // We do not use the time of day, because the clock may be set back.
+    // We use a monotonic clock, because the system clock can be set back.
     const now = performance.now();
     if (failed?.at === at && now < failed.next) return { seconds: (failed.next - now) / 1000 };
     const { namespace = "", name } = metadata;
@@ -143,7 +148,8 @@ export class Engine {
       this.#metrics.looked(namespace, result, (performance.now() - started) / 1000);
     try {
       const again = await this.#look(metadata, made);
-      // A write is a success only after a later read has found that it lasts.
+      // After a write, `again.seconds` is 0. The write counts as a success only when the next read
+      // confirms it.
       if (again?.seconds !== 0) known.failed = undefined;
       count("success");
       return again;
@@ -160,7 +166,8 @@ export class Engine {
         if (await this.#ended(metadata, error.found)) return undefined;
       }
       const pause = backoff(times);
-      // The change made by the write itself is not a reason to try again before the pause is over.
+      // After a write that admission changed, the result has a new version, which must not end the
+      // pause.
       const left = error instanceof Elsewhere ? error.left : undefined;
       known.failed = {
         at: left ? this.#versions(metadata, left) : at,
@@ -172,8 +179,8 @@ export class Engine {
   }
 
   /**
-   * Reports once that a copy is not copied further. In a management cluster, the program of the
-   * management side writes another status. That status is correct, and stays.
+   * Reports in status that we do not copy a copy. Reports this only once, because the management
+   * side then writes the correct status.
    */
   async #refuseCopy(metadata: V1ObjectMeta, known: Known): Promise<void> {
     const { namespace, name, generation } = metadata;
@@ -218,7 +225,10 @@ export class Engine {
     return { seconds: 0 };
   }
 
-  /** Deletes the result, and removes the finalizer only after the result is gone. */
+  /**
+   * Deletes the result of a deleted object, and removes our finalizer only after the result is
+   * gone.
+   */
   async #leave(object: SyncSecret): Promise<Again | undefined> {
     const { from, to, finalizer, isOurs, noun, propagation } = this.#side;
     // Without a finalizer, the garbage collector deletes the result.
@@ -242,7 +252,7 @@ export class Engine {
     return { seconds: 1 };
   }
 
-  /** Removes foreign finalizers from a deleted copy, once its deadline is over. */
+  /** Removes foreign finalizers from a deleted copy once the deadline has passed. */
   async #release(object: SyncSecret): Promise<Again | undefined> {
     const { from, leftBehind } = this.#side;
     const { metadata } = object;
@@ -259,8 +269,8 @@ export class Engine {
   }
 
   /**
-   * Removes our finalizer without confirmation, once the deadline is over. Returns true if it
-   * removed the finalizer.
+   * After the deadline, removes our finalizer, even though the result might still exist. Returns
+   * true if the object no longer has our finalizer.
    */
   async #giveUp(metadata: V1ObjectMeta, why: string): Promise<boolean> {
     const { from, finalizer, leftBehind } = this.#side;
@@ -275,8 +285,8 @@ export class Engine {
   }
 
   /**
-   * Whether an object that failed was given up. If not, its status reports the reason, if it can be
-   * written.
+   * If the failed object is deleted and overdue, gives it up and returns true. If not, writes the
+   * reason to its status, if possible, and returns false.
    */
   async #ended(metadata: V1ObjectMeta, found: Found): Promise<boolean> {
     const ended = await this.#giveUp(metadata, found.message).catch((error: Error) => {
@@ -298,7 +308,8 @@ export class Engine {
   }
 
   /**
-   * Writes the result to status, and remembers that the object is in sync until the next change.
+   * Writes `found` to status, and records the present versions. We skip the object until a version
+   * changes.
    */
   async #report(
     object: SyncSecret,
@@ -325,15 +336,15 @@ export class Engine {
     return written;
   }
 
-  /** Reports a failure in status, if possible. The failure is in the log already. */
+  /** Reports a failure in status, if possible. The log already contains the failure. */
   async #reportOf(metadata: V1ObjectMeta, found: Found): Promise<void> {
     try {
       const object = await readObject(this.#side.from, metadata);
       const ready = conditionOf(object?.status, "Ready");
       const current = ready?.observedGeneration === object?.metadata.generation;
       const isCurrent = object?.metadata.deletionTimestamp === undefined && current;
-      // The status of an object in sync stays while the other cluster is away: its Secret is still
-      // right.
+      // While the other cluster is unreachable, we do not change the status of an object in sync,
+      // because its Secret is still correct.
       if (object === undefined || (found.reason === "Unreachable" && isCurrent)) return;
       await this.#writeStatus(object, found);
     } catch (error) {
@@ -376,7 +387,7 @@ const done: Readonly<Record<Writing, (side: Side) => string>> = {
 
 const uidOf = ({ metadata }: SyncSecret): string => metadata.uid ?? "";
 
-/** The Secret that the old status names. Without it, the new status would lose the name. */
+/** Name and version of the Secret in the old status, so that the new status contains them too. */
 function kept({ status }: SyncSecret): Pick<Found, "secretName" | "resourceVersion"> {
   const { secretName, resourceVersion } = status ?? {};
   return {
@@ -388,9 +399,8 @@ function kept({ status }: SyncSecret): Pick<Found, "secretName" | "resourceVersi
 type Writing = "create" | "update" | "recreate";
 
 /**
- * Takes the step. Throws Elsewhere if the write is refused, or if the reply differs from our
- * object. In the second case, admission changes our object, and would change it again at every
- * write.
+ * Takes the step. Throws Elsewhere if the API server refuses the write, or if its reply differs
+ * from our object, because admission changes our object at every write.
  */
 async function make(
   { to, made, noun, propagation }: Side,

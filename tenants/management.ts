@@ -17,11 +17,10 @@ import { syncManager } from "./rules/copies.ts";
 
 type ManagementConfig = TableValues<typeof flags>;
 
-/** Reads the arguments. Reports every error, not only the first. */
+/** Reads the command line. Reports all errors at once. */
 const parseManagementConfig = (argv: readonly string[]): ParsedFlags<ManagementConfig> =>
   readFlags(flags, { argv, quote });
 
-/** The text of `--help`. */
 const managementUsage = (): string =>
   `Creates a Secret from each SyncSecret in the tenants' namespaces.\n${usageOf(flags)}`;
 

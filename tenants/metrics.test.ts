@@ -6,7 +6,7 @@ import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { createAlarm, createExpiry } from "./metrics.ts";
 
-test("L20: counts, by namespace, the deletions that a deadline ended, and reports each in an Event on the object", async () => {
+test("L20: counts by namespace the deletions that ended at the deadline, and reports each in an Event on the object", async () => {
   const api = new FakeApi();
   const registry = new Registry();
   const alarm = createAlarm(directly(api, "global-pull-secret-sync"), registry);
@@ -25,7 +25,7 @@ test("L20: counts, by namespace, the deletions that a deadline ended, and report
   });
 });
 
-test("reports the end of the tenant's token as a metric", async () => {
+test("exports a metric with the time at which the tenant's token expires", async () => {
   const registry = new Registry();
   createExpiry(registry)(1_800_000_000);
   assert.match(

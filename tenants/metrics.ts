@@ -8,7 +8,7 @@ import { apiVersion, syncManager } from "./rules/copies.ts";
 export type Result = "success" | "conflict" | "error";
 
 export type Metrics = Readonly<{
-  /** Called after each reconcile. An object that is known to be in sync is not reconciled. */
+  /** Called after each reconcile. We do not reconcile an object that is known to be in sync. */
   looked: (namespace: string, result: Result, seconds: number) => void;
 }>;
 
@@ -36,7 +36,9 @@ export function createMetrics(registry: Registry): Metrics {
   };
 }
 
-/** Reports an object that was left behind: a metric by namespace, and an Event on it. */
+/**
+ * Reports a deletion that we gave up at the deadline: in a metric, and in an Event on the object.
+ */
 export function createAlarm(cluster: Cluster, registry: Registry) {
   const counter = new Counter({
     name: "global_pull_secret_sync_left_behind_total",
@@ -57,7 +59,7 @@ export function createAlarm(cluster: Cluster, registry: Registry) {
   };
 }
 
-/** When the tenant's token for the management cluster ends. */
+/** Sets the metric with the time at which the tenant's token expires. */
 export function createExpiry(registry: Registry): (seconds: number) => void {
   const gauge = new Gauge({
     name: "global_pull_secret_sync_token_expiry_timestamp_seconds",

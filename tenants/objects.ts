@@ -1,4 +1,4 @@
-/** The requests for SyncSecrets that both sides make. */
+/** Requests for SyncSecrets. Both sides use them. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { SyncSecret, SyncSecretStatus } from "#api/sync-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -14,7 +14,9 @@ export const syncSecretsIn = (namespace: string): string =>
 const pathOf = ({ namespace = "", name = "" }: V1ObjectMeta): string =>
   `${syncSecretsIn(namespace)}/${name}`;
 
-/** The metadata of all objects in a collection: a small list, however large the objects are. */
+/**
+ * The metadata of all objects in a collection, without their content, so that the list stays small.
+ */
 export async function metadataOf(
   cluster: Cluster,
   path: string,
@@ -30,7 +32,10 @@ export async function metadataOf(
   return found;
 }
 
-/** The object with that UID; undefined if it is gone, or if another object has its name now. */
+/**
+ * Reads the object again. Undefined if it is gone, or if its name now belongs to an object with
+ * another UID.
+ */
 export async function readObject(
   cluster: Cluster,
   metadata: V1ObjectMeta,
@@ -39,10 +44,7 @@ export async function readObject(
   return object?.metadata.uid === metadata.uid ? object : undefined;
 }
 
-/**
- * Adds or removes the finalizer, and returns the object. Writes nothing if the finalizer is already
- * as wanted.
- */
+/** Adds or removes the finalizer if necessary, and returns the object. */
 export async function writeFinalizer(
   cluster: Cluster,
   object: SyncSecret,
@@ -52,14 +54,14 @@ export async function writeFinalizer(
   const finalizers = object.metadata.finalizers ?? [];
   if (finalizers.includes(finalizer) === wanted) return object;
   const others = finalizers.filter((one) => one !== finalizer);
-  // Replaces the whole object in the version that was read. Unlike an apply, this also removes a
-  // finalizer that another field manager wrote, for example a restore from a backup.
+  // Replaces the whole object, if it still has the version that we read. Unlike an apply, this can
+  // also remove a finalizer that another field manager, such as a backup tool, wrote.
   const { managedFields: _written, ...rest } = object.metadata;
   const metadata = { ...rest, finalizers: wanted ? [...others, finalizer] : others };
   return await cluster.replace<SyncSecret>(pathOf(metadata), { ...object, metadata });
 }
 
-/** Replaces the status in the version of the object that was read. */
+/** Replaces the status, if the object still has the version that we read. */
 export async function writeStatus(
   cluster: Cluster,
   { metadata: { name, namespace, uid, resourceVersion }, ...object }: SyncSecret,

@@ -1,4 +1,4 @@
-/** The renewal of a tenant's token. Both clusters are in memory, and the test sets the clock. */
+/** Checks the renewal of a tenant's token. Both clusters are fakes, and the test sets the clock. */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ const kubeconfigWith = (token: string) =>
 
 const secret = "/api/v1/namespaces/kube-system/secrets/global-pull-secret-sync-management";
 
-/** The renewal of a token that lives 24 hours. `hours`: the token's age. */
+/** Starts the renewal with a token that has a lifetime of 24 hours and is `hours` hours old. */
 async function renewalAt(t: TestContext, hours: number, refuses = false) {
   const now = Date.parse("2026-11-27T00:00:00Z");
   t.mock.timers.enable({ apis: ["Date"], now });
@@ -95,7 +95,7 @@ async function renewalAt(t: TestContext, hours: number, refuses = false) {
     loop.hint();
     await looked.promise;
   };
-  /** Another client writes the Secret back as it was. */
+  /** Restores the old token in the Secret, like another client. */
   const putBack = (manager: string) =>
     home.apply(
       secret,
@@ -110,7 +110,7 @@ async function renewalAt(t: TestContext, hours: number, refuses = false) {
   return { asked, reported, kept, again, putBack, now };
 }
 
-test("renews a token at half of its time, bound to its Secret, and only once until the file is updated", async (t) => {
+test("renews a token after half of its lifetime, and only once until the kubelet updates the file", async (t) => {
   const { asked, reported, kept, again, now } = await renewalAt(t, 12);
   assert.equal(asked.length, 1);
   assert.match(
@@ -131,7 +131,7 @@ test("renews a token at half of its time, bound to its Secret, and only once unt
   assert.equal(asked.length, 1);
 });
 
-test("stops renewing when a second writer restores the old token, and names the writer", async (t) => {
+test("when another client keeps restoring the old token, stops renewing and names the client", async (t) => {
   const { asked, reported, again, putBack } = await renewalAt(t, 12);
   for (let time = 0; time < 10; time += 1) {
     await putBack("argocd-controller");

@@ -1,7 +1,7 @@
 /**
- * Renews the token of the tenant's account in the management cluster at half of its time, without a
- * person. The kubeconfig is a file of a mounted Secret. This program writes the Secret, and the
- * kubelet then updates the file.
+ * Renews the token of the tenant's account in the management cluster, after half of the token's
+ * lifetime. The kubeconfig with the token is a file of a mounted Secret. This program writes the
+ * Secret, and the kubelet then updates the file.
  */
 import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
@@ -24,20 +24,20 @@ type Options = Readonly<{
   /** The tenant's cluster, which has the Secret. */
   home: Cluster;
   management: Cluster;
-  /** The tenant's namespace there. */
+  /** The tenant's namespace in the management cluster. */
   namespace: string;
-  /** The kubeconfig. */
+  /** Path of the kubeconfig. */
   file: string;
   log: Logger;
-  /** Called with the time at which the token ends, in seconds; 0 if unknown. */
+  /** Called with the time at which the token expires, in seconds. 0 if unknown. */
   ends: (seconds: number) => void;
-  /** Called with the reason why the token is about to end, or with undefined if it is not. */
+  /** Called with a message if the token expires soon, otherwise with undefined. */
   warn: (message: string | undefined) => void;
 }>;
 
 /**
- * How often one token may be renewed: three times at once, then once an hour. If it needs more,
- * another writer restores the old token, and each renewal requests a new token.
+ * How often we renew the same token: three times at once, then once an hour. If this is not enough,
+ * another client keeps restoring the old token, and each renewal issues one more token.
  */
 const renewals = { perSecond: 1 / 3600, atOnce: 3 };
 
@@ -49,7 +49,7 @@ const path = `${collections.secrets}/${managementSecret}`;
 export function createRenewal(options: Options) {
   const { home, management, namespace, file, log, ends, warn } = options;
   const contest = new Contest<string>(renewals, (one, other) => one === other);
-  /** The writer that restores the old token; undefined if there is none. */
+  /** The client that keeps restoring the old token. Undefined if there is none. */
   let other: string | undefined;
 
   async function run(): Promise<Again> {
@@ -61,7 +61,8 @@ export function createRenewal(options: Options) {
     const age = ageOfToken(issued, expires, now);
     ends(age === "unknown" ? 0 : expires / 1000);
     const why = read.ok && age === "due" ? await renewed(read.access, bytes) : undefined;
-    // The last quarter of the token's time. Renewal has then failed for a long time.
+    // True in the last quarter of the token's lifetime. By then, the renewal has failed for a
+    // quarter of the lifetime.
     const late = age === "expired" || (age === "due" && now >= expires - (expires - issued) / 4);
     if (age !== "due") other = undefined;
     const warning = late
@@ -71,14 +72,14 @@ export function createRenewal(options: Options) {
     return { seconds: recheckSeconds };
   }
 
-  /** Why the token was not renewed; undefined if it was renewed. */
+  /** Renews the token. Returns why that failed, or undefined. */
   async function renewed(access: Access, bytes: Uint8Array): Promise<string | undefined> {
     try {
       const secret = await home.get<V1Secret>(path);
       const kept = secret?.data?.[kubeconfigKey];
       if (secret === undefined || kept === undefined) return `no Secret ${managementSecret}`;
-      // Either the token was renewed already, and the file follows within two minutes, or the file
-      // belongs to another Secret, which we must not write.
+      // Either we have renewed the token, and the kubelet will update the file within two minutes.
+      // Or the file is not from this Secret, so we must not write the Secret.
       if (!Buffer.from(kept, "base64").equals(bytes))
         return `the file is not Secret ${managementSecret}`;
       if (contest.lostUntil(kept, performance.now()) !== undefined) {

@@ -1,4 +1,4 @@
-/** Runs one side: its engine in a loop, and the watches that wake it. */
+/** Runs one side: its engine in a loop, and the watches that start the next run. */
 import type { Logger } from "pino";
 import { ApiError } from "#kube/client/api-error.ts";
 import { watchCollection } from "#kube/watch/collection.ts";
@@ -8,7 +8,7 @@ import { Engine } from "./engine.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Side } from "./side.ts";
 
-/** `hint`: reports a change that the watches do not show. */
+/** `hint`: starts the next run after a change that the watches do not show. */
 type ServedSide = ServedProgram & Readonly<{ hint: () => void }>;
 
 export function serveSide(side: Side, log: Logger, metrics: Metrics): ServedSide {

@@ -1,4 +1,4 @@
-/** The objects that each side makes from a SyncSecret, and their places. */
+/** Checks which objects each side makes from a SyncSecret, and where. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SyncSecret } from "#api/sync-secret.ts";
@@ -20,13 +20,13 @@ const objectOf = (namespace: string, more: Partial<SyncSecret> = {}): SyncSecret
 const content = { type: "Opaque", data: { a: "eA==" } } as const;
 const managedBy = { "app.kubernetes.io/managed-by": "global-pull-secret-sync" };
 
-test("reads SyncSecrets of every namespace on the tenant's side, and writes only those of one namespace", () => {
+test("on the tenant's side, reads SyncSecrets of every namespace, and makes copies in one namespace", () => {
   assert.equal(tenant.objects, allSyncSecrets);
   assert.match(tenant.objects, /\/syncsecrets$/);
   assert.equal(tenant.made, syncSecretsIn("tenant-a"));
 });
 
-test("names the copy by the UID, in the tenant's namespace, without other labels", () => {
+test("names the copy by the UID of the tenant's object, and does not copy the object's labels", () => {
   const { kind, metadata, data } = tenant.wanted(objectOf("default"), content);
   assert.deepEqual([kind, metadata.name, metadata.namespace], ["SyncSecret", "77", "tenant-a"]);
   assert.equal(metadata.labels["tier"], undefined);
@@ -34,7 +34,7 @@ test("names the copy by the UID, in the tenant's namespace, without other labels
   assert.deepEqual(data, content.data);
 });
 
-test("makes a Secret with the same data on the management side, named by the UID, with the copy as its owner", () => {
+test("makes a Secret with the copy's data, the copy's UID as its name, and the copy as its owner", () => {
   const { kind, type, metadata, data } = management.wanted(objectOf("tenant-a"), content);
   assert.deepEqual([kind, type, metadata.name], ["Secret", "Opaque", "77"]);
   assert.deepEqual(data, content.data);
@@ -58,14 +58,14 @@ test("creates an immutable Secret only from an immutable object", () => {
     );
 });
 
-test("makes an Opaque Secret from a service account's token, and records the original type", () => {
+test("makes an Opaque Secret from an object of type service-account-token, and records that type", () => {
   const type = "kubernetes.io/service-account-token";
   const made = management.wanted(objectOf("tenant-a"), { ...content, type });
   assert.equal(made.type, "Opaque");
   assert.equal(made.metadata.annotations["globalpullsecret.io/original-type"], type);
 });
 
-test("names the Secret in the status once the Secret is as wanted", () => {
+test("reports the name and the version of a Secret that is as wanted", () => {
   const live = { metadata: { name: "77", resourceVersion: "5" } } as unknown as Live;
   const { reason, secretName, resourceVersion } = management.describe(live);
   assert.deepEqual([reason, secretName, resourceVersion], ["Synced", "77", "5"]);

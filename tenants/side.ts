@@ -1,4 +1,4 @@
-/** A side as a value: where its objects are, where it writes the results, and how it makes them. */
+/** Describes a side: where its objects are, where it writes the results, and how it makes them. */
 import type { V1ObjectMeta, V1Namespace } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -18,52 +18,59 @@ export type Side = Readonly<{
   from: Cluster;
   objects: string;
   /**
-   * The cluster in which a result is made from each SyncSecret, and the path of the results'
-   * collection. The result's name is the SyncSecret's UID.
+   * The cluster in which this side makes a result from each SyncSecret, and the path of the
+   * collection of results. A result's name is the SyncSecret's UID.
    */
   to: Cluster;
   made: string;
-  /** The kind of object that is made, for the log: `copy` or `Secret`. */
+  /** What this side calls a result in messages: `copy` or `Secret`. */
   noun: string;
   /** Finalizer that keeps a deleted object until its result is gone. */
   finalizer?: string;
-  /** Whether the dependents of the result are deleted before it or after it. */
+  /**
+   * Whether the API server deletes the objects that a result owns before the result (Foreground) or
+   * after the result (Background).
+   */
   propagation: "Foreground" | "Background";
   wanted: (object: SyncSecret, content: SyncContent) => Wanted;
-  /** True if the live object was made from the object with that UID, whatever was edited on it. */
+  /**
+   * True if we made the live object from the SyncSecret with this UID, even if others have edited
+   * it.
+   */
   isOurs: (live: V1ObjectMeta, uid: string) => boolean;
   /** True for a copy, which this side must not copy again. */
   isCopy?: (metadata: V1ObjectMeta) => boolean;
-  /** The object's status when the live object is as wanted. */
+  /** What to report in the object's status when the live object is as wanted. */
   describe: (live: Live) => Found;
   /** Called before each run. */
   prepare?: () => Promise<void>;
   /**
    * True for a result that this side made from an object of its own cluster. If that object is
-   * missing, the result is left behind, and is deleted.
+   * missing, the engine deletes the result.
    */
   isOwn?: (made: V1ObjectMeta) => boolean;
   /**
    * Seconds after an object's deletion until this side stops waiting. It then removes its own
-   * finalizer without confirmation. A side without a finalizer removes foreign finalizers.
+   * finalizer, even though the result might still exist. A side without its own finalizer then
+   * removes foreign finalizers.
    */
   deadline: number;
-  /** Reports an object that was left behind. */
+  /** Reports an object whose deletion ended at the deadline. */
   leftBehind?: (object: V1ObjectMeta, message: string) => Promise<void>;
-  /** The reason why this side will soon stop working; undefined if there is none. */
+  /** Why this side will soon stop working. Undefined if nothing is wrong. */
   warning?: () => string | undefined;
 }>;
 
 /**
- * The object could not be made in the other cluster. The source object can usually still be
- * written, so its status reports why.
+ * Thrown if this side could not make the result in the other cluster. We report why in the object's
+ * status, because the object's own cluster usually still works.
  */
 export class Elsewhere extends Error {
   readonly found: Found;
-  /** The object left behind by a write without the intended effect. */
+  /** The result's metadata after a write that admission changed. */
   readonly left: V1ObjectMeta | undefined;
 
-  /** `message` is for the log alone. */
+  /** `message` is only for the log. */
   constructor(found: Found, more: Readonly<{ message?: string; left?: V1ObjectMeta }> = {}) {
     super(more.message ?? found.message);
     this.found = found;
@@ -71,7 +78,10 @@ export class Elsewhere extends Error {
   }
 }
 
-/** Turns a failed request into Elsewhere, except a conflict, after which the caller reads again. */
+/**
+ * Turns the error of a request into Elsewhere, except a conflict: after a conflict, the caller
+ * reads the object again.
+ */
 export async function elsewhere<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked;
@@ -84,7 +94,7 @@ export async function elsewhere<T>(asked: Promise<T>): Promise<T> {
 
 function foundBy({ status, reason }: ApiError): Found {
   const away = status === 0 || status >= 500 || [401, 429].includes(status);
-  // We report only HTTP status and reason, because the message may quote the request.
+  // We report only the HTTP status and the reason, because the message can quote the request.
   const why = `${status || "no answer"} ${reason}`;
   return away
     ? { reason: "Unreachable", message: sentence("unreachable", why) }
@@ -120,9 +130,12 @@ export const managementSide = (
 type Options = Readonly<{
   home: Cluster;
   management: Cluster;
-  /** The tenant's namespace there. */
+  /** The tenant's namespace in the management cluster. */
   namespace: string;
-  /** Seconds until a deleted object is removed without confirmation from the other cluster. */
+  /**
+   * Seconds after which we remove a deleted object's finalizer, even though the copy might still
+   * exist.
+   */
   deadline?: number;
   warning?: () => string | undefined;
   leftBehind?: Side["leftBehind"];
@@ -141,11 +154,11 @@ export function tenantSide(options: Options): Side {
     made: syncSecretsIn(namespace),
     noun: "copy",
     finalizer: "globalpullsecret.io/sync-tenant",
-    // The Secret of a copy is deleted first, and then the copy.
+    // The API server deletes the Secret of a copy first, and then the copy.
     propagation: "Foreground",
     /**
-     * Reads the id of this cluster, once. Without the right to read it, objects left behind are not
-     * collected.
+     * Reads the id of this cluster once. Without the right to read it, the engine never deletes
+     * copies without an object.
      */
     async prepare() {
       const path = "/api/v1/namespaces/kube-system";
@@ -153,7 +166,7 @@ export function tenantSide(options: Options): Side {
     },
     isOwn: (made) => isCopy(made) && isOfCluster(made, id),
     wanted: (object, content) => copyOf(object, content, namespace, id),
-    // Only a copy can have the UID of the object as its name.
+    // An object whose name is the UID of our object can only be its copy.
     isOurs: () => true,
     isCopy,
     describe,
@@ -161,8 +174,8 @@ export function tenantSide(options: Options): Side {
 }
 
 /**
- * Reads the management side's status of the copy. The status of a former generation does not apply
- * to the present content: until it is current, the object waits.
+ * Derives the object's status from the status that the management side wrote to the copy. If the
+ * copy's status is about an earlier generation, the object waits.
  */
 function describe(copy: Live): Found {
   const { status, metadata } = copy as SyncSecret;

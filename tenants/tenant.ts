@@ -41,16 +41,16 @@ const flags = {
 
 type TenantConfig = TableValues<typeof flags>;
 
-/** Reads the arguments. Reports every error, not only the first. */
+/** Reads the command line. Reports all errors at once. */
 const parseTenantConfig = (argv: readonly string[]): ParsedFlags<TenantConfig> =>
   readFlags(flags, { argv, quote });
 
-/** The text of `--help`. */
 const tenantUsage = (): string =>
   `Brings the SyncSecrets of this cluster to a namespace of the management cluster.\n${usageOf(flags)}`;
 
 /**
- * Seconds for an answer of the management cluster. A request that hangs must not stop all others.
+ * Seconds to wait for an answer of the management cluster. Without this limit, a request that hangs
+ * would stop all others.
  */
 const timeouts = { manager: syncManager, seconds: 10 };
 
@@ -65,7 +65,8 @@ runProgram({
       flag: "--management-kubeconfig",
       log,
       connected: (access) => connect(kubeConfigOf(access), () => {}, timeouts),
-      // The versions of one cluster mean nothing in another cluster, so the process starts again.
+      // If the kubeconfig names another cluster, we restart the process, because the stored
+      // versions are not valid there.
       moved: () => process.exit(1),
     });
     const namespace = config["management-namespace"];

@@ -1,5 +1,6 @@
 /**
- * Writes of both sides that do not last. The API server is in memory, and other clients act in it.
+ * Checks how both sides react when admission or another client undoes their writes. The API server
+ * is a fake.
  */
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
@@ -22,7 +23,10 @@ const relabel = (object: Kept): Kept => ({
   },
 });
 
-/** One object of a side, in an API server where every write creates another version. */
+/**
+ * The engine of a side with one object, and an API server in which every write creates a new
+ * version.
+ */
 function engineOf(t: TestContext, side: "management" | "tenant") {
   const objects = new Map<string, Kept>();
   const others = { admit: (object: Kept) => object, afterwards: (object: Kept) => object };
@@ -74,15 +78,15 @@ function engineOf(t: TestContext, side: "management" | "tenant") {
   return {
     others,
     writes: () => writes,
-    /** When the engine requests its next run. */
+    /** Runs the engine once. Returns when the engine requests the next run. */
     run: () => engine.run(),
-    /** The condition Ready. */
+    /** Reason and message of the condition Ready. */
     ready: () => {
       const { reason, message } =
         conditionOf((objects.get(own) as SyncSecret).status, "Ready") ?? assert.fail("no status");
       return `${reason} ${message}`;
     },
-    /** Lets that much time pass, with a run each second and after each change. */
+    /** Lets that much time pass, with a run of the engine every 0.2 seconds. */
     pass: async (seconds: number) => {
       for (let left = seconds * 5; left > 0; left -= 1) {
         await engine.run();
@@ -92,14 +96,14 @@ function engineOf(t: TestContext, side: "management" | "tenant") {
   };
 }
 
-/** The side, what admission does, and how many writes are acceptable in a minute. */
+/** The side, how admission changes each write, and the maximum of writes in the first minute. */
 const admissions = [
   ["management", relabel, 10],
   ["management", freeze, 20],
   ["tenant", relabel, 10],
 ] as const;
 for (const [side, admit, most] of admissions)
-  test(`${side}: repeats a write that admission changes (${admit.name}) in growing pauses, reports it, and recovers when the policy is gone`, async (t) => {
+  test(`${side}: while admission changes its writes (${admit.name}), repeats them after growing pauses`, async (t) => {
     const { others, writes, ready, run, pass } = engineOf(t, side);
     others.admit = admit;
     await pass(60);
@@ -115,7 +119,7 @@ for (const [side, admit, most] of admissions)
   });
 
 for (const side of ["management", "tenant"] as const)
-  test(`${side}: repairs what another client undoes ten times, then once a minute, and reports it`, async (t) => {
+  test(`${side}: repairs an edit that another client repeats: ten times at once, then once a minute`, async (t) => {
     const { others, writes, ready, pass } = engineOf(t, side);
     others.afterwards = relabel;
     await pass(60);

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 
 /**
- * These ports are below the ports that kernels give to outgoing connections. Otherwise such a
- * connection might take the port before the test's program listens. Each process begins at another
+ * All ports are below those that kernels give to outgoing connections, because an outgoing
+ * connection could take the port before the test's program listens. Each process begins at another
  * port.
  */
 const first = 10_000;

@@ -33,7 +33,7 @@ export function pageOf(file: string) {
           : [{ ...one, printed: next?.kind === "text" ? next.body : undefined }];
       });
     },
-    /** The value of the YAML block that begins with a comment with this file name. */
+    /** The value of the YAML block whose first line is a comment with this file name. */
     yamlOf: (name: string): unknown => {
       const blocks = Array.from(text.matchAll(/^```yaml\n(.*?)^```/gms), ([, body = ""]) => body);
       return load(blocks.find((body) => body.startsWith(`# ${name}`)) ?? assert.fail(name));
@@ -41,7 +41,7 @@ export function pageOf(file: string) {
   };
 }
 
-/** UIDs, times and ages differ from run to run. */
+/** Replaces UIDs, times and ages, which differ from run to run. */
 const plain = (printed: string): string =>
   printed
     .replaceAll(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "UID")
@@ -49,7 +49,7 @@ const plain = (printed: string): string =>
     .replaceAll(/\b\d+(?:s|m\d+s)$/gm, "AGE")
     .trim();
 
-/** Widths of columns and ages differ from run to run. */
+/** Removes widths of columns and ages, which differ from run to run. */
 const shapeOf = (line: string): string =>
   line
     .trim()
@@ -57,8 +57,9 @@ const shapeOf = (line: string): string =>
     .replace(/(?: \d+[smhd])(?:\d+[smh])?$/, " AGE");
 
 /**
- * The first line of the page's output that is missing in the real output; undefined if none is.
- * Lines must have the same order. On the page `…` stands for left-out lines or parts of a line.
+ * The first line of the page's output that is missing in the real output; undefined if no line is
+ * missing. Lines must have the same order. On the page, `…` replaces omitted lines or parts of a
+ * line.
  */
 export function missingLine(shown: string, printed: string): string | undefined {
   const found = printed.split("\n").map(shapeOf);
@@ -76,13 +77,16 @@ export function missingLine(shown: string, printed: string): string | undefined 
 
 export type Desk = Readonly<{
   folder: string;
-  /** Runs a block unchanged. Returns stdout and stderr together. Fails if a command fails. */
+  /**
+   * Runs a block of commands unchanged. Returns stdout and stderr together. Fails if a command
+   * fails.
+   */
   run: (body: string) => Promise<string>;
 }>;
 
 /**
  * Follows a part of a page: writes the files, runs the commands, and compares their output with the
- * page. `edited` makes the edits in a file that the page requests. Returns the whole output.
+ * page. `edited` makes the edits that the page requests. Returns the whole output.
  */
 export async function follow(
   desk: Desk,
@@ -106,17 +110,17 @@ export async function follow(
 type Surroundings = Readonly<{
   /** Context → its cluster. The first context is the current one. */
   contexts: Readonly<Record<string, Cluster>>;
-  /** Environment variables that the page expects. */
   env?: Readonly<Record<string, string>>;
   /** Other programs that the page calls besides kubectl and the plugin: name → file. */
   programs?: Readonly<Record<string, string>>;
   /**
-   * The output of `kubectl logs` for programs that run in no pod. Without it the real kubectl runs.
+   * Returns the output of `kubectl logs` for programs that run in no pod. If absent, the real
+   * kubectl runs.
    */
   logs?: () => string;
 }>;
 
-/** A folder with everything that the page expects: contexts, the manifests, the plugin. */
+/** Makes a folder with all that the page expects: contexts, the manifests, the plugin. */
 export function deskAt(
   folder: string,
   { contexts, env = {}, programs = {}, logs }: Surroundings,

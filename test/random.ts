@@ -1,6 +1,6 @@
 import type { TestContext } from "node:test";
 
-/** A source of random choices, the same for the same seed (mulberry32). */
+/** A source of random choices (mulberry32). The same seed gives the same choices. */
 export class Random {
   #state: number;
 

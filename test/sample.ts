@@ -1,6 +1,7 @@
 /**
- * Samples of a matrix. A test takes a few points, spread over all points and chosen by a seed
- * (`SEED=n` repeats them). With EVERY_POINT=1, which `npm run test:all` sets, it takes all points.
+ * Samples of a matrix whose points are test cases. A test runs a few points, spread over the matrix
+ * and chosen by a seed (`SEED=n` repeats them). With EVERY_POINT=1, which `npm run test:all` sets,
+ * the test runs all points.
  */
 import { test, type TestContext } from "node:test";
 
@@ -12,7 +13,7 @@ export function longTest(name: string, run: (t: TestContext) => Promise<void>): 
 }
 
 /**
- * One seed for all tests of a file, so that one number repeats all their choices. The seed may be
+ * All tests of a file use this seed, so that one number repeats all their choices. The seed can be
  * negative.
  */
 const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);

@@ -1,4 +1,4 @@
-/** `npm run check`: all checks that do not run the code. Prints only mistakes. */
+/** `npm run check`: all checks that do not run the code. Prints the mistakes, or one line. */
 import { spawnSync } from "node:child_process";
 import { checkComments } from "./rules/comments.ts";
 import { checkImports } from "./rules/imports.ts";

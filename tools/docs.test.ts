@@ -103,7 +103,7 @@ test("every file or folder of the checkout that a page names exists", () => {
   assert.ok(found > 100, String(found));
 });
 
-test("architecture.md follows a credential, an error and a field through at most eight files each", () => {
+test("architecture.md follows each of a credential, an error and a field through at most eight files", () => {
   const page = readFileSync("docs/inside/architecture.md", "utf8");
   const routes = page.split(/^## /m).filter((part) => part.startsWith("Follow one "));
   assert.equal(routes.length, 3);
@@ -138,7 +138,7 @@ test("the example of docs/use/install.md is a GlobalPullSecret that the CRD and 
   assert.ok(policy.ok, JSON.stringify(policy));
 });
 
-/** The values of an object, with paths in the form of fieldsOf. */
+/** The leaf values of an object, with their paths in the form of fieldsOf. */
 function leavesOf(value: unknown, path: string): readonly (readonly [string, unknown])[] {
   if (Array.isArray(value)) return value.flatMap((one) => leavesOf(one, `${path}[]`));
   if (typeof value !== "object" || value === null) return [[path, value]];

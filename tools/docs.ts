@@ -1,8 +1,7 @@
 /**
  * Generates files: pages of docs/ from the code, types of lib/api/ from the CRDs, admission
  * policies from the agents' template, parts of the chart from manifests/, and the plugin's version
- * from package.json. `npm run docs` writes them, and a test compares them, so they are never
- * outdated.
+ * from package.json. `npm run docs` writes these files. A test fails if a file is outdated.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { codesPage } from "#contract/help.ts";

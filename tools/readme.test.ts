@@ -1,4 +1,7 @@
-/** Compares README.md with the demo's output, with the tests' commands, and with other pages. */
+/**
+ * Compares README.md with the demo's output, with the commands that tests run, and with other
+ * pages.
+ */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -16,7 +19,7 @@ const readme = readFileSync("README.md", "utf8");
 const commands = linesOf(readme).filter((line) => line !== "");
 const which = (pattern: RegExp): readonly string[] => commands.filter((line) => pattern.test(line));
 
-/** The commands that a test below runs in a copy of the checkout, in this order. */
+/** The commands that a test in this file runs in a copy of the checkout, in this order. */
 const built = which(/^npm run build$|^export PATH=/);
 const images = which(/^podman /);
 /** test/install/chart.test.ts runs this command as `helm template`. */
@@ -33,7 +36,6 @@ test("runs every command of README.md in a test", () => {
   );
 });
 
-/** Escapes the text for a pattern. */
 const escaped = (text: string): string => text.replaceAll(".", "\\.");
 
 /** A copy of the files that npm run build reads, with a link to this checkout's packages. */
@@ -41,7 +43,8 @@ function copyOfCheckout(t: TestContext): string {
   const copy = mkdtempSync(join(tmpdir(), "a checkout-"));
   t.after(() => rmSync(copy, { recursive: true }));
   const lock = createHash("sha256").update(readFileSync("package-lock.json")).digest("hex");
-  // Otherwise npm run build would install packages through the link into this checkout.
+  // With outdated packages, npm run build would install packages through the link into this
+  // checkout.
   assert.equal(readFileSync("node_modules/.installed-from", "utf8"), lock, "run it by npm test");
   const left = /^(?:node_modules|dist|results|\.git|test|bench|docs)$/;
   cpSync(".", copy, { recursive: true, filter: (path) => !left.test(path) });
@@ -87,7 +90,7 @@ test("shows in the chart's notes only commands that pages show and tests run", (
   const texts = pages.map((page) => readFileSync(page, "utf8"));
   const shown = new Set(texts.flatMap(linesOf));
   for (const line of noted) {
-    // README.md shows this command in a sentence, because users must fill in their registry.
+    // README.md shows some commands in a sentence, because users must fill in their registry.
     const isInline = readme.replaceAll(/\s+/g, " ").includes(`\`${line}\``);
     const isHelp = line.startsWith("kubectl explain ");
     assert.ok(shown.has(line) || isInline || isHelp, line);
@@ -96,7 +99,7 @@ test("shows in the chart's notes only commands that pages show and tests run", (
 
 const oneLine = (file: string): string => readFileSync(file, "utf8").replaceAll(/\s+/g, " ");
 
-test("has the same range of Kubernetes versions on all pages and in the chart", () => {
+test("gives the same range of Kubernetes versions on all pages and in the chart", () => {
   const { kubeVersion } = load(textOf("chart/Chart.yaml")) as { kubeVersion: string };
   const [, least = ""] = /^>=(1\.\d+)\.0-0$/.exec(kubeVersion) ?? [];
   const minorOf = (goMod: string): string =>
@@ -119,7 +122,7 @@ test("shows on the pages every command that test/plugin/shown.ts leaves out", ()
   for (const line of [...endless, ...Object.keys(notRun)]) assert.ok(lines.has(line), line);
 });
 
-test("has every line of the demo's script in README.md's transcript, in its order", () => {
+test("has every line of the demo's script in README.md's transcript, in the script's order", () => {
   const [, , reported = ""] = transcript.exec(readme) ?? [];
   let steps = 0;
   const expected = Object.values(script).map(({ kind, text }) => {
@@ -127,7 +130,8 @@ test("has every line of the demo's script in README.md's transcript, in its orde
     steps += 1;
     return `${steps}. ${text}`;
   });
-  // Times, the name of the registry, and the node that fails first differ between runs.
+  // Replaces times, the name of the registry, and the node that fails first, which differ between
+  // runs.
   const shown = reported.trimEnd().replaceAll(/^ *\d+\.\d s +/gm, "");
   assert.equal(
     shown

@@ -1,6 +1,6 @@
 /**
- * Checks with our own code what docs/recipes/, docs/use/quick-start.md and docs/use/troubleshoot.md
- * show.
+ * Checks with the product's code the content of docs/recipes/, docs/use/quick-start.md and
+ * docs/use/troubleshoot.md.
  */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
@@ -49,7 +49,7 @@ test("the template of the ECR recipe makes a pull secret without warnings", () =
   assert.deepEqual(metadata, { name: "additional-pull-secret", namespace: "kube-system" });
   const { type, data } = spec.target.template;
   assert.equal(type, "kubernetes.io/dockerconfigjson");
-  // The values that the generator supplies according to its documentation.
+  // The values that the ECR generator supplies, according to its documentation.
   const supplied: Readonly<Record<string, string>> = {
     '.proxy_endpoint | replace "https://" ""': "0123.dkr.ecr.eu-west-1.amazonaws.com",
     ".username": "AWS",
@@ -107,7 +107,8 @@ test("the quick start builds, saves, loads and installs one image, and otherwise
 
 test("the quick start uses only podman arguments that Docker also accepts, and reads no login file", () => {
   const lines = linesOf(readFileSync("docs/use/quick-start.md", "utf8"));
-  // Docker expects a Dockerfile, and its login file often stores the credential in a helper.
+  // Without `-f`, Docker expects a Dockerfile. Docker's login file often stores the credential in a
+  // helper.
   for (const line of lines.filter((one) => one.includes("podman")))
     assert.match(line, /^podman (?:build -f Containerfile -t \S+ \.|save -o gps\.tar \S+)$/);
   const added = lines.filter((line) => line.includes("pull-secret add "));
@@ -133,7 +134,7 @@ for (const [what, shown, printed, missing] of [
     assert.equal(missingLine(shown, printed), missing);
   });
 
-test("the quick start shows the output of each step that prints our output", () => {
+test("the quick start shows the output of each step except those of npm and kind", () => {
   const blocks = pageOf("use/quick-start.md").blocksBelow("# Quick start on kind");
   const silent = blocks.filter(({ printed }) => printed === undefined);
   assert.deepEqual(
@@ -177,7 +178,7 @@ test("troubleshooting shows the output of explain for a pod without a credential
   assert.equal(missingLine(block.printed, out), undefined, out);
 });
 
-test("troubleshooting has every reason of Ready and Stalled, beside the code that status prints with it", () => {
+test("troubleshooting has every reason of Ready and Stalled, beside the code that status prints with this reason", () => {
   const section =
     symptoms.split(/^## /m).find((one) => one.startsWith("The Secret is there")) ?? "";
   const rows = section.split("\n").filter((line) => line.startsWith("| `"));
@@ -212,7 +213,7 @@ test("troubleshooting and GPS328 have the first and the longest pause before the
   for (const text of [page, message]) assert.match(text, /kubectl pull-secret retry/);
 });
 
-test("troubleshooting names only codes and words that nodes prints", () => {
+test("troubleshooting names only codes and words that the command nodes prints", () => {
   const [, section = ""] = symptoms.split("## One node does not get the credential");
   const [table = ""] = section.split("\n\n## ");
   const [, , ...rows] = table.split("\n").filter((line) => line.startsWith("| "));

@@ -76,7 +76,7 @@ test("does not treat a kubelet as failed while it answers, however often another
   }
 });
 
-test("rolls back a failing kubelet, whatever other programs write meanwhile", () => {
+test("rolls the file back if the kubelet fails, whatever other programs write meanwhile", () => {
   assert.equal(fought(tried(1, 2000), false).codes.at(-1), "GPS216");
   const down = { unit: crashed, healthy: false, file: foreign() };
   for (const journal of [settling, tried(1, 2000)]) {
@@ -88,7 +88,7 @@ test("rolls back a failing kubelet, whatever other programs write meanwhile", ()
   assert.ok(unmade.action === "apply" && unmade.journal.tried === 1);
 });
 
-test("makes a restart that is due even if config.json cannot be written", () => {
+test("restarts the kubelet when a restart is due, even if config.json cannot be written", () => {
   const down: FactsChange = { unit: limited, healthy: false };
   const failed = { ...down, journal: tried(1, 60_000) };
   const full: FactsChange = { file: absent, unwritable: true };
@@ -164,7 +164,7 @@ test("makes a restart that is due although a withdrawal can use neither config.j
   ]);
 });
 
-/** `CODE`, `refused` if other nodes need not wait, `ready`. */
+/** The step as text: `CODE`, `refused` if other nodes need not wait, `ready`. */
 function summary(change: Parameters<typeof facts>[0]): string {
   const step = decide(facts({ file: absent, ...change }));
   assert.ok(step.action === "wait" || step.action === "nothing" || step.action === "apply");
@@ -218,10 +218,10 @@ test("keeps an unfit node without a grant Ready and reports its reason, also whi
   check([["a fit one", { ...ungranted, file: absent }, "record GPS201 → applied"]]);
 });
 
-/** The steps after the file is written. After 305 s, our folder is removed as well. */
+/** The steps after the write, without a restart. The agent removes our folder 305 s later. */
 const alone = ["record GPS200 → applied", "record GPS254 → applied", "wait GPS254"];
 
-test("never refuses a withdrawal: a node without our entries confirms it, unless its directory belongs to another kubelet, and a node with our entries waits", () => {
+test("never refuses a withdrawal: confirms it if none of our entries can be left, and waits in all other cases", () => {
   const release = { mounted: { ...withdrawn, digest: "seven's" } };
   const left = { ...idle, revision: 6, digest: "six's", content: "six" };
   for (const [what, change] of rows) {
@@ -273,7 +273,7 @@ test("takes no content in the directory of another kubelet, even if its config.j
   ]);
 });
 
-test("does not refuse content that it does not know yet while the Secret lags", () => {
+test("refuses granted content only after the content is mounted", () => {
   const unsafe = { file: { kind: "refused", why: "a link" }, journal: idle } as const;
   assert.equal(summary({ ...unsafe, mounted: { kind: "other", revision: 6 } }), "GPS206");
   assert.equal(summary(unsafe), "GPS206 refused");
@@ -285,7 +285,7 @@ test("refuses content in force if the kubelet lacks what the delivery needs", ()
   assert.equal(summary({ ...unasked, file, journal: idle }), "GPS235 refused ready");
 });
 
-test("checks the same facts before each change", () => {
+test("refuses an unfit node before its first change and before later changes", () => {
   const next = { mounted: { ...mounted, revision: 8, digest: "eight's", content: "eight" } };
   for (const [what, change, text] of rows) {
     if (change.journal !== undefined) continue;
@@ -328,7 +328,7 @@ test("does not ask systemd with --restart Never, but requires healthz and no hid
   ]);
 });
 
-test("checks for hidden files only before our first config.json", () => {
+test("checks for hidden files only before it creates config.json for the first time", () => {
   check([
     ["there is one", { hides: hidesFile, file: foreign() }, "apply GPS226 → applying"],
     [
@@ -339,7 +339,7 @@ test("checks for hidden files only before our first config.json", () => {
   ]);
 });
 
-test("leaves a node with an unfit provider alone, unless the plan does not need it", () => {
+test("changes a node with an unfit provider only if the plan does not need the provider", () => {
   const unfit = "global-pull-secret.json is missing";
   const plan = { ...absent.plan(idle, mounted, false), changed: true };
   const file = { ...absent, unfit };

@@ -1,7 +1,7 @@
 /**
- * Decides how config.json is changed. Pure. It decides whether the node is fit and may try the
- * content, and what the journal records before the write. While the file cannot be written, it
- * decides whether the kubelet is restarted.
+ * Decides how the agent changes config.json. Pure. Decides whether the node is fit, whether content
+ * that failed before must wait, and what the journal records before the write. While the agent
+ * cannot write the file, decides whether the agent restarts the kubelet.
  */
 import {
   unitRecord,
@@ -36,8 +36,9 @@ import {
 import { auto } from "#contract/values.ts";
 
 /**
- * The step towards writing config.json: a request for facts, the reason to wait, or `apply`. We
- * wait 2 s if a file cannot be parsed, because another program may still be writing it.
+ * The step towards writing config.json: a request for facts, the reason to wait, or `apply`. If the
+ * kubelet cannot parse the present file, we wait 2 s, because another program might still be
+ * writing it.
  */
 export function change(
   facts: Facts,
@@ -58,7 +59,7 @@ export function change(
   const isOnItsOwn = withdraws && cannotRestart(facts, journal, planned);
   const rereads = isOnItsOwn || isLeftToKubelet(facts, journal, planned, repairs, hasStarted);
   const matters = planned.matters && !rereads;
-  // Withdrawn credentials are removed from a node even if it is unfit.
+  // We remove withdrawn credentials even from an unfit node.
   const unfit =
     withdraws || (drift && !matters)
       ? undefined
@@ -68,7 +69,8 @@ export function change(
   if (unfit !== undefined) return unfit;
   const unable = (why: Code, detail: string): Answer =>
     startMeanwhile(facts, known, (isIdle(known) ? refuse : wait)(why, soon, detail));
-  // The file would be too large: after the write, we could neither read it nor remove our entries.
+  // The planned file is too large: after the write, we could neither read it nor remove our
+  // entries.
   if (planned.excess !== undefined)
     return (
       (withdraws ? emptyAlone(facts, known) : undefined) ??
@@ -76,9 +78,9 @@ export function change(
     );
   const code = drift && !found.holds(journal.owned) ? codes.drifted : codes.toBeWritten;
   if (planned.unfit !== undefined) return unable(codes.providerUnfit, planned.unfit);
-  // Another program keeps changing this content, so we space our writes.
+  // Another program keeps changing the file. We pause between our writes.
   if (same && facts.writeIn > 0) {
-    // Only the delivery mode changes. The kubelet still has all of our entries.
+    // The kubelet still has all of our entries. For example, only the file's mode is wrong.
     const isWhole = drift && !withdraws && !planned.matters && found.holds(journal.owned);
     return isWhole ? waitInForce(facts, journal) : wait(code, facts.writeIn);
   }
@@ -95,23 +97,24 @@ export function change(
     phase: "applying",
     matters: !isOnItsOwn && ((journal.phase === "applying" && journal.matters) || matters),
     ...(owed !== undefined && !isOnItsOwn && { owed }),
-    // Attempts are counted for each content, and a running process is not a failed attempt.
+    // New content starts a new count of attempts. An attempt whose process runs has not failed.
     ...(!same && { tried: 0, called: false }),
     ...(same && denied !== undefined && { denied }),
     ...(hasStarted && matters && { tried: Math.max(0, journal.tried - 1), called: false }),
     ...(undo !== undefined && { undo }),
     ...(left !== undefined && { left }),
     ...(granted !== undefined && { grant: granted }),
-    // The wait for the kubelet to reread an earlier file continues. It starts again if this change
-    // gives the kubelet more to reread.
+    // We may be waiting until the kubelet has reread an earlier file. This wait continues, or
+    // starts again if this change gives the kubelet more to reread.
     ...(renamed !== undefined && !matters && !rereads && { renamed }),
     ...(rereads && { rereads: "" }),
     ...(!rereads && !matters && journal.rereads !== undefined && { rereads: journal.rereads }),
-    // The change replaces a rollback that was not reported yet.
+    // Once this change begins, the agent does not report an earlier rollback any more.
     ...(quarantine !== undefined && { quarantine: { ...quarantine, told: true } }),
   };
-  // If a withdrawal begins without a journal and cannot write the file, the new journal stays,
-  // because only it records the entries that are not removed yet.
+  // `former`: the journal to restore if the system forbids the write. A withdrawal without a
+  // journal sets no `former`, because only the new journal records the entries that are not removed
+  // yet.
   const isKept = isIdle(known) && (known !== undefined || !withdraws);
   const former = isKept && { former: { journal: known } };
   const apply: Step = atOnce({
@@ -126,33 +129,35 @@ export function change(
 }
 
 /**
- * Whether a withdrawal leaves the kubelet to reread the file by itself, because it cannot be
- * restarted. If a change under way may have stopped the kubelet, the restart is still due.
+ * Whether a withdrawal waits until the kubelet rereads the file by itself, because we cannot
+ * restart the kubelet. In the middle of another change, this is true only if the kubelet answers.
+ * If not, that change might have stopped the kubelet, and the restart is still due.
  */
 function cannotRestart(facts: Facts, journal: Journal, { matters }: Plan): boolean {
   if (facts.config.restart !== "Always") return false;
   const owes = matters || journal.matters || journal.owed !== undefined;
-  // If the directory belongs to another kubelet, that kubelet may read the file.
+  // If the directory belongs to another kubelet, that kubelet might read the file, but we cannot
+  // restart it.
   if (isIdle(journal)) return owes && (!canRestart(facts) || facts.elsewhere !== undefined);
   return owes && isOutOfReach(facts) && facts.healthy === true;
 }
 
-/** Keeps the content in force until config.json may be written again. */
+/** Keeps the content in force until the pause between two writes is over. */
 function waitInForce(facts: Facts, journal: Journal): Answer {
   const answer = byTable(facts, journal);
   if (answer.action !== "nothing") return answer;
   return { ...answer, again: facts.writeIn };
 }
 
-/** The first journal of this node, as far as we know. */
+/** A new journal for this node, marked `unverified` if an earlier journal was lost. */
 function startJournal(facts: Facts, { before }: Plan): Journal {
   const first = firstJournal(before);
   return facts.lost ? { ...first, unverified: true } : first;
 }
 
 /**
- * Why a change under way must not be written again: a restart is due for it, and systemd cannot
- * report the unit. A stopped unit is not a reason.
+ * Why a change under way must not write its file once more: the change needs a restart, but systemd
+ * does not report the unit. A stopped unit is not a reason.
  */
 function unitMissingFor(facts: Facts, journal: Journal, matters: boolean): Step | undefined {
   const owes = matters || journal.matters || journal.owed !== undefined;
@@ -160,8 +165,8 @@ function unitMissingFor(facts: Facts, journal: Journal, matters: boolean): Step 
 }
 
 /**
- * Whether the process that was started for this content is running. Then a change by another
- * program is a drift, not a failed start.
+ * Whether the process that was started for this content is running. If so, a change of the file by
+ * another program is a drift, not a failed start.
  */
 function isStarted(facts: Facts, journal: Journal): boolean {
   const isProving = journal.phase === "restarting" || journal.phase === "settling";
@@ -169,17 +174,18 @@ function isStarted(facts: Facts, journal: Journal): boolean {
 }
 
 /**
- * Whether the change under way is the repair of a drift. The repair was interrupted, or another
- * program wrote the file first. A repair has no undo, because it adds nothing new.
+ * Whether the change under way repairs a drift, but the agent was interrupted, or another program
+ * wrote the file first. A repair has no undo, because it adds nothing new.
  */
 function isRepairing({ phase, undo, matters, owed }: Journal): boolean {
   return phase === "applying" && undo === undefined && !matters && owed === undefined;
 }
 
 /**
- * Whether the kubelet rereads the file without a restart. After a drift it does. A new grant or a
- * change under way causes a restart, but at most three times an hour. Otherwise another program
- * that keeps removing our entries would make us restart the kubelet for ever.
+ * Whether we let the kubelet reread the file without a restart. We do so after a drift, unless
+ * there is a new grant. During a change, we do so if the kubelet runs and we restarted it three
+ * times within an hour. Without this limit, another program that keeps removing our entries would
+ * cause endless restarts.
  */
 function isLeftToKubelet(
   facts: Facts,
@@ -212,13 +218,13 @@ function undoOf(
 
 /**
  * Returns the first reason not to touch the node, as a step; undefined if the node is fit. Runs
- * before the first record on a node, so that unfit nodes are known early, and before each change.
- * `planned`: the change, if it is known.
+ * before each change, and also before the first record on a node, so that unfit nodes are known
+ * early. `planned`: the change, if it is known.
  *
- * A restart would reveal each of these reasons too late. If healthz is off or on another port, we
- * would restart the kubelet again and again, because it never answers. A dead unit on a node that
- * runs our container is not the kubelet's unit, or an administrator stopped it, and a restart would
- * start it.
+ * Without this check, only a restart would reveal the reason. If healthz is off or on another port,
+ * we would restart the kubelet again and again, because it never answers. If the unit is dead while
+ * our container runs, it is not the kubelet's unit, or an administrator stopped it. We must not
+ * start such a unit.
  */
 export function preflight(facts: Facts, planned?: Plan): Answer | undefined {
   const { journal, file } = facts;
@@ -231,7 +237,8 @@ export function preflight(facts: Facts, planned?: Plan): Answer | undefined {
 }
 
 /**
- * The preflight of a node without a grant, which must also meet the requirements of the delivery.
+ * The preflight of a node without a grant. This node must also meet the requirements of the
+ * delivery.
  */
 export function preflightUngranted(facts: Facts): Answer | undefined {
   return preflight(facts) ?? deliveryUnfit(facts);
@@ -239,8 +246,8 @@ export function preflightUngranted(facts: Facts): Answer | undefined {
 
 function kubeletUnfit(facts: Facts): Step | undefined {
   const { unit, config } = facts;
-  // With --restart Never, systemd is not asked. With --restart Always, the unit must run, even if
-  // --restart-control-plane Never forbids to restart this unit.
+  // With --restart Never, we do not ask systemd. With --restart Always, the unit must run, even if
+  // --restart-control-plane Never forbids its restart.
   if (unit === undefined || !("notAsked" in unit)) {
     const missing = unitMissing(facts);
     if (missing !== undefined) return refuse(missing.code, missing.again, missing.detail);
@@ -262,14 +269,15 @@ function kubeletUnfit(facts: Facts): Step | undefined {
   return undefined;
 }
 
-/** Something that the kubelet needs besides our files is missing or wrong. */
+/** Refuses if something that the kubelet needs besides our files is missing or wrong. */
 function deliveryUnfit({ file }: Facts): Step | undefined {
   const unfit = "unfit" in file ? file.unfit : undefined;
   return unfit === undefined ? undefined : refuse(codes.providerUnfit, soon, unfit);
 }
 
 /**
- * Only a new config.json hides another file. The kubelet skips a config.json that cannot be parsed.
+ * Refuses if a new config.json would hide another credential file. If config.json exists, it
+ * already hides the other file, unless the kubelet cannot parse config.json and skips it.
  */
 function hidesFile({ file, hides, journal, lost }: Facts, planned?: Plan): Step | undefined {
   if ("beside" in file && (planned === undefined || planned.kept)) return undefined;
@@ -279,7 +287,9 @@ function hidesFile({ file, hides, journal, lost }: Facts, planned?: Plan): Step 
   return refuse(hides.kind === "file" ? codes.hidesFile : codes.hidesUnknown, resync, hides.what);
 }
 
-/** config.json cannot be read or replaced. The kubelet still gets a restart that is due. */
+/**
+ * The next step while config.json cannot be read or replaced. A restart that is due is still made.
+ */
 export function unreadable(facts: Facts, journal: Journal | undefined, file: Unreadable): Answer {
   const why = whyUnreadable(file);
   if (journal === undefined || journal.phase === "applied")
@@ -291,8 +301,8 @@ export function unreadable(facts: Facts, journal: Journal | undefined, file: Unr
 /** The next step of a restart that is due; undefined if none is due. */
 function owedRestart(facts: Facts, journal: Journal): Answer | undefined {
   if (journal.phase !== "applying") return byTable(facts, journal);
-  // If `owed` is set, this is a repeated write of the file between two restart attempts, so the
-  // kubelet may be down.
+  // If `owed` is set, the agent is writing the file again between two restart attempts, and the
+  // kubelet might be down.
   if (journal.owed === undefined) return undefined;
   return byTable(facts, { ...journal, phase: "restarting" });
 }
@@ -314,15 +324,16 @@ export function startMeanwhile(
 }
 
 /**
- * Empties the provider's answer alone, because a withdrawal cannot use config.json now; undefined
- * if the answer has no credential. The journal stays as it is, because the withdrawal is not
- * complete.
+ * Empties only the provider's answer, while a withdrawal cannot read or write config.json;
+ * undefined if the answer has no credential. The journal stays as it is, because the withdrawal is
+ * not complete.
  */
 export function emptyAlone(facts: Facts, journal: Journal | undefined): Answer | undefined {
   const last = facts.file.answer?.empty;
   if (last === undefined) return undefined;
   const plan = { changed: true, kept: true, file: { absent: true }, last } as const;
-  // Our folder, in which the new file is staged, exists with the journal, or with a lost one.
+  // If there is no journal and none was lost, `clean` creates our folder to stage the file, and
+  // then removes the folder.
   const action = journal === undefined && !facts.lost ? "clean" : "restore";
   const found = { identity: "absent" };
   const step: Step = atOnce({ action, code: codes.toBeWritten, plan, found });
@@ -341,7 +352,7 @@ function whyUnreadable(file: Unreadable): Step {
     : wait(codes.unsafe, soon, file.why);
 }
 
-/** The previous file cannot be restored now. Starts the kubelet with the current file. */
+/** Starts the kubelet with the current file while the previous file cannot be restored. */
 function reviveMeanwhile(facts: Facts, journal: Journal, otherwise: Step): Answer {
   if (facts.config.restart === "Never") return otherwise;
   const step = byTable(facts, { ...journal, phase: "reviving" });
@@ -349,7 +360,9 @@ function reviveMeanwhile(facts: Facts, journal: Journal, otherwise: Step): Answe
   return { ...step, journal: { ...step.journal, phase: "restoring" }, unasked: journal };
 }
 
-/** Restores the previous file. While that is impossible, it starts the kubelet again. */
+/**
+ * Restores the previous file. While that is impossible, starts the kubelet with the current file.
+ */
 export function restoring(facts: Facts, journal: Journal, found: Facts["file"]): Answer {
   if (!isFound(found)) return reviveMeanwhile(facts, journal, whyUnreadable(found));
   const planned = found.planRestore(journal);
@@ -365,8 +378,8 @@ export function restoring(facts: Facts, journal: Journal, found: Facts["file"]):
 const restartsPerHour = 4;
 
 /**
- * Whether the content must wait. A failed grant never becomes valid again. A new grant is tried at
- * once, and so is another revision without a grant.
+ * Whether content that failed before must wait. A failed grant never becomes valid again. The agent
+ * tries a new grant at once. Without a grant, it tries another revision at once.
  */
 export function isQuarantined(
   facts: Facts,
@@ -405,8 +418,8 @@ function isOver(
   journal: Journal,
   { since, lasts }: NonNullable<Journal["quarantine"]>,
 ): boolean {
-  // Also counts the time of this process: a clock that was set back would make the quarantine
-  // endless.
+  // Also uses the time that this process measured: a clock that was set back would prolong the
+  // quarantine.
   const over = facts.now - since >= lasts || facts.stopwatch.quarantine >= lasts;
   return over && restartsWithin(journal, facts.now, 3_600_000) <= restartsPerHour - 2;
 }

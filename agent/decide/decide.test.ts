@@ -1,7 +1,4 @@
-/**
- * The decisions as tables: facts in, action and reason out. There are no mocks, because nothing is
- * called.
- */
+/** The decisions as tables: facts in, action and reason out. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Journal } from "../journal/journal.ts";
@@ -84,7 +81,7 @@ test("requests only facts that a rule needs", () => {
     assert.deepEqual(decideByQuestions(facts(change)).asked, asked, when);
 });
 
-test("applies only the pod's own revision", () => {
+test("applies only the granted revision", () => {
   check([
     ["not mounted yet", { mounted: { kind: "incomplete", why: "ENOENT" } }, "wait GPS202"],
     ["the volume lags", { mounted: { ...mounted, revision: 6 }, file: absent }, "wait GPS203"],
@@ -176,7 +173,7 @@ test("identifies a revision by number and digest: the same number with other con
   ]);
 });
 
-test("keeps ownership of a dropped entry until it is removed from the file, so that a killed agent cannot leave it there", () => {
+test("keeps a dropped entry listed as ours until the file lacks the entry, so that the entry cannot stay if the agent is killed", () => {
   const entries = new Map([["b.io", { value: { auth: "dTpi" }, original: false }]]);
   const next = { ...mounted, content: "b", desired: { entries, rest: new Map() } };
   const begun = decide(facts({ mounted: next, journal: { ...idle, revision: 6 } }));
@@ -206,7 +203,7 @@ test("recognizes our entries in the file after our folder was deleted, and remov
   assert.equal(end.file, absent, steps.join(", "));
 });
 
-test("reports no withdrawal after a lost journal if any entry in the file could be ours", () => {
+test("confirms no withdrawal after the journal was lost if an entry in the file might be ours", () => {
   const unverified = {
     ...idle,
     content: "none",
@@ -250,7 +247,7 @@ test("reports no withdrawal after a lost journal if any entry in the file could 
   assert.ok(doubtful.action === "apply" && doubtful.journal.unverified === true);
   const known = decide(facts({ lost: true }));
   assert.ok(known.action === "record" && known.journal.unverified === undefined);
-  // The entry for b.io may be from a revision that was lost with the journal.
+  // The entry for b.io might be from a revision that was lost with the journal.
   const more = { "a.io": { auth: "dTpw" }, "b.io": { auth: "dTpvbGQ=" } };
   const besides = decide(facts({ lost: true, file: holding(more) }));
   assert.ok(besides.action === "record" && besides.journal.unverified === true);
@@ -268,12 +265,11 @@ test("reports no withdrawal after a lost journal if any entry in the file could 
   );
 });
 
-/** The planned file, except for its mode. */
+/** The planned file, but with mode 0644. */
 const { now: asWritten } = written;
 assert.ok("bytes" in asWritten);
 const open = holding(JSON.parse(asWritten.bytes.toString()).auths, 0o644);
 
-/** config.json with these entries. */
 function holding(auths: object, mode = 0o600): FoundFile {
   const bytes = Buffer.from(JSON.stringify({ auths }));
   const reading = readDocument(bytes);
@@ -408,7 +404,7 @@ test("stays Ready at rest while the kubelet answers, and does not start a kubele
   ]);
 });
 
-test("reports a refusal as long as the node is untouched", () => {
+test("reports a refusal only while no change is under way", () => {
   const link: Facts["file"] = { kind: "refused", why: "it is a symbolic link" };
   const missing = { file: absent, unit: { ...unit, load: "not-found" } };
   const refused = (change: Parameters<typeof facts>[0]) => {
@@ -423,7 +419,7 @@ test("reports a refusal as long as the node is untouched", () => {
   assert.equal(refused({ ...missing, journal: { ...restarting, phase: "applying" } }), false);
 });
 
-test("restarts no kubelet for a drift, and at most three times an hour under a grant, whichever program removes our entry", () => {
+test("does not restart the kubelet for a drift, and restarts it at most three times an hour during a change", () => {
   const owes = (journal: Journal, calls: number[]): string => {
     const step = decide(facts({ journal: { ...journal, calls }, unit: renewed, file: foreign() }));
     assert.ok(step.action === "apply");
@@ -475,7 +471,7 @@ test("can undo a change, but not a withdrawal, because the old bytes contain the
   assert.equal(undoOf(taken), undefined);
 });
 
-test("keeps no undo for a withdrawal in the middle of a change, even if another program repaired the file", () => {
+test("keeps no undo if a withdrawal replaces a change, even if another program already removed our entries", () => {
   for (const journal of [{ ...restarting, phase: "applying" } as const, restarting, settling]) {
     assert.ok(journal.undo, "the change under way has an undo");
     const change = { journal, mounted: withdrawn, file: absent, unit: crashed };

@@ -1,10 +1,10 @@
 /**
- * Decides the agent's next action. Pure: from the facts, one action with its reason, or a request
- * for more facts. Each rule requests only what it needs.
+ * Decides the agent's next action. Pure. Returns one action with its reason, or requests more
+ * facts. Each rule requests only what it needs.
  *
- * The rules form a chain: each rule decides, or leaves the case to the next one. First come
- * restarts that are due, then the file, then the document. Writing config.json is decided in
- * change.ts. Everything after the write is a table in restart.ts.
+ * The rules form a chain: each rule decides, or leaves the case to the next rule. The first rules
+ * handle restarts that are due, the next rules the file, the last rules the document. Writing
+ * config.json is decided in change.ts. Everything after the write is a table in restart.ts.
  */
 import {
   change,
@@ -81,11 +81,10 @@ function chain(facts: Facts): Answer {
     facts.journal.kind === "journal" ? withUnit(facts.journal.journal, facts.unit) : undefined;
   if (facts.vanished && journal !== undefined) return record(codes.journalVanished, journal);
   if (!isIdle(journal) && facts.unit === undefined) return ask("kubelet");
-  // Older agents rolled the journal back only after the kubelet had run again.
+  // An older agent left `undo` in the journal until the kubelet ran again. We apply `undo` now.
   if (journal?.phase === "reviving") return byTable(facts, undone(facts, journal));
   const mayEmpty = !isFound(file) && file.answer?.empty !== undefined;
-  // A rollback needs no document. With the largest files, there would not be enough memory for a
-  // document.
+  // A rollback needs no document, and with the largest files, there is no memory for a document.
   if (journal?.phase === "restoring" && !mayEmpty) return restoring(facts, journal, file);
   if (mounted === undefined) return ask("mounted");
   const document = documentToApply(facts);
@@ -115,8 +114,8 @@ function chain(facts: Facts): Answer {
 }
 
 /**
- * A withdrawal on a node that has none of our entries. The state of its file and kubelet is
- * irrelevant. Removes what an interrupted withdrawal left behind.
+ * Handles a withdrawal on a node that has none of our entries, whatever the state of config.json
+ * and the kubelet. Removes what an interrupted withdrawal left behind.
  */
 function untouched(facts: Facts, document: Document): Answer {
   const { leftovers, file } = facts;
@@ -124,7 +123,7 @@ function untouched(facts: Facts, document: Document): Answer {
   if (emptied !== undefined) return emptied;
   const cleaning = takeOut(facts, document) ?? (leftovers ? leave : awaitCleaned(facts));
   if (cleaning !== undefined) return cleaning;
-  // The kubelet uses another directory. An empty directory here does not confirm a withdrawal.
+  // The kubelet uses another directory, which might still have our entries.
   if (facts.elsewhere !== undefined) return wait(codes.elsewhere, resync, facts.elsewhere);
   const unseen = whyUnseen(facts);
   if (unseen !== undefined) return unseen;
@@ -139,7 +138,8 @@ function untouched(facts: Facts, document: Document): Answer {
 }
 
 /**
- * A withdrawal is not complete while the kubelet may have an answer of ours that we cannot look at.
+ * Waits if we cannot read the provider's answer, because the kubelet might still use the answer,
+ * unless the answer is not ours.
  */
 function whyUnseen({ file, noAnswer }: Facts): Step | undefined {
   const why = noAnswer ? undefined : file.answer?.unseen;
@@ -155,13 +155,13 @@ function isWithdrawn(
   if (document?.intent !== "release") return false;
   if (journal === undefined) return true;
   if (granted(facts.grant) !== undefined) return rejectGrant(facts, journal) === undefined;
-  // Without a grant, the node keeps its own content.
+  // Without a grant, only a withdrawal of the node's own revision counts.
   return document.revision === journal.revision && document.digest === journal.digest;
 }
 
 /**
- * The provider's answer belongs to us alone. A withdrawal empties it, whatever the journal
- * contains.
+ * Empties the provider's answer for a withdrawal, whatever the journal contains, because only we
+ * write the answer; undefined if the answer is empty.
  */
 function emptying(facts: Facts, document: Document): Answer | undefined {
   const { file } = facts;
@@ -171,12 +171,13 @@ function emptying(facts: Facts, document: Document): Answer | undefined {
 }
 
 /**
- * Removes an old copy of ours that another program restored after the withdrawal; undefined if
- * there is none. This step has no undo, so no withdrawn byte is kept.
+ * Removes our entries from an old copy of config.json that another program restored after the
+ * withdrawal; undefined if there is no such copy. The step has no undo, because an undo would keep
+ * the withdrawn credentials.
  */
 function takeOut(facts: Facts, document: Document): Step | undefined {
   const { file, former, writeIn, lost } = facts;
-  // An unreadable journal that was set aside would be deleted together with the folder.
+  // If `lost`: the step would delete the unreadable journal together with our folder.
   if (former.length === 0 || lost || !isFound(file)) return undefined;
   const journal = { ...firstJournal({ absent: true }), owned: { ...nothingOwned, former } };
   const plan = file.plan(journal, { ...document, intent: "release" }, false);
@@ -187,7 +188,8 @@ function takeOut(facts: Facts, document: Document): Step | undefined {
 }
 
 /**
- * Also removes entries that were ours before a withdrawal, if another program restored an old copy.
+ * Plans the file. The plan also removes entries that were ours before a withdrawal, if another
+ * program restored an old copy of config.json.
  */
 function planFor(
   { former, lost }: Facts,
@@ -233,8 +235,8 @@ function withNewerJournal(
 }
 
 /**
- * The document of our revision is not mounted. The agent begins nothing new, but does a restart
- * that is due.
+ * The document of our revision is not mounted. The agent begins no change, but makes a restart that
+ * is due.
  */
 function withoutDocument(
   facts: Facts,
@@ -251,7 +253,7 @@ function withoutDocument(
   if (journal?.phase === "applied" && belongsTo(journal, facts.grant) && holds)
     return byTable(facts, journal);
   // The node has confirmed the release, and newer content is mounted. Like a node with older
-  // content in force, it waits for a new grant.
+  // content in force, this node waits for a new grant.
   if (isUntouched(facts) && !facts.leftovers && isOutdated(facts, mounted))
     return awaitGrant(facts);
   return startMeanwhile(facts, journal, whyNoDocument(facts, mounted));
@@ -280,8 +282,8 @@ function rejectGrant({ grant, refused }: Facts, journal: Journal | undefined): S
   if (given === undefined) return undefined;
   if (journal !== undefined && given.revision < journal.revision)
     return waitAndReport("behind", codes.behind, `the node has ${journal.revision}`);
-  // The reason for a refusal may be gone by now, and the content may have been in force before.
-  // Then keep it.
+  // If the refused content is already in force, the node keeps it, because the reason for the
+  // refusal might be gone by now.
   const isKept = journal !== undefined && belongsTo(journal, grant);
   return refused === grantedKey(grant) && !isKept
     ? waitAndReport("unfit", codes.refusedGrant)
@@ -314,7 +316,7 @@ function asPlanned(
   const current = named(planned, document);
   if (document.intent === "release" && isUnrestartable(facts, journal))
     return record(codes.toBeReread, unproved({ ...journal, ...current }));
-  // The file is in place, so entries that it lacks are not ours any more.
+  // The file is in place. Entries that the file lacks are not ours any more.
   if (journal.phase === "applying") return byTable(facts, { ...journal, ...current });
   const { owned, revision, digest, content } = journal;
   if (JSON.stringify(current) !== JSON.stringify({ owned, revision, digest, content }))
@@ -327,21 +329,24 @@ function asPlanned(
 }
 
 /**
- * A withdrawal has no undo. If another program repaired the file in the middle of a change, there
- * is nothing to write, and the undo in the journal still contains the withdrawn credentials.
+ * Removes the undo for a withdrawal, because the undo contains the withdrawn credentials. `change`
+ * does so too, but does not run if another program has already written what we planned.
  */
 function withoutUndo({ undo: _undo, ...journal }: Journal): Journal {
   return journal;
 }
 
-/** A restart is due, systemd cannot be reached, and the kubelet answers. */
+/** Whether a restart is due, but systemd cannot be reached, and the kubelet answers. */
 function isUnrestartable(facts: Facts, journal: Journal): boolean {
   const owes = journal.matters || journal.owed !== undefined;
   const isOwed = owes && !isIdle(journal) && facts.config.restart === "Always";
   return isOwed && isOutOfReach(facts) && facts.healthy === true;
 }
 
-/** A new grant restarts a kubelet that may not have read the file yet. */
+/**
+ * Makes a restart due for a new grant while the agent still waits for the kubelet to reread the
+ * file.
+ */
 function restartAsProof({ grant }: Facts, { phase, rereads }: Journal): Partial<Journal> {
   const isNew = phase === "applied" && rereads !== undefined && granted(grant) !== undefined;
   return isNew ? { phase: "applying", matters: true } : {};
@@ -354,8 +359,8 @@ function withoutJournal(facts: Facts, found: FoundFile, document: Document, plan
     return refuse(codes.elsewhere, resync, facts.elsewhere);
   const first = { ...firstJournal(planned.before), ...named(planned, document) };
   if (!facts.lost) return record(codes.toBeWritten, first);
-  // The lost journal may have recorded a restart that was due, and more entries of ours than we can
-  // see.
+  // The lost journal might have recorded a restart that was due, and more entries of ours than we
+  // recognize.
   const doubt = "absent" in planned.before ? {} : { unverified: true };
   return (
     preflight(facts) ??
@@ -372,8 +377,8 @@ function withoutJournal(facts: Facts, found: FoundFile, document: Document, plan
 const leave: Step = atOnce({ action: "leave", code: codes.withdrawn });
 
 /**
- * The agent finds nothing that is left to withdraw, but cannot be sure. So it must not report a
- * completed withdrawal.
+ * The agent finds nothing to withdraw, but an entry in the file might be ours. Therefore, the agent
+ * must not report a completed withdrawal.
  */
 const unverified = wait(codes.withdrawnInDoubt, soon);
 
@@ -381,11 +386,11 @@ const unverified = wait(codes.withdrawnInDoubt, soon);
  * Decides whether the agent is Ready although it refuses content.
  *
  * The controller grants revisions only to Ready pods, and an agent can report a refusal only for a
- * grant. So an agent on an unfit node turns Ready if it has no grant. It logs the reason, and
- * reports it when it refuses the next grant. If the agent were not Ready, the controller would
- * never get the reason, and the node would block a withdrawal.
+ * grant. So an agent on an unfit node turns Ready if it has no grant. If the agent were not Ready,
+ * the controller would never get the reason, and the node would block a withdrawal.
  *
- * A withdrawal is never refused. Nothing is refused while the content of the grant is unknown.
+ * The agent never refuses a withdrawal. It refuses other content only after it has read the granted
+ * document.
  */
 function withReadiness(facts: Facts, answer: Answer): Answer {
   const { grant, mounted } = facts;
@@ -398,8 +403,9 @@ function withReadiness(facts: Facts, answer: Answer): Answer {
 }
 
 /**
- * Whether a change under way must be finished first, because its file is in place and the kubelet
- * may be down. Without restarts, newer content may replace it.
+ * Whether the agent must finish the change under way before it handles the present grant, because
+ * the changed file is in place and the kubelet might be down. With --restart Never, newer content
+ * can replace the change at once.
  */
 function finishesFirst({ config, grant }: Facts, journal: Journal, file: FoundFile): boolean {
   if (isIdle(journal) || config.restart === "Never" || isAwaitingReread(journal)) return false;
@@ -421,7 +427,7 @@ function withoutGrant(
   if (journal !== undefined && !isIdle(journal)) {
     if (facts.grant === "unread") return undefined;
     if (isAbandoned(journal, file, document)) return abandon(journal, journal.undo);
-    // Served content does not replace granted content.
+    // Served content does not replace a change that began for a grant.
     const goesOn = document === undefined ? journal.phase === "applying" : wasGranted(journal);
     return goesOn ? { ...byTable(facts, journal), ready: false } : undefined;
   }
@@ -432,8 +438,8 @@ function withoutGrant(
 }
 
 /**
- * Whether the change began for a grant. Version 0.2 did not record the grant, but its nodes with
- * content also took nothing without a grant.
+ * Whether the change began for a grant. Version 0.2 did not record the grant. But if a node already
+ * had content, version 0.2 changed the node only for a grant.
  */
 function wasGranted({ grant, undo }: Journal): boolean {
   return grant !== undefined || (undo?.revision ?? 0) > 0;
@@ -442,9 +448,9 @@ function wasGranted({ grant, undo }: Journal): boolean {
 type Undo = NonNullable<Journal["undo"]>;
 
 /**
- * Whether a grant was revoked before its file was in place, and no restart is due. Only the exact
- * file from before the change proves this, because the new file may lack entries that the journal
- * still lists.
+ * Whether the grant was revoked before the new file was in place, and no restart is due. Only the
+ * exact file from before the change proves this. A missing entry proves nothing, because the new
+ * file might also lack entries that the journal still lists.
  */
 function isAbandoned(
   journal: Journal,
@@ -462,7 +468,10 @@ function isSame(one: File, other: File): boolean {
   return one.bytes.equals(other.bytes);
 }
 
-/** The journal as it was before the change. The files beside config.json may already be written. */
+/**
+ * Records the journal from before the change. If the change already wrote the provider's answer,
+ * the answer stays listed as ours.
+ */
 function abandon(journal: Journal, undo: Undo): Step {
   const { revision, digest, content } = undo;
   const isBeside = journal.owned.answer !== undefined;
@@ -470,12 +479,15 @@ function abandon(journal: Journal, undo: Undo): Step {
   return record(codes.inForce, { ...confirmed(journal), revision, digest, content, owned });
 }
 
-/** The served content failed on a node that had no content. The agent tries it again later. */
+/** Whether served content failed on a node without content. The agent tries it again later. */
 function failedWithoutGrant({ revision, content, quarantine }: Journal): boolean {
   return revision === 0 && content === "" && quarantine !== undefined && !quarantine.grant;
 }
 
-/** Repairs a drift if the Secret still contains the node's own content. */
+/**
+ * The node keeps its content. Undefined if the Secret still contains this content, so that the next
+ * rules repair a drift.
+ */
 function keepContent(
   facts: Facts,
   journal: Journal,
@@ -496,7 +508,7 @@ function awaitGrant(facts: Facts): Answer {
 }
 
 function nothingServed(facts: Facts, releasing: boolean, file: FoundFile): Answer {
-  // Withdrawn content leaves no trace on a joining node.
+  // During a withdrawal, a joining node records nothing.
   if (releasing)
     return facts.leftovers ? atOnce({ action: "leave", code: codes.withdrawn }) : awaitGrant(facts);
   const unfit = preflightUngranted(facts);

@@ -60,7 +60,7 @@ test("finishes a change whose file is in place, whatever is granted meanwhile", 
   }
 });
 
-test("replaces content that the kubelet has not reread yet with newer content, if restarts are off", () => {
+test("writes newer content although the kubelet has not reread the older content yet, if restarts are off", () => {
   const journal = { ...restarting, renamed: facts({}).time };
   const step = decide(facts({ ...forEight, journal, config: { restart: "Never" } }));
   assert.equal(step.action, "apply");
@@ -74,7 +74,7 @@ test("leaves the node unchanged when the grant is revoked before the file is in 
   assert.equal(end.file, absent);
 });
 
-test("takes the granted content by revision and digest, and waits for a lagging Secret", () => {
+test("takes only content with the granted revision and digest, and waits while the mounted Secret lags", () => {
   check([
     ["granted and mounted", { grant: seven, file: absent }, "apply GPS226 → applying"],
     ["in force", { grant: seven, journal: idle }, "nothing GPS200 ready"],
@@ -96,7 +96,7 @@ test("takes the granted content by revision and digest, and waits for a lagging 
   assert.equal("report" in behind && behind.report, "behind");
 });
 
-test("stays Ready after a confirmed release while its grant is older than all mounted content", () => {
+test("stays Ready with the grant of a confirmed release while only newer content is mounted", () => {
   const ahead: FactsChange = { proved: key, mounted: { kind: "other", revision: 8 }, file: absent };
   check([
     ["the release is confirmed", ahead, "nothing GPS201 ready"],
@@ -143,7 +143,7 @@ test("ignores a failed or refused grant until it has a new `since`", () => {
   assert.equal("report" in dead && dead.report, "failed");
 });
 
-test("records a failure with its grant, and a failure of served content without a grant", () => {
+test("records the grant with a change, and records no grant if the change applies served content", () => {
   const applied = (change: FactsChange) => {
     const step = decide(facts({ file: absent, ...change }));
     assert.ok(step.action === "apply");
@@ -153,7 +153,7 @@ test("records a failure with its grant, and a failure of served content without 
   assert.equal(applied({ grant: "none", mounted: served }), undefined);
 });
 
-test("reports a failure after the change has ended and while the node has nothing newer", () => {
+test("reports a failed grant once the change has ended, unless the node has newer content", () => {
   const { revision } = quarantine;
   assert.equal(failedKey(failed), quarantine.grant);
   assert.equal(failedKey({ ...failed, revision: revision - 1 }), quarantine.grant);
@@ -181,7 +181,7 @@ const older = (phase: Journal["phase"]): Journal => {
 };
 const lives: FactsChange = { unit: renewed, stopwatch: { running: 5000, healthy: 5000 } };
 
-test("lets a new pod finish the change of the previous pod, keep its result and turn Ready", () => {
+test("finishes the change of the previous agent pod without a new grant, and turns Ready", () => {
   for (const mountedNow of [nothing, { ...eight, served: true as const }])
     for (const journal of [
       restarting,
@@ -223,7 +223,7 @@ test("considers a journal empty only if it lists nothing of ours", () => {
   for (const one of named) assert.ok(!isEmpty({ ...empty, owned: one }));
 });
 
-test("continues an older change if its revision is granted", () => {
+test("continues a change that version 0.2 began if the same revision is granted", () => {
   check([
     ["not in place", { journal: older("applying"), file: absent }, "apply GPS226 → applying"],
     ["in place", { journal: older("applying") }, "restart GPS212 → restarting"],
@@ -236,7 +236,7 @@ test("continues an older change if its revision is granted", () => {
   ]);
 });
 
-test("finishes a change in any phase when its grant is revoked, also without restarts", () => {
+test("finishes a change in any phase when its grant is revoked, also if restarts are off", () => {
   const { undo: _, ...withoutUndo } = older("applying");
   const never = { restart: "Never" } as const;
   const at: FactsChange = { grant: back, mounted: nothing };
@@ -271,7 +271,7 @@ test("finishes a change in any phase when its grant is revoked, also without res
   ]);
 });
 
-test("keeps what the node has without a grant, also with an empty journal", () => {
+test("keeps the node's content if there is no grant, and takes no content if the journal is empty", () => {
   for (const grant of ["none", back] as const)
     check([
       ["in force", { grant, mounted: nothing, journal: idle }, "nothing GPS200 ready"],
@@ -323,7 +323,7 @@ test("keeps what the node has without a grant, also with an empty journal", () =
     ]);
 });
 
-test("takes served content without a journal, or records that it takes nothing without a grant", () => {
+test("takes served content if there is neither a grant nor a journal; if nothing is served, records that the node waits for a grant", () => {
   check([
     [
       "something is served",
@@ -376,7 +376,7 @@ test("takes served content without a journal, or records that it takes nothing w
   check([["served later", { ...end, mounted: served }, "nothing GPS201 ready"]]);
 });
 
-test("retries content later if it failed without a grant on an empty node", () => {
+test("retries served content later if it failed on a node without content", () => {
   const at = { ...unasked, file: absent, journal: rolledBackUnasked } as const;
   check([
     ["soon", at, "wait GPS219"],
@@ -385,7 +385,7 @@ test("retries content later if it failed without a grant on an empty node", () =
   ]);
 });
 
-test("can roll back a grant with an empty journal only to the current file", () => {
+test("can roll back a node with an empty journal only to the current file, not to the file in the journal", () => {
   const stale = firstJournal({ bytes: Buffer.from("stale"), mode: 0o644 });
   const step = decide(facts({ grant: seven, journal: stale, file: absent }));
   assert.ok(step.action === "apply");
@@ -397,7 +397,7 @@ test("can roll back a grant with an empty journal only to the current file", () 
   ]);
 });
 
-test("changes nothing on a node that has its content when the volume is inconsistent for a moment", () => {
+test("changes nothing on a node with content while the volume is inconsistent for a moment", () => {
   const torn = { grant: "unread", mounted: { kind: "incomplete", why: "ENOENT" } } as const;
   check([
     ["in force", { ...torn, journal: idle }, "nothing GPS200 ready"],

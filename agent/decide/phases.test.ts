@@ -34,7 +34,7 @@ import { byTable, table } from "./restart.ts";
 import { type KubeletState, stateOf } from "../facts/kubelet-state.ts";
 
 const journals: Readonly<Record<Journal["phase"], Journal>> = {
-  // Usually, a journal in this phase records no InvocationID.
+  // In practice, `owed` is not set in this phase. The test needs it for the states of the kubelet.
   applied: { ...idle, owed: "old" },
   applying: { ...restarting, phase: "applying" },
   restarting,
@@ -44,8 +44,8 @@ const journals: Readonly<Record<Journal["phase"], Journal>> = {
 };
 
 /**
- * The facts of each state. Most phases wait for a process other than `old`; settling watches the
- * process `new`.
+ * The facts of each state. In most phases the agent waits for a process other than `old`; in
+ * `settling` it watches the process `new`.
  */
 const states: Readonly<Record<KubeletState, (phase: Journal["phase"]) => FactsChange>> = {
   unknown: () => ({ unit: unanswered, healthy: false }),
@@ -246,7 +246,7 @@ test("removes withdrawn entries even if restarts were switched off while the kub
   assert.equal(gone.end.file.kind, "absent");
 });
 
-test("waits without restarts until the kubelet must have reread the file, or accepts a new process at once", () => {
+test("waits for the reread if restarts are off, but not if a new kubelet process runs", () => {
   const config = { restart: "Never" } as const;
   const step = decide(facts({ config, journal: { ...restarting, phase: "applying" } }));
   assert.ok(step.action === "record" && step.code === "GPS254");
@@ -298,7 +298,7 @@ test("revives a kubelet that stops after a withdrawal, and does not restore the 
   );
 });
 
-test("cannot roll back to the state before a change that a withdrawal has replaced", () => {
+test("removes the undo when a withdrawal replaces a change", () => {
   const asked = {
     mounted: { ...withdrawn, revision: 8, digest: "eight's" },
     config: { ...never, revision: 8, digest: "eight's" },
@@ -310,7 +310,7 @@ test("cannot roll back to the state before a change that a withdrawal has replac
 
 const link: Facts["file"] = { kind: "refused", why: "it is a symbolic link" };
 
-test("makes a restart that is due even if config.json is refused or changing, and is not Ready meanwhile", () => {
+test("restarts the kubelet when a restart is due, even while config.json is refused or changing, and is not Ready meanwhile", () => {
   const down = { unit: limited, healthy: false };
   for (const file of [link, { kind: "changing" } as const]) {
     const told = file.kind === "changing" ? "GPS209" : "GPS206";
@@ -346,7 +346,7 @@ test("makes a restart that is due even if config.json is refused or changing, an
   }
 });
 
-test("starts a kubelet that a newer agent left stopped, once a minute, and does not touch its journal", () => {
+test("starts a kubelet that a newer agent left stopped, at most once a minute, and does not touch the newer agent's journal", () => {
   const seen = (change: FactsChange, owes = true) => {
     const step = decide(facts({ journal: { kind: "newer", why: "version 9", owes }, ...change }));
     return `${step.action} ${step.code}`;
@@ -360,7 +360,7 @@ test("starts a kubelet that a newer agent left stopped, once a minute, and does 
   assert.equal(seen({ ...down, unit: unanswered }), "wait GPS222");
 });
 
-test("continues a revival on a full disk, spaces the attempts from memory, and leaves a running kubelet alone", () => {
+test("restarts only a stopped kubelet while the disk is full, and pauses between attempts", () => {
   const down = { unit: limited, healthy: false, unwritable: true, file: absent };
   const seen = (change: FactsChange) => {
     const step = decide(facts({ ...down, ...change }));
@@ -387,7 +387,7 @@ test("continues a revival on a full disk, spaces the attempts from memory, and l
   );
 });
 
-test("counts a start or stop as failed if it has not ended after three and a half minutes", () => {
+test("counts a start or stop of the kubelet as failed if it has not ended after three and a half minutes", () => {
   const starting = { ...crashed, sub: "start" };
   for (const hanging of [
     starting,
@@ -406,7 +406,7 @@ test("counts a start or stop as failed if it has not ended after three and a hal
   }
 });
 
-test("continues a probation after two replaced processes, and counts a third one as a failed attempt", () => {
+test("continues a probation after two replaced processes, and counts a third replacement as a failed attempt", () => {
   let journal: Journal = settling;
   const seen: string[] = [];
   for (const invocation of ["second", "third", "fourth"]) {
@@ -418,7 +418,7 @@ test("continues a probation after two replaced processes, and counts a third one
   assert.deepEqual(seen, ["GPS215 settling", "GPS215 settling", "GPS214 restarting"]);
 });
 
-test("neither starts nor restarts a kubelet for a drift, and is Ready once the kubelet must have reread the file", () => {
+test("neither starts nor restarts a kubelet for a drift, but waits for the kubelet's reread", () => {
   const drifted = { file: absent, journal: idle };
   for (const change of [
     {},
@@ -432,7 +432,7 @@ test("neither starts nor restarts a kubelet for a drift, and is Ready once the k
   }
 });
 
-test("does not confuse an unreported rollback with the report of the next rollback", () => {
+test("does not report an older rollback any more once a new change begins", () => {
   const untold = { ...quarantine, content: "six", revision: 6, told: false };
   const another = { ...seven, since: "2026-11-26T19:00:00Z" };
   const step = decide(

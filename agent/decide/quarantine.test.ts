@@ -1,4 +1,4 @@
-/** Tables of rollback and quarantine. */
+/** Tables of decisions about rollback and quarantine. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Journal } from "../journal/journal.ts";
@@ -20,7 +20,7 @@ import {
   decide,
 } from "../facts/facts.fixture.ts";
 
-/** systemd does not start it any more. */
+/** systemd does not start the kubelet any more. */
 const gaveUp = { ...crashed, active: "failed", sub: "failed", result: "start-limit-hit" };
 
 test("revives the kubelet after a rollback until it has passed its probation, and only then gives up", () => {
@@ -82,10 +82,13 @@ test("revives the kubelet after a rollback until it has passed its probation, an
   ]);
 });
 
-/** The values of the failed change are recognized in a copy. */
+/**
+ * The agent recognizes entries of the failed change by these values, also in an old copy of the
+ * file.
+ */
 const former = restarting.owned.entries.map(({ key, wrote }) => ({ key, wrote }));
 
-test("restores the former ownership with the file, and starts the quarantine with the proof", () => {
+test("records the former entries as ours after a rollback, and starts the quarantine when the kubelet has passed its probation", () => {
   const four = { entries: [{ key: "four.io", wrote: ["x"], displaced: [] }], rest: [] };
   const undo = {
     file: { absent: true as const },
@@ -134,7 +137,7 @@ test("keeps the provider's answer in the journal after a rollback, so that a wit
   assert.deepEqual(ownedAfter({ ...restoring, undo: { ...undo, owned: six } }), six);
 });
 
-test("ends a revival that an older agent began, and restores the former ownership", () => {
+test("ends a revival that an older agent began, and records the former entries as ours", () => {
   const older: Journal = { ...restarting, phase: "reviving" };
   const step = decide(
     facts({
@@ -149,7 +152,7 @@ test("ends a revival that an older agent began, and restores the former ownershi
   assert.equal(step.journal.quarantine?.content, "seven");
 });
 
-test("ends a revival after one process has run for three minutes, whatever its healthz answers, without ending the process", () => {
+test("ends a revival once a kubelet process has run for three minutes, even if its healthz does not answer", () => {
   const silent = { journal: reviving, file: absent, unit: renewed, healthy: false };
   check([
     ["young", { ...silent, stopwatch: { running: 31_000 } }, "wait GPS213"],
@@ -158,7 +161,7 @@ test("ends a revival after one process has run for three minutes, whatever its h
   ]);
 });
 
-test("quarantines ungranted content for 10 minutes, doubled up to 6 hours, restarts at most four times an hour, and takes a new revision at once", () => {
+test("retries ungranted content after 10 minutes, doubled at each failure up to 6 hours, and takes new content at once", () => {
   const { quarantine } = rolledBackUnasked;
   assert.ok(quarantine);
   const late = { ...rolledBack, quarantine: { ...quarantine, since: now - 600_000 } };

@@ -1,4 +1,4 @@
-/** Tables of the modes without restarts: when the kubelet must have reread the file by itself. */
+/** Tables of decisions while the agent waits until the kubelet has had time to reread the file. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import {
@@ -32,7 +32,7 @@ const after = (seconds: number): FactsChange => ({
   time: { ...time, monotonic: time.monotonic + seconds * 1000 },
 });
 
-test("H17: without restarts, is Ready only once the kubelet must have read the file, 305 s after it was in place", () => {
+test("H17: if restarts are off, is Ready only 305 s after the file is in place, when the kubelet has had time to reread it", () => {
   const { steps, end } = follow({ config, file: absent, unit: notAsked });
   assert.deepEqual(steps, ["apply GPS226 → applying", "record GPS254 → restarting", "wait GPS254"]);
   assert.deepEqual(end.journal.kind === "journal" && end.journal.journal.renamed, time);
@@ -43,7 +43,7 @@ test("H17: without restarts, is Ready only once the kubelet must have read the f
   ]);
 });
 
-test("restarts no kubelet for a drift whose repair was interrupted or overwritten", () => {
+test("does not restart the kubelet for a drift, even if the repair was interrupted or overwritten", () => {
   const repair = decide(facts({ journal: idle, file: foreign() }));
   assert.ok(repair.action === "apply" && repair.journal.rereads === "");
   const { journal } = repair;
@@ -58,7 +58,7 @@ test("restarts no kubelet for a drift whose repair was interrupted or overwritte
   assert.ok(owes.action === "apply" && owes.journal.matters);
 });
 
-test("ends a withdrawal for which no restart is possible once the kubelet must have read the file", () => {
+test("ends a withdrawal only after the kubelet has had time to reread the file, if we cannot restart the kubelet", () => {
   const repaired = { ...idle, content: "none", rereads: "", owned: { entries: [], rest: [] } };
   const at = (seconds: number): FactsChange => ({
     mounted: withdrawn,
@@ -100,13 +100,13 @@ test("ends a withdrawal for which no restart is possible once the kubelet must h
   ]);
 });
 
-test("reports how long the wait will last, and requests the next round when it is over", () => {
+test("reports how long the wait for the reread will last, and requests a round at its end", () => {
   const step = decide(facts(after(300.5)));
   assert.deepEqual([step.detail, step.again, step.ready], ["5 s more", 4500, false]);
   assert.equal(decide(facts(after(1))).again, 10_000);
 });
 
-test("ends the wait for a kubelet that was started after the file was in place", () => {
+test("ends the wait for the reread if a kubelet process was started after the write", () => {
   check([
     [
       "the node was booted",
@@ -126,7 +126,7 @@ test("ends the wait for a kubelet that was started after the file was in place",
   ]);
 });
 
-test("does not wait for a change without new credentials, and does not restart an older wait", () => {
+test("does not wait for a reread if a change has no new credentials, but continues an older wait", () => {
   const applying: Journal = { ...waiting, phase: "applying", matters: false };
   check([
     [
@@ -149,7 +149,7 @@ test("waits for the reread if restarts are switched off while a restart is due",
   ]);
 });
 
-test("is Ready after a repaired drift once the kubelet must have read the file, or another process runs", () => {
+test("waits after a repaired drift until the kubelet has had time to reread the file, or a new kubelet process runs", () => {
   const repaired: Journal = { ...idle, rereads: "", renamed: undefined };
   const noted = decide(facts({ journal: repaired, unit }));
   assert.ok(noted.action === "record" && !noted.ready);

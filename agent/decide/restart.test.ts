@@ -1,4 +1,4 @@
-/** Tables of restarts, until the kubelet has passed its probation. */
+/** Tables of decisions about restarts, until the kubelet has passed its probation. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { denied, type Journal } from "../journal/journal.ts";
@@ -110,7 +110,7 @@ test("H18: restores the old file after three failed attempts, spaced by the star
   ]);
 });
 
-test("H18: is not Ready before the probation is over, and counts a kubelet that dies in it as a failed attempt", () => {
+test("H18: is not Ready before the probation is over, and counts a kubelet that dies during the probation as a failed attempt", () => {
   check([
     [
       "young",
@@ -183,7 +183,7 @@ test("H18: is not Ready before the probation is over, and counts a kubelet that 
   ]);
 });
 
-test("restores the previous file after three refusals by systemd, or leaves proved content for the kubelet to reread", () => {
+test("restores the previous file after systemd refuses three restarts, but lets the kubelet reread content that is already proved", () => {
   const refused = (journal: Journal, times: number) => {
     let next = journal;
     for (let time = 0; time < times; time += 1) next = denied(next, "AccessDenied");

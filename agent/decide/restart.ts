@@ -1,8 +1,8 @@
 /**
- * The kubelet's restart, for a config.json that matches the journal. First comes a table, phase ×
- * restart policy × state of the kubelet, then the rules in its cells. Pure. A missing cell does not
- * compile. So the table covers every state of a unit, and also flags that change in the middle of a
- * phase.
+ * Decides the next step while config.json matches the journal: restart, probation or rollback.
+ * Pure. First comes a table, phase × restart policy × state of the kubelet, then the rules in its
+ * cells. The compiler requires every cell. So the table covers every state of a unit, also if the
+ * agent's flags change in the middle of a phase.
  *
  * The unit itself shows whether a restart was made. The journal records the InvocationID from the
  * moment when the file was in place, and systemd gives each start a new InvocationID. Unlike times,
@@ -84,10 +84,11 @@ export const table: PhaseTable = {
       silent: awaitAnswerAgain,
       answering: awaitProbation,
     },
-    // The process has passed its probation. We do not repair its later failures.
+    // The new process has answered with this file. Without restarts, we could not repair a later
+    // failure.
     Never: always(confirm),
   },
-  // The previous file is back. The ownership is the same as before the change.
+  // The previous file is restored. Our entries are the same as before the change.
   restoring: { Always: always(afterRestore), Never: always(afterRestoreWithoutRestart) },
   reviving: {
     Always: {
@@ -103,9 +104,9 @@ export const table: PhaseTable = {
 };
 
 /**
- * Applies the rule of the cell, with one exception. If a change was made in another mode and there
- * is no grant now, the agent waits until the kubelet rereads the file by itself, whatever systemd
- * reports. A restart would need its own grant.
+ * Applies the rule of the cell, with one exception. If a change was made in a mode without
+ * restarts, and there is no grant now, the agent waits until the kubelet rereads the file by
+ * itself, whatever systemd reports. A restart would need its own grant.
  */
 export function byTable(facts: Facts, journal: Journal): Answer {
   if (isAwaitingReread(journal) && granted(facts.grant) === undefined)
@@ -133,7 +134,7 @@ function idle(facts: Facts, journal: Journal): Answer {
   return idleAs(facts, journal, codes.inForce);
 }
 
-/** In force, unless the kubelet still has to reread the file. */
+/** The content is in force, unless the kubelet still has to reread the file. */
 export function idleAs(facts: Facts, journal: Journal, code: Code): Answer {
   const answer = inForce(facts, code);
   if (answer.action !== "nothing") return answer;
@@ -142,12 +143,12 @@ export function idleAs(facts: Facts, journal: Journal, code: Code): Answer {
 
 /**
  * Ready while the kubelet answers. If no restart is due, we do not start a stopped kubelet, because
- * an administrator may have stopped it.
+ * an administrator might have stopped it.
  */
 function inForce(facts: Facts, code: Code): Answer {
   if (facts.healthy === undefined) return ask("healthz");
   if (!facts.healthy) return wait(codes.kubeletSilent, soon);
-  // An agent without this check may have written there.
+  // An older agent without this check might have written into this directory.
   if (facts.elsewhere !== undefined) return refuse(codes.elsewhere, resync, facts.elsewhere);
   const { unfit, note, rivals } = facts.file as Partial<FoundFile>;
   if (unfit !== undefined) return refuse(codes.providerUnfit, soon, unfit);
@@ -174,9 +175,9 @@ function ifOwed<Unit extends readonly unknown[]>(
 }
 
 /**
- * The file is in place. The journal records the present InvocationID, so a process with another one
- * has started after the write. If the restart can be requested at once, it needs no separate
- * record, which saves a round and two syncs.
+ * The file is in place. The journal records the present InvocationID, so a process with another
+ * InvocationID has started after the write. If the agent can request the restart at once, it makes
+ * no separate record, which saves a round and two syncs.
  */
 function afterWrite(facts: Facts, journal: Journal, unit: Unit): Answer {
   const owed = journal.matters || journal.owed === undefined ? unit.invocation : journal.owed;
@@ -185,7 +186,10 @@ function afterWrite(facts: Facts, journal: Journal, unit: Unit): Answer {
   return step.action === "restart" ? step : record(codes.restartOwed, restarting);
 }
 
-/** The file is in place. The kubelet rereads it by itself, if its credentials changed. */
+/**
+ * The file is in place. If the credentials changed, waits until the kubelet rereads the file by
+ * itself.
+ */
 function afterWriteWithoutRestart(facts: Facts, journal: Journal): Step {
   const owes = journal.matters || journal.owed !== undefined || journal.renamed !== undefined;
   if (!owes) return record(codes.inForce, confirmed(journal));
@@ -214,7 +218,7 @@ function afterRestoreWithoutRestart(facts: Facts, journal: Journal): Step {
 // Restarts
 
 const answerWithin = answerSeconds * 1000;
-/** systemd's default for a unit without a limit: five starts in 10 s. */
+/** Used for a unit without a start limit: systemd's default is five starts in 10 s. */
 const defaultStartLimit = 10_000;
 const longestSpacing = spacingSeconds * 1000;
 const longestRevival = 900_000;
@@ -240,8 +244,9 @@ function awaitAnswer(facts: Facts, journal: Journal, unit: Unit): Step {
 }
 
 /**
- * The step after three refusals: restore the previous file, or leave a running kubelet to reread
- * its file. Undefined while the kubelet is down, because only a restart can bring it back.
+ * The step after systemd refused the restart three times: restore the previous file, or let a
+ * running kubelet reread its file. Undefined for a stopped kubelet without a previous file, because
+ * only a restart can start it.
  */
 function afterRefusals(facts: Facts, journal: Journal, unit: Unit): Step | undefined {
   const { times = 0, why } = journal.denied ?? {};
@@ -257,9 +262,9 @@ function afterRefusals(facts: Facts, journal: Journal, unit: Unit): Step | undef
 function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
   const refused = afterRefusals(facts, journal, unit);
   if (refused !== undefined) return refused;
-  // The journal announces a restart, but no process has started since, and this agent process has
-  // requested none. So the previous agent process was killed before its request. That attempt does
-  // not count.
+  // The journal announces a restart, but no kubelet process has started since, and this agent
+  // process has requested no restart. So the previous agent process was killed before its request.
+  // That attempt does not count.
   const unmade = facts.restarts === 0 && journal.called && unit.invocation === journal.owed;
   const failed = journal.tried > 0 && !unmade;
   const isExhausted =
@@ -297,18 +302,15 @@ function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
   });
 }
 
-/**
- * Restart attempts before a rollback: three, as promised, or one for content that has failed
- * before.
- */
+/** Restart attempts before a rollback: three, or one for content that has failed before. */
 function attempts(journal: Journal): number {
   return journal.quarantine?.content === journal.content ? 1 : restartAttempts;
 }
 
 /** Restores the previous file, or revives the kubelet if there is no previous file. */
 function rollBack(journal: Journal, why?: string): Step {
-  // Without an undo, the content was proved before, or it is a withdrawal. Then the kubelet is
-  // revived with the present file.
+  // Without an undo, the content was proved before, or it is a withdrawal. In both cases, the
+  // kubelet is revived with the present file.
   const phase = journal.undo === undefined ? "reviving" : "restoring";
   const otherwise = phase === "restoring" ? codes.notBack : codes.stillDown;
   const code = why === undefined ? otherwise : codes.restartRefused;
@@ -316,7 +318,7 @@ function rollBack(journal: Journal, why?: string): Step {
 }
 
 /**
- * Milliseconds between attempts, so that ours do not exhaust the unit's start limit. Automatic
+ * Milliseconds between our attempts, which must not exhaust the unit's start limit. Automatic
  * restarts also count against that limit.
  */
 function spacing(journal: Journal, unit: Unit): number {
@@ -327,7 +329,7 @@ function spacing(journal: Journal, unit: Unit): number {
   return Math.min(longestRevival, least * 2 ** Math.min(journal.tried, 10));
 }
 
-/** Milliseconds until the next attempt; 0 if the clock jumped back behind the last attempt. */
+/** Milliseconds until the next attempt; 0 if the clock jumped back to before the last attempt. */
 function untilNext(facts: Facts, { calls }: Journal, spacing: number, failed: boolean): number {
   // An attempt that could not be recorded is known only to this process.
   const unrecorded = facts.unwritable ? spacing - facts.sinceRestart : 0;
@@ -339,10 +341,10 @@ function untilNext(facts: Facts, { calls }: Journal, spacing: number, failed: bo
 // Probation: the proof that the restarted kubelet works with the new file.
 
 /**
- * Milliseconds for which a process must have answered healthz, even if the probation is shorter.
+ * For how many milliseconds of a probation healthz must answer; less if the probation is shorter.
  */
 const answersFor = 1000;
-/** After a rollback, a process that has run this long counts as alive even without healthz. */
+/** Milliseconds after which a process counts as alive after a rollback, even without healthz. */
 const aliveAfter = 180_000;
 /**
  * How many replaced processes one probation accepts: one for a reboot, and one for a restart by an
@@ -359,15 +361,14 @@ function watch(_facts: Facts, journal: Journal, unit: Unit): Step {
 
 /**
  * Watches the process until the probation is over. Only then does the agent turn Ready, because the
- * kubelet reports our readiness. If the kubelet died later, it could not report that we are
- * NotReady.
+ * kubelet reports our readiness. If we turned Ready earlier and the kubelet died, it could not
+ * report us as NotReady.
  */
 function awaitProbation(facts: Facts, journal: Journal): Step {
   if (!hasLived(facts, facts.config.probation)) return wait(codes.onProbation, fast);
   return record(codes.inForce, confirmed(journal));
 }
 
-/** The watched process stopped answering. */
 function awaitAnswerAgain(facts: Facts, journal: Journal, unit: Unit): Step {
   if (facts.stopwatch.running < answerWithin)
     return wait(codes.restarting, fast, "healthz stopped answering");
@@ -375,8 +376,8 @@ function awaitAnswerAgain(facts: Facts, journal: Journal, unit: Unit): Step {
 }
 
 /**
- * Another process has replaced the watched one. If systemd counts no automatic restart, the node
- * rebooted or an administrator restarted the kubelet. The new process has read the same file.
+ * Another process has replaced the watched process. If systemd counts no automatic restart, the
+ * node rebooted or an administrator restarted the kubelet. The new process has read the same file.
  */
 function replaced(facts: Facts, journal: Journal, unit: Unit): Step {
   const { invocation, replaced: before = 0 } = journal.settling ?? {};
@@ -386,7 +387,7 @@ function replaced(facts: Facts, journal: Journal, unit: Unit): Step {
   return record(codes.onProbation, { ...journal, settling });
 }
 
-/** The attempt failed. The process that systemd starts next may still pass the probation. */
+/** The attempt failed. The process that systemd starts next can still pass the probation. */
 function died(facts: Facts, journal: Journal, unit: Unit): Step {
   const { settling: watched, ...rest } = journal;
   const next: Journal = {
@@ -411,34 +412,37 @@ function awaitRevivedProbation(facts: Facts, journal: Journal): Step {
   return revived(facts, journal);
 }
 
-/** The revived kubelet does not answer. Its healthz may be off or on another port. */
+/** The revived kubelet does not answer. Its healthz might be off or on another port. */
 function awaitRevivedAnswer(facts: Facts, journal: Journal): Step {
   if (facts.stopwatch.running < aliveAfter)
     return wait(codes.restarting, fast, "healthz does not answer yet");
   return revived(facts, journal);
 }
 
-/** Whether the process has run this long, and has answered healthz for one second of this time. */
+/**
+ * Whether the process has run for `milliseconds`, and has answered healthz for `answersFor` of this
+ * time.
+ */
 function hasLived({ stopwatch }: Facts, milliseconds: number): boolean {
   return (
     stopwatch.running >= milliseconds && stopwatch.healthy >= Math.min(milliseconds, answersFor)
   );
 }
 
-// Without a restart: how long until the kubelet must have reread the file.
+// Without a restart: the wait until the kubelet has had time to reread the file.
 
 const rereadAfter = rereadSeconds * 1000;
 const longestWait = 10_000;
 
 /**
- * Whether the change was made in another mode, without a restart. Then it cannot have stopped the
- * kubelet.
+ * Whether the agent waits for the reread of a change that was made in a mode without restarts. Such
+ * a change cannot have stopped the kubelet.
  */
 export function isAwaitingReread({ phase, owed, renamed }: Journal): boolean {
   return phase === "restarting" && owed === undefined && renamed !== undefined;
 }
 
-/** Restart policy Never: records once when the file was in place, and waits. */
+/** Without a restart: records once when the file was in place, and waits for the reread. */
 function awaitReread(facts: Facts, journal: Journal): Step {
   const { renamed } = journal;
   if (renamed === undefined)
@@ -448,8 +452,8 @@ function awaitReread(facts: Facts, journal: Journal): Step {
 }
 
 /**
- * Waits in the same way after a drift was repaired without a restart; undefined if there was none.
- * A process that was started since the repair has read the file.
+ * Waits for the reread after the agent repaired a drift without a restart; undefined if there was
+ * no such repair. A process that was started since the repair has read the file.
  */
 export function awaitRepaired(facts: Facts, journal: Journal): Answer | undefined {
   if (journal.rereads === undefined) return undefined;
@@ -464,8 +468,8 @@ export function awaitRepaired(facts: Facts, journal: Journal): Answer | undefine
 }
 
 /**
- * Waits in the same way after an old copy of ours was removed. No journal records this removal, so
- * an agent that starts meanwhile does not wait.
+ * Waits for the reread after the agent removed our entries from an old copy of config.json. No
+ * journal records this removal, so a restarted agent does not wait.
  */
 export function awaitCleaned({ sinceCleaned }: Facts): Step | undefined {
   return waitFor(rereadAfter - sinceCleaned);
@@ -490,9 +494,9 @@ function waitFor(remaining: number): Step | undefined {
 // Rollback and quarantine
 
 /**
- * The journal when the previous file is back. The ownership is the same as before the change, and
- * the failed content is in quarantine. The quarantine starts again once the kubelet has passed its
- * probation. The credential provider's answer still counts as ours, so that a later withdrawal
+ * The journal after the previous file is restored. Our entries are the same as before the change,
+ * and the failed content is in quarantine. The quarantine starts again once the kubelet has passed
+ * its probation. The credential provider's answer still counts as ours, so that a later withdrawal
  * empties it in any mode.
  */
 export function undone(facts: Facts, journal: Journal): Journal {

@@ -1,6 +1,6 @@
 /**
- * Delivery: how a document reaches the kubelet. Decisions (agent/decide) use this interface and no
- * implementation. To add a delivery, add a folder beside config-json/ and choose it in main.ts.
+ * Delivery: how a document reaches the kubelet. Decisions (agent/decide) use only this interface.
+ * To add a delivery, add a folder beside config-json/ and choose it in main.ts.
  */
 import type { FileIdentity } from "../files/atomic-write.ts";
 import type { File, Former, Journal, Owned } from "../journal/journal.ts";
@@ -10,8 +10,8 @@ export type Delivery = Readonly<{
   /** Paths below the kubelet's directory. A change of one of them starts a round of the agent. */
   names: readonly string[];
   /**
-   * Reads the files. Never throws. If a file cannot be read, or cannot be replaced by a file of the
-   * same kind, it is refused with the reason.
+   * Reads the files. Never throws. Refuses, with the reason, a file that we cannot read or cannot
+   * replace.
    */
   read: (kubeletDirectory: string) => NodeFile;
   /**
@@ -31,13 +31,15 @@ export type NodeFile =
   | Readonly<{ kind: "changing"; answer?: FoundAnswer }>;
 
 /**
- * The credential provider's answer, which only we write. A withdrawal empties it whatever
- * config.json is.
+ * The credential provider's answer, which only we write. A withdrawal empties it, whatever the
+ * state of config.json.
  */
 export type FoundAnswer = Readonly<{
-  /** Why we cannot look at it. The kubelet may be able to, so a withdrawal is not complete. */
+  /**
+   * Why we cannot read the answer. The kubelet might still use it, so a withdrawal is not complete.
+   */
   unseen?: string | undefined;
-  /** Empties it; absent if it has no credential. */
+  /** The write that empties the answer; absent if the answer has no credential. */
   empty?: Put | undefined;
 }>;
 
@@ -45,7 +47,7 @@ export type FoundAnswer = Readonly<{
 export type FoundFile = Readonly<{
   /** `absent`: there is no file. */
   kind: "absent" | "file";
-  /** This text changes with any change by another program. */
+  /** A text that changes whenever another program changes the file. */
   identity: FileIdentity;
   /** Distinguishes these bytes from others; empty if there is no file. */
   digest: string;
@@ -58,7 +60,7 @@ export type FoundFile = Readonly<{
    * node.
    */
   unfit?: string | undefined;
-  /** Information for the report of a node that is in order. */
+  /** Information to report while the content is in force. */
   note?: string | undefined;
   /** Our entries are in a file beside config.json, and most documents do not change config.json. */
   beside?: true;
@@ -66,28 +68,27 @@ export type FoundFile = Readonly<{
   /** The current file, to which a rollback can return. */
   now: File;
   /**
-   * Plans to apply the document, or to release the node if that is its intent. `lost`: an
-   * unreadable journal was set aside.
+   * Plans to apply the document, or to release the node if that is the document's intent. `lost`:
+   * an unreadable journal was set aside.
    */
   plan: (journal: Journal | undefined, document: Document, lost: boolean) => Plan;
-  /**
-   * Plans to restore what the change under way replaced. Without a record of it, nothing changes.
-   */
+  /** Plans to restore what the change under way replaced. Without an undo, nothing changes. */
   planRestore: (journal: Journal) => Rewrite;
-  /** The ownership after `planRestore` was carried out. */
+  /** Our entries after `planRestore` was carried out. */
   undone: (journal: Journal) => Owned;
   /** Whether everything that we wrote last is still in place. Needs no Secret. */
   holds: (owned: Owned) => boolean;
   /**
-   * The values to recognize in an old copy that is restored after a withdrawal: everything that was
-   * ours, except the entries that the withdrawal has restored, and those that the file has now.
+   * Our former values, by which we recognize an old copy that another program restores after a
+   * withdrawal. Values that the withdrawal has restored, or that the file has now, are not
+   * included.
    */
   withdrawn: (owned: Owned) => Former;
   /** Entries of other programs that the kubelet tries before ours, for the node's report. */
   rivals?: (owned: Owned) => string | undefined;
   /**
-   * Whether the file may contain entries of ours that no journal lists. Ask this only on a release
-   * after a lost journal.
+   * Whether the file might contain entries of ours that no journal lists. Call this only for a
+   * release after the journal was lost.
    */
   isUnexplained: (document: Document) => boolean;
 }>;
@@ -110,8 +111,8 @@ export type Rewrite = Readonly<{
   /** config.json stays as it is. Only files beside it are written. */
   kept?: true;
   /**
-   * Written before and after config.json, so that at any instant at least one of them has the
-   * credentials. `last` always contains an empty answer.
+   * `first` is written before config.json, and `last` after it, so that at any instant at least one
+   * of the two files has the credentials. `last` always contains an empty answer.
    */
   first?: Put;
   last?: Put;
@@ -125,15 +126,15 @@ export type Plan = Rewrite &
      * provider anyway.
      */
     matters: boolean;
-    /** The ownership after the file is in place. */
+    /** Our entries after the file is in place. */
     owned: Owned;
-    /** Entries that may be ours until the file is in place. */
+    /** Entries that might be ours until the file is in place. */
     meanwhile: Owned;
-    /** The file before our first change, which the journal keeps. */
+    /** The file before our first change. The journal keeps this file. */
     before: File;
-    /** Why the file must not be written. After such a write, we could not read the file. */
+    /** Why the file is too large: after the write, we could not read it. */
     excess?: string | undefined;
-    /** The mode in which config.json is left. */
+    /** The file mode in which we leave config.json. */
     left?: Journal["left"];
     /** Why the kubelet would not use the file. */
     unfit?: string | undefined;

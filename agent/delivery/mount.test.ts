@@ -79,12 +79,12 @@ test("never infers a release: a document with only originals is applied", () => 
   assert.equal(named.desired.entries.get("a.io")?.original, true);
 });
 
-test("treats an entry that sources do not list as additional, so that it can be removed", () => {
+test("treats an entry as additional, so that it can be removed, if `sources` does not list the entry", () => {
   const unnamed = of({ sources: "{}" });
   assert.ok(unnamed.kind === "document" && unnamed.desired.entries.get("a.io")?.original === false);
 });
 
-test("treats entries as removable if their source, or the form of sources, is unknown", () => {
+test("treats an entry as additional if `sources` names an unknown source for the entry", () => {
   for (const said of ['"extra-team-a"', '{"source":"original"}', '["original"]', "1", "null"]) {
     const unknown = of({ sources: `{"a.io":${said}}` });
     assert.ok(unknown.kind === "document", said);
@@ -92,7 +92,7 @@ test("treats entries as removable if their source, or the form of sources, is un
   }
 });
 
-test("gives each revision another digest, but another content digest only to another document or a release", () => {
+test("gives each revision its own digest, but changes the content digest only for another document or a release", () => {
   const [one, salted, released] = [{}, { salt: "t".repeat(32) }, { intent: "release" }].map(of);
   assert.ok(one?.kind === "document" && salted?.kind === "document");
   assert.ok(released?.kind === "document");

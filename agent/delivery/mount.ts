@@ -1,4 +1,4 @@
-/** One content of global-pull-secret as it is mounted, and what it requests. Pure. */
+/** Interprets one content of global-pull-secret, as it is mounted on the node. Pure. */
 import { createHash } from "node:crypto";
 import { isObject, readJson } from "#pullsecret/json/json.ts";
 import { digestOf, saltLength } from "#pullsecret/merge/digest.ts";
@@ -22,14 +22,16 @@ export type Mounted =
        */
       content: string;
       desired: Desired;
-      /** The action for the document. A release leaves the node as if we had never been there. */
+      /**
+       * What to do with the document. A release restores the node's state before our first change.
+       */
       intent: Intent;
-      /** A node without a journal may take this content without a grant. */
+      /** A node without a journal is allowed to take this content without a grant. */
       served?: true;
     }>
-  /** None of the mounted contents matches. `revision`: the revision of the newest content. */
+  /** No mounted content matches the grant. `revision`: the revision of the newest content. */
   | Readonly<{ kind: "other"; revision: number; why?: string }>
-  /** Without a grant, there is nothing to take. `releasing`: the newest content withdraws. */
+  /** Without a grant, there is nothing to take. `releasing`: the newest content is a withdrawal. */
   | Readonly<{ kind: "nothing"; releasing: boolean }>
   | Readonly<{ kind: "incomplete"; why: string }>
   | Readonly<{ kind: "refused"; why: string; revision: number }>;
@@ -38,8 +40,8 @@ export type Document = Extract<Mounted, { kind: "document" }>;
 
 /**
  * The entries that the mounted Secret requests. `original`: the entry comes from the original pull
- * secret. `vacant`: config.json must have no entry for this registry, because its credential is
- * delivered another way.
+ * secret. `vacant`: config.json must have no entry for this registry, because the credential
+ * provider serves the registry.
  */
 export type Desired = Readonly<{
   entries: ReadonlyMap<string, Readonly<{ value: unknown; original: boolean; vacant?: true }>>;

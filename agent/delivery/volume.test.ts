@@ -61,7 +61,7 @@ test("waits for a volume that is missing, incomplete or replaced while it is rea
 
 const grantOf = (revision: number, digest = "") => grantFilesFor({ ...given, revision, digest });
 
-/** `7 served`, `other 7`, … */
+/** The selection as text: `7 served`, `other 7`, … */
 function shown(mounted: Mounted): string {
   if (mounted.kind === "document")
     return `${mounted.revision}${mounted.served === true ? " served" : ""}`;

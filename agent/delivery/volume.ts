@@ -1,7 +1,7 @@
 /**
  * The volume with global-pull-secret and the pod's grant, as the kubelet mounted it. All files are
- * read through one target of `..data`, the link that the kubelet swaps on each change. Otherwise a
- * document of one revision could be applied under the number of another revision.
+ * read through one target of `..data`, the link that the kubelet swaps on each change. Without
+ * this, the agent could apply the document of one revision under the number of another revision.
  */
 import { closeSync, fstatSync, openSync, readlinkSync, readSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ export type GrantReading = Grant | "none" | "unread";
 /** A grant and its content, read from the same state of the volume. */
 export type Volume = Readonly<{ grant: GrantReading; mounted: Mounted }>;
 
-/** An annotation can have 256 KiB. Ours are short. */
+/** The most bytes that we read of one annotation. It can have 256 KiB, but ours are short. */
 const mostGrantBytes = 256;
 
 /** Reads the grant alone. Never throws. */
@@ -47,7 +47,7 @@ type Slots = Readonly<{
 /**
  * Selects the content. With a grant, it is the content with the granted revision and digest.
  * Without a grant, it is the served content, which is the newest content if the revisions are
- * equal. If the agent's mode differs from the Secret's mode, it takes only a release. Pure.
+ * equal. If the agent's mode differs from the Secret's mode, the agent takes only a release. Pure.
  */
 function select(slots: Slots, grant: GrantReading, mode: PublishedMode): Mounted {
   const { newest, served } = slots;
@@ -94,7 +94,7 @@ function grantAt(directory: string): Grant | "none" {
 
 /**
  * Reads one state of the volume, from one directory whose files never change. If the kubelet
- * removes that directory meanwhile, it reads again, up to two times.
+ * removes that directory meanwhile, reads again, up to two times.
  */
 function readConsistently<T>(
   directory: string,
@@ -112,8 +112,8 @@ function readConsistently<T>(
 }
 
 /**
- * A name for the current state of the mount. The name changes with the state. It is `undefined`
- * without the kubelet's `..data` link, because files may then change under the same name.
+ * A name that changes with every change of the mounted files; `undefined` without the kubelet's
+ * `..data` link, because files can then change under the same name.
  */
 export function mountOf(directory: string): string | undefined {
   try {
@@ -133,7 +133,9 @@ function swapTarget(directory: string): string {
   }
 }
 
-/** Reads at most one byte more than allowed. This recognizes a huge file without reading it. */
+/**
+ * Reads at most one byte more than `most`, which is enough to recognize a file that is too large.
+ */
 function readBounded(file: string, most: number): Buffer {
   const descriptor = openSync(file, "r");
   try {

@@ -15,7 +15,7 @@ function errorsOf(argv: readonly string[], given: Record<string, string> = envir
   return parsed.ok ? [] : parsed.errors;
 }
 
-test("runs without flags as the DaemonSet mounts it", () => {
+test("has defaults that match the DaemonSet's mounts", () => {
   assert.deepEqual(configOf(), {
     node: "node1",
     uid: "u-1",
@@ -113,7 +113,7 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
 for (const [argv, error] of wrong)
   test(`refuses ${argv}`, () => assert.deepEqual(errorsOf(argv.split(" ")), [error]));
 
-test("reports everything that is wrong at once, flags and variables", () =>
+test("reports all wrong flags at once", () =>
   assert.deepEqual(errorsOf(["--restart=No", "--nope", "--probation=x"]), [
     "--nope: is not a flag; --help names all",
     '--restart "No": is not one of the choices; give Always, Never',

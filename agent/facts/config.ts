@@ -13,7 +13,6 @@ import { auto, directory, file, integer, ip, oneOf, unit, within } from "#contra
 import { readFlags, type ParsedFlags } from "#contract/flags.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 
-/** Any text, also an empty one. */
 const asGiven = (text: string): string => text;
 
 const flags = {

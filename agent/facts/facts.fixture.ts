@@ -38,7 +38,6 @@ export const ungranted = { grant: "none", mounted: nothingMounted } as const;
 /** Nothing is granted, but revision 7 is served. */
 export const unasked = { grant: "none", mounted: { ...mounted, served: true } } as const;
 
-/** The grant of the node. */
 export const seven: Grant = {
   revision: 7,
   digest: "seven's",
@@ -149,11 +148,10 @@ export const reviving: Journal = {
   owed: "old",
   quarantine: { ...quarantine, told: false },
 };
-/** A moment since the node's present boot. */
 export const time = { boot: "b", monotonic: 1_000_000 };
 
 export type FactsChange = Partial<Omit<Facts, "config" | "stopwatch" | "journal">> & {
-  /** `revision` and `digest` are those of the grant, unless they are given. */
+  /** `revision` and `digest` replace those of the grant. */
   config?: Partial<Facts["config"] & Readonly<{ revision: number; digest: string }>>;
   stopwatch?: Partial<Facts["stopwatch"]>;
   journal?: Journal | Facts["journal"];
@@ -257,7 +255,6 @@ export function stepOf(answered: Answer): Step {
   return answered;
 }
 
-/** config.json after a step. */
 function fileAfter(step: Step, before: NodeFile): NodeFile {
   if (step.action !== "apply" && step.action !== "restore") return before;
   const { file, kept } = step.plan;
@@ -296,7 +293,7 @@ export function follow(
   }
 }
 
-/** `action CODE`, `→ phase` of the journal in the step, `ready`. */
+/** A step as text: `action CODE`, `→ phase` if it has a journal, `ready`. */
 function summaryOf(step: Step): string {
   const journal = "journal" in step ? ` → ${step.journal.phase}` : "";
   return `${step.action} ${step.code}${journal}${step.ready ? " ready" : ""}`;

@@ -11,9 +11,9 @@ import type { Hides } from "./search.ts";
 import type { Unit } from "../systemd/unit.ts";
 
 /**
- * `notAsked`: --restart Never does not ask systemd. `unknown`: systemd could not be asked.
- * `outdated`: systemd lacks a property that we need. `absent`: there is no systemd. `unfound`: none
- * of the known units, or several of them, may be the kubelet's.
+ * `notAsked`: with --restart Never, the agent does not ask systemd. `unknown`: systemd could not be
+ * asked. `outdated`: systemd lacks a property that we need. `absent`: there is no systemd.
+ * `unfound`: none of the known units is active, or several are.
  */
 export type UnitFact =
   | Unit
@@ -24,40 +24,37 @@ export type UnitFact =
 export type BootTime = Readonly<{
   /** Changes with each boot. */
   boot: string;
-  /**
-   * Milliseconds of CLOCK_MONOTONIC. The kubelet uses the same clock for the age of what it has
-   * read.
-   */
+  /** Milliseconds of CLOCK_MONOTONIC. By the same clock, the kubelet rereads its credentials. */
   monotonic: number;
 }>;
 
 export type Facts = Readonly<{
-  /** `restart`: the policy of the flags for this node's unit, as far as the unit is known. */
+  /** `restart`: the policy that the flags set for this node's unit, if the unit is known. */
   config: Pick<
     Config,
     "restart" | "probation" | "unit" | "probePort" | "healthzPort" | "healthzAddress"
   >;
-  /** The grant of the pod. It may change at any time. */
+  /** The grant of the pod. It can change at any time. */
   grant: GrantReading;
   /** Key of the grant that this pod has refused. */
   refused: string | undefined;
   /** Key of the grant with which this pod was Ready. */
   proved: string | undefined;
-  /** Wall clock, in milliseconds. It may jump, so it is only compared with times in the journal. */
+  /** Wall clock, in milliseconds. It can jump, so it is only compared with times in the journal. */
   now: number;
   /** Whether this is the node's only agent. */
   alone: boolean;
-  /** Why the mounted directory does not belong to this kubelet. */
+  /** Why the mounted directory does not belong to this kubelet; undefined if it does. */
   elsewhere: string | undefined;
   mounted: Mounted | undefined;
   journal: JournalReading;
   /**
-   * Digests of values that were ours until this pod completed a withdrawal. Empty unless another
-   * program has restored, byte for byte, an earlier config.json with all of our entries. A single
-   * equal entry proves nothing, because it may belong to the node's owner.
+   * Digests of values that were ours until this pod completed a withdrawal. Filled only while
+   * config.json is, byte for byte, an earlier file with all of our entries, which another program
+   * has restored. A single equal entry proves nothing, because it might belong to the node's owner.
    */
   former: Former;
-  /** The journal is missing on the disk. This is the copy that this process read last. */
+  /** The journal is missing on the disk. `journal` is the copy that this process read last. */
   vanished: boolean;
   /** Time since boot. Never jumps. */
   time: BootTime;
@@ -73,7 +70,7 @@ export type Facts = Readonly<{
   file: NodeFile;
   unit: UnitFact | undefined;
   /**
-   * healthz answers. Also true if nothing is restarted, because we do not ask healthz in that case.
+   * Whether healthz answers. Also true if restarts are off: the agent does not ask healthz then.
    */
   healthy: boolean | undefined;
   /**
@@ -98,13 +95,18 @@ export type Facts = Readonly<{
     /** The present quarantine. */
     quarantine: number;
   }>;
-  /** Milliseconds until config.json may be written again, if another program keeps changing it. */
+  /**
+   * Milliseconds until the agent is allowed to write config.json, if another program keeps changing
+   * the file.
+   */
   writeIn: number;
   /** Restarts that this process has requested. */
   restarts: number;
   /** Milliseconds since the last of these restarts; infinite if there was none. */
   sinceRestart: number;
-  /** Milliseconds since this process removed an old copy; infinite if it did not. */
+  /**
+   * Milliseconds since this process removed our entries from an old copy; infinite if it never did.
+   */
   sinceCleaned: number;
   /** The last write of this process failed, for example on a full disk. */
   unwritable: boolean;

@@ -10,7 +10,7 @@ export type Observed = Readonly<{
   grant: GrantReading;
   /** The revision in the journal; 0 if there is none. */
   journal: number;
-  /** The granted content is in force by the journal. */
+  /** According to the journal, the granted content is in force. */
   fulfilled: boolean;
   /** Key of the grant that failed on this node, possibly the grant of an earlier pod. */
   failed: string | undefined;
@@ -20,7 +20,7 @@ type Named = Readonly<{ revision: number; digest?: string | undefined }>;
 
 /**
  * Whether a document or journal belongs to this grant, by revision and digest. The revision alone
- * is not enough: after etcd is restored, or the product is installed again, the same number may
+ * is not enough: after etcd is restored, or the product is installed again, the same number can
  * return with other content. A journal without a digest does not count.
  */
 export function belongsTo(one: Named, grant: GrantReading): boolean {
@@ -44,7 +44,7 @@ export function grantedKey(grant: GrantReading): string | undefined {
   return given && keyOf(given);
 }
 
-/** Key of the grant that failed last, unless the node has newer content since. */
+/** Key of the grant that failed last, unless the node has received newer content since. */
 export function failedKey(journal: Journal | undefined): string | undefined {
   const { phase, revision = 0, quarantine } = journal ?? {};
   if (phase !== "applied" || quarantine === undefined) return undefined;
@@ -63,7 +63,10 @@ export function reportedKey({
   return grant === "none" ? failed : grantedKey(grant);
 }
 
-/** The mounted document that may be applied: the granted one, or without a grant the served one. */
+/**
+ * The mounted document that the agent is allowed to apply: the granted document, or without a grant
+ * the served document.
+ */
 export function documentToApply({
   mounted,
   grant,
@@ -75,7 +78,7 @@ export function documentToApply({
 
 /**
  * Whether the journal contains only this record: the node takes content only with a grant. The file
- * recorded with it is not used, because other programs may have changed the file since.
+ * recorded with it is not used, because other programs might have changed the file since.
  */
 export function isEmpty(journal: Journal | undefined): boolean {
   return (

@@ -8,8 +8,8 @@ import { auto } from "#contract/values.ts";
 /**
  * unknown: systemd did not answer, or was not asked · gone: systemd has no such unit · busy: a
  * start, stop or job is under way and will end by itself · down: no process, or a start or stop
- * that never ends · other: a process runs, but not the one that counts · silent: the process that
- * counts runs, but healthz does not answer · answering: healthz answers.
+ * that never ends · other: a process runs, but not the process that counts · silent: the process
+ * that counts runs, but healthz does not answer · answering: healthz answers.
  *
  * The process that counts was started after the file was in place. During probation it is exactly
  * the watched process.
@@ -20,9 +20,9 @@ export type KubeletState = "unknown" | "gone" | KnownState;
 export type KnownState = "busy" | "down" | "other" | "silent" | "answering";
 
 /**
- * A longer start or stop has failed. systemd's own limit is not reliable: k3s sets
- * TimeoutStartSec=0, which never ends. By default, start and stop take at most 90 s each; 30 s are
- * for ExecStartPre and a busy node.
+ * Milliseconds after which a start or stop counts as failed. systemd's own limit is not reliable:
+ * k3s sets TimeoutStartSec=0, which means no limit. By default, start and stop take at most 90 s
+ * each; 30 s are for ExecStartPre and a busy node.
  */
 const busyFor = 210_000;
 
@@ -63,7 +63,7 @@ export function progress(unit: UnitFact | undefined): string | undefined {
     : undefined;
 }
 
-/** Whether systemd is about to restart the unit by itself, for as long as it takes. */
+/** Whether systemd is about to restart the unit by itself, after whatever delay. */
 export function isRestartedBySystemd({ sub }: Unit): boolean {
   return sub.startsWith("auto-restart");
 }
@@ -78,8 +78,8 @@ function counts(
       unit.invocation === settling.invocation &&
       unit.restarts <= settling.restarts
     );
-  // Without a record of the process that ran when the file was in place, no process counts as
-  // started after it.
+  // `owed` is the process that ran when the file was in place. If `owed` is unknown, no process
+  // counts.
   return owed !== undefined && unit.invocation !== owed;
 }
 
@@ -116,10 +116,7 @@ export function unitMissing({ unit }: Facts): Step | undefined {
   return undefined;
 }
 
-/**
- * The unit that a flag names, otherwise the unit in the journal. Its restart is due even if the
- * unit is down.
- */
+/** The unit that a flag names, otherwise the unit in the journal, even if that unit is down. */
 export function namedUnit(flag: string, reading: JournalReading): string | undefined {
   if (flag !== auto) return flag;
   if (reading.kind === "journal") return reading.journal.unit;

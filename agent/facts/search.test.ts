@@ -34,14 +34,14 @@ test("searches in the kubelet's order: working directory, home, root, then the l
   );
 });
 
-test("finds a file with entries that would be hidden from this kubelet", () => {
+test("finds a credential file that a new config.json would hide from this kubelet", () => {
   for (const path of ["/config.json", "/.docker/config.json", "/.dockercfg"])
     assert.deepEqual(hidden(seen({ [path]: "entries" }), "none", plain), file(path));
   assert.deepEqual(hidden(seen({}), "none", plain), nothing);
   assert.deepEqual(hidden(seen({}), "entries", plain), file(".dockercfg"));
 });
 
-test("counts root's home only if HOME is set", () => {
+test("searches root's home only if HOME is set", () => {
   for (const path of ["/root/.docker/config.json", "/root/.dockercfg"]) {
     assert.deepEqual(hidden(seen({ [path]: "entries" }), "none", plain), nothing);
     assert.deepEqual(hidden(seen({ [path]: "entries" }), "none", atHome), file(path));
@@ -53,7 +53,7 @@ test("counts root's home only if HOME is set", () => {
   }
 });
 
-test("stops at the first file that can be parsed, even if it has no entry", () => {
+test("stops at the first file that the kubelet can parse, even if the file has no entry", () => {
   const files = seen({ "/config.json": "empty", "/.docker/config.json": "entries" });
   assert.deepEqual(hidden(files, "entries", plain), nothing);
   assert.deepEqual(

@@ -19,7 +19,7 @@ export type FileContent = "none" | "empty" | "entries" | Readonly<{ unknown: str
 export type SearchResult =
   /** By path on the node. */
   | Readonly<{ kind: "seen"; files: Readonly<Record<string, FileContent>> }>
-  /** Our journal exists. config.json hid the same files before. */
+  /** Our journal exists, so config.json has hidden the same files before. */
   | Readonly<{ kind: "ours" }>
   | Readonly<{ kind: "unseen"; why: string }>;
 
@@ -30,7 +30,7 @@ export type Hides =
   | Readonly<{ kind: "nothing" }>
   | Readonly<{ kind: "file" | "unknown"; what: string }>;
 
-/** In the kubelet's own directory, where the agent can read it. */
+/** The legacy file. The agent can read it only in the kubelet's own directory. */
 export const legacyName = ".dockercfg";
 
 /**
@@ -60,8 +60,9 @@ export function hidden(
   around: Surroundings | undefined,
 ): Hides {
   if (sight.kind === "unseen") return { kind: "unknown", what: sight.why };
-  // The journal existed when the pod's first container looked. Since then, someone may have removed
-  // the journal and config.json. A new config.json hides only the files that the old one hid.
+  // The journal existed when the pod's first container searched. Since then, another program might
+  // have removed the journal and config.json. A new config.json hides only the files that the old
+  // config.json hid.
   if (sight.kind === "ours") return { kind: "nothing" };
   const files: Readonly<Record<string, FileContent>> = { ...sight.files, [legacyName]: beside };
   for (const path of around ? searchPaths(around) : [...credentialFiles, legacyName]) {
@@ -77,8 +78,8 @@ export function hidden(
 }
 
 /**
- * The credential file at this path that a new config.json would hide, or may hide; undefined if it
- * hides none.
+ * The credential file at this path that a new config.json would hide, or might hide; undefined if
+ * there is none.
  */
 export function hiddenAt(path: string, content: FileContent): Hides | undefined {
   if (typeof content === "object") return { kind: "unknown", what: `${path}: ${content.unknown}` };
@@ -86,9 +87,9 @@ export function hiddenAt(path: string, content: FileContent): Hides | undefined 
 }
 
 /**
- * The kubelet's surroundings as reported by systemd. HOME comes from the unit, otherwise from its
- * user, otherwise from the manager. EnvironmentFile= is not read, because no known kubelet gets its
- * HOME from there.
+ * The kubelet's surroundings as reported by systemd. HOME comes from the first of these that sets
+ * it: the unit, the unit's user, the manager. EnvironmentFile= is not read, because no known
+ * kubelet gets its HOME from there.
  */
 export function surroundings(
   service: Readonly<{
@@ -100,7 +101,7 @@ export function surroundings(
 ): Surroundings {
   const homeIn = (lines: readonly string[]) =>
     lines.findLast((line) => line.startsWith("HOME="))?.slice(5);
-  // Another user's home is unknown. The placeholder is a path that was not searched.
+  // Another user's home is unknown. This placeholder is never among the searched paths.
   const ofUser = ["root", "0"].includes(service.user)
     ? "/root"
     : service.user && `/home of ${service.user}`;

@@ -20,8 +20,8 @@ type StepReason = Readonly<{
 export type Step = StepReason &
   /**
    * `refused`: the node is unfit and untouched, and other nodes need not wait for it. Without a
-   * grant, the pod is nevertheless Ready. `report`: the report about the grant that the agent makes
-   * once, in the termination message.
+   * grant, the pod is nevertheless Ready. `report`: what the agent reports about the grant, once,
+   * in the termination message.
    */
   (
     | Readonly<{ action: "wait" | "nothing"; refused?: true; report?: MessageKind }>
@@ -40,8 +40,8 @@ export type Step = StepReason &
     | Readonly<{ action: "restore"; plan: Rewrite; found: Pick<FoundFile, "identity"> }>
     /**
      * Writes the journal, then calls RestartUnit. `unasked`: the journal to restore if systemd does
-     * not accept the request. `evenUnrecorded`: the kubelet is down, and a full disk must not keep
-     * it down. The record is written afterwards.
+     * not accept the request. `evenUnrecorded`: the kubelet is down, so restart it even on a full
+     * disk, and write the journal afterwards.
      */
     | Readonly<{
         action: "restart";
@@ -51,7 +51,7 @@ export type Step = StepReason &
         evenUnrecorded: boolean;
       }>
     /**
-     * Calls only RestartUnit. The kubelet of a newer agent is down, and we must not write that
+     * Calls only RestartUnit. A newer agent left the kubelet down, and we must not write that
      * agent's journal.
      */
     | Readonly<{ action: "revive"; unit: string }>
@@ -60,8 +60,8 @@ export type Step = StepReason &
     /** Writes the termination message and the journal, and exits. */
     | Readonly<{ action: "give up"; journal: Journal }>
     /**
-     * Writes the termination message and exits with the code `exit`. The agent can make the report
-     * `report` only by ending its container.
+     * Writes the termination message and exits with the code `exit`. The agent can make such a
+     * report only by ending its container.
      */
     | Readonly<{ action: "end"; exit: number; report: MessageKind }>
     /** Moves the unreadable journal out of the way. */
@@ -83,10 +83,12 @@ export type Question = "mounted" | "healthz" | "kubelet" | "fitness";
 export type Answer = Step | Ask;
 type Ask = Readonly<{ action: "ask"; for: Question; ready: false }>;
 
-/** The pause of an idle agent. It limits the effect of a lost hint. */
+/** Milliseconds between the rounds of an idle agent, even if every hint is lost. */
 export const resync = 30_000;
 export const soon = 1000;
-/** The pause during a restart. The kubelet answers healthz 0.3 s after its job ends. */
+/**
+ * Milliseconds between rounds during a restart. The kubelet answers 0.3 s after systemd's job ends.
+ */
 export const fast = 250;
 
 export function ask(asked: Question): Ask {

@@ -75,7 +75,7 @@ function syncs(t: TestContext, target: string) {
   return synced;
 }
 
-test("syncs the staged bytes before the rename, and the directory after each change of it", async (t) => {
+test("syncs the staged bytes before the rename, and the directory after each rename and removal", async (t) => {
   const { root, folder, target } = place(t);
   writeFileSync(target, "old");
   const synced = syncs(t, target);
@@ -124,7 +124,7 @@ test("does not overwrite a link, a file with a second name, a FIFO, or a file th
   assert.equal(readFileSync(target, "utf8"), "new");
 });
 
-test("notices a change after which size, mode and modification time are the same", (t) => {
+test("notices a change of a file even if size, mode and modification time stay the same", (t) => {
   const { target } = place(t);
   writeFileSync(target, "old");
   utimesSync(target, 1, 1);

@@ -10,18 +10,18 @@
  * 3. Sync it.
  * 4. Check that the target is unchanged.
  * 5. Rename.
- * 6. Sync the directory. Otherwise a power cut may restore the old file.
+ * 6. Sync the directory. Without this, a power cut can bring the old file back.
  */
-// All calls except sync block. A change makes seventy of them, and on a busy node each trip through
-// the thread pool waits twice for a processor. sync may take seconds. `promises` is loaded on first
-// use, because most starts write nothing.
+// All calls except `sync` block, because a change makes seventy calls, and on a busy node each trip
+// through the thread pool waits twice for a processor. `sync` does not block, because it can take
+// seconds. `promises` is loaded on first use.
 import { constants, lstatSync, promises, readFileSync, renameSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { OwnError, ignoring } from "./errno.ts";
 
 const onlyRead = constants.O_RDONLY | constants.O_NOFOLLOW;
 
-/** Distinguishes a file from other files, and from itself before a change. */
+/** A text that distinguishes a file from other files, and from its own earlier states. */
 export type FileIdentity = string;
 
 export class FileChanged extends OwnError {}
@@ -41,7 +41,7 @@ export type Replacement = Readonly<{
 
 /**
  * Resolves once the new bytes are durable. Throws FileChanged, or the error of the file system.
- * Then the target is unchanged.
+ * After an error, the target is unchanged, unless only the last sync failed.
  */
 export async function replace({
   target,
@@ -139,11 +139,14 @@ export function unlinkIfThere(file: string): void {
   ignoring("ENOENT", () => unlinkSync(file));
 }
 
-/** Removes the staged file after a failed write. Its own failure must not hide the first error. */
+/**
+ * Removes the staged file after a failed write. A failure of the removal must not hide the first
+ * error.
+ */
 function tidy(staged: string): void {
   try {
     unlinkIfThere(staged);
   } catch {
-    // The next sweep removes it.
+    // The next sweep removes the file.
   }
 }

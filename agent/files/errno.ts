@@ -17,9 +17,9 @@ export function ignoring<T>(code: string, call: () => T): T | undefined {
 export class OwnError extends Error {}
 
 /**
- * Describes an error without anything that may be a credential. Our own messages, and those of the
- * operating system (a call and a path), are shown in full. For other errors, only the class and the
- * place are shown, because V8 quotes the text that it could not parse.
+ * Describes an error without anything that might be a credential. Our own messages, and those of
+ * the operating system (a call and a path), are shown in full. For other errors, only the class and
+ * the place are shown, because V8 quotes the text that it could not parse.
  */
 export function describe(error: unknown): string {
   if (!(error instanceof Error)) return "not an Error";

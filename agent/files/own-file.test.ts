@@ -12,7 +12,7 @@ const text = `21 1 8:1 / / rw,relatime - ext4 /dev/sda rw
 32 21 0:5 / /with\\040space ro - tmpfs tmpfs rw
 `;
 
-test("finds the nearest mount over a path, and none for a partial name", () => {
+test("finds the nearest mount that contains a path, and compares whole names of folders", () => {
   const over = (path: string) => mountOver(mountsIn(text), path)?.point;
   assert.equal(over("/host/kubelet/config.json"), "/host/kubelet/config.json");
   assert.equal(over("/host/kubelet/config.json.staged"), "/host/kubelet");

@@ -24,8 +24,9 @@ export type OwnFile =
   | Readonly<{ kind: "changing" }>;
 
 /**
- * Reads a file that we may replace: a regular file without other hard links, which no program is
- * changing. Returns the file, or why it cannot be replaced. Throws the error of the system.
+ * Reads a file that we are allowed to replace: a regular file without other hard links, which no
+ * program is changing. Returns the file, or why it cannot be replaced. Throws the error of the
+ * system.
  */
 export function readOwn(file: string, mostBytes: number): OwnFile {
   const identity = identify(file);
@@ -40,7 +41,7 @@ export function readOwn(file: string, mostBytes: number): OwnFile {
       why: `it has ${found.size} bytes, more than ${Math.floor(mostBytes / 1024 / 1024)} MiB`,
     };
   const reading = readRegular(file, mostBytes, "refuse");
-  // It may have become another file between lstat and open.
+  // Another file might have replaced this file between lstat and open.
   if (!("bytes" in reading) || reading.bytes.length !== found.size) return { kind: "changing" };
   if (identify(file) !== identity) return { kind: "changing" };
   const { uid, gid } = found;
@@ -60,8 +61,8 @@ export type Regular =
 
 /**
  * Returns the bytes of a regular file of at most `most` bytes. Does not block on a FIFO, and does
- * not read a device. A symbolic link at the end of the path is followed, or refused with ELOOP.
- * Throws the error of the file system.
+ * not read a device. `links`: whether a symbolic link at the end of the path is followed, or
+ * refused with ELOOP. Throws the error of the file system.
  */
 export function readRegular(file: string, most: number, links: "follow" | "refuse"): Regular {
   const link = links === "refuse" ? constants.O_NOFOLLOW : 0;
@@ -96,7 +97,9 @@ export function mountsIn(text: string): Mount[] {
     }));
 }
 
-/** The mount that contains a path. If two mounts have the same place, the later one counts. */
+/**
+ * The mount that contains a path. If two mounts have the same mount point, the later mount counts.
+ */
 export function mountOver(mounts: readonly Mount[], path: string): Mount | undefined {
   const over = mounts.filter(({ point }) =>
     `${path}/`.startsWith(point === "/" ? "/" : `${point}/`),

@@ -41,7 +41,7 @@ function watched(limit?: string): string {
   return stdout + stderr;
 }
 
-test("turns a change into a hint, and reports the limit that was reached if nothing can be watched", (t) => {
+test("turns a change into a hint, and reports which inotify limit was reached if it cannot watch", (t) => {
   if (process.platform !== "linux") return t.skip("needs Linux: limits of inotify");
   if (spawnSync("unshare", ["--user", "--map-root-user", "true"]).status !== 0)
     return t.skip("needs a user namespace of its own: unshare is missing or refused");

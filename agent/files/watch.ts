@@ -1,7 +1,7 @@
 /**
- * Hints that something may have changed. A hint contains no data. It starts a round of the agent. A
- * probe by the kubelet also starts one if a file has changed. Only directories are watched, because
- * a watch on a file stops working after two quick renames.
+ * Gives hints that a file might have changed. A hint contains no data, and starts a round of the
+ * agent. A probe by the kubelet also starts a round if a file has changed. Only directories are
+ * watched, because a watch on a file stops working after two quick renames.
  */
 import { describe } from "./errno.ts";
 
@@ -25,7 +25,7 @@ export async function watchDirectories(
     ignored: (path) => !directories.includes(path) && !relevant(path),
   });
   watcher.on("all", hint);
-  // Reports changes that were made before the watch was ready.
+  // Covers changes that were made before the watch was ready.
   watcher.on("ready", hint);
   // For example EMFILE or ENOSPC, at the limits of inotify, which all programs of root on the node
   // share.

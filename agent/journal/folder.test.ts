@@ -52,7 +52,7 @@ test("refuses a folder that is a symbolic link, and creates and removes its own 
   await assert.rejects(makeFolder(join(folder, "file")), /is not a directory/);
 });
 
-test("keeps a directory that others created in our folder or in place of a file, and continues", async (t) => {
+test("keeps another program's directory with files in our folder, even if the directory has the name of our file", async (t) => {
   const { folder } = place(t);
   mkdirSync(join(folder, "backup"));
   for (const name of ["config.json.staged", "journal.json.staged.old"])
@@ -73,7 +73,7 @@ test("keeps a directory that others created in our folder or in place of a file,
   assert.ok(!hasLeftovers(folder), "nothing is left to be done");
 });
 
-test("finds something to remove in a folder without a journal that is empty or has a file other than a lock", (t) => {
+test("finds leftovers in a folder without a journal, unless the folder has only directories of other programs", (t) => {
   const { root, folder } = place(t);
   assert.deepEqual([hasLeftovers(join(root, "none")), hasLeftovers(folder)], [false, true]);
   writeFileSync(join(folder, "lock-1"), "");

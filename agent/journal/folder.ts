@@ -9,7 +9,7 @@ import { ignoring } from "../files/errno.ts";
 import { previousPrefix } from "./journal.ts";
 import { FileError, sync, unlinkIfThere } from "../files/atomic-write.ts";
 
-/** Files with this prefix are sockets of locks, alive or dead (lock.ts). */
+/** Files with this prefix are sockets of locks, of running or dead agents (lock.ts). */
 export const lockPrefix = "lock-";
 
 export const journalName = basename(nodeFiles.journal);
@@ -22,17 +22,17 @@ export async function makeFolder(folder: string): Promise<void> {
 }
 
 /**
- * Makes a folder if it does not exist. Not recursively: we must not create a missing kubelet
- * directory, and Node would report a read-only file system as ENOENT.
+ * Creates a folder if it does not exist. Node's recursive mode would also create a missing kubelet
+ * directory, and would report a read-only file system as ENOENT.
  */
 export function makeDirectory(folder: string): void {
   ignoring("EEXIST", () => mkdirSync(folder, { mode: 0o700 }));
 }
 
 /**
- * Removes our folder and every file that we may have left in it. The files that the journal names
- * are removed last, after the journal. Then it calls `releaseLock`, and another agent may start to
- * work. A directory that others made in the folder is not ours. It stays, and so does the folder.
+ * Removes our folder and every file that we might have left in it. The files that the journal names
+ * are removed last, after the journal. Then it calls `releaseLock`, so that another agent can start
+ * to work. A directory that another program made in the folder stays, and so does the folder.
  */
 export async function removeFolder(folder: string, releaseLock: () => void): Promise<void> {
   const isLock = (name: string) => name.startsWith(lockPrefix);

@@ -11,21 +11,19 @@ export type { File, Journal, Owned };
 export type JournalReading =
   | Readonly<{ kind: "none" }>
   | Readonly<{ kind: "journal"; journal: Journal }>
-  /** `owes`: as far as we can tell, the change under way may have stopped the kubelet of `unit`. */
+  /** `owes`: a change that might have stopped the kubelet of `unit` is under way. */
   | Readonly<{ kind: "newer"; why: string; owes: boolean; unit?: string }>
   | Readonly<{ kind: "corrupt"; why: string }>;
 
 /**
- * The version that we write, and the newest version that we can read. Version 1 contained the
- * previous bytes. Version 2 covered only config.json: its readers can continue from a journal that
- * covers nothing else.
+ * The version that we write, and the newest version that we can read. Version 1 contained the bytes
+ * of the previous file. Version 2 covered only config.json. Agents with version 2 can continue from
+ * a journal that covers only config.json.
  */
 export const version = 3;
 const configOnly = 2;
 
-/**
- * Files with previous bytes are named by this prefix and their digest. Readers check the digest.
- */
+/** A file with previous bytes is named by this prefix and its digest. Readers check the digest. */
 export const previousPrefix = "previous-";
 
 export function digestOf(bytes: Buffer): string {
@@ -54,8 +52,8 @@ export function writeJournal(journal: Journal): Stored {
 }
 
 /**
- * Whether a provider's answer is ours, or there is a registry for which we keep config.json without
- * an entry.
+ * Whether the journal covers more than config.json: an answer of the credential provider, or a
+ * registry that only the provider serves.
  */
 function ownsMoreThanConfig(owned: Owned | undefined): boolean {
   return owned?.answer !== undefined || owned?.entries.some(({ vacant }) => vacant) === true;
@@ -80,7 +78,7 @@ export function firstJournal(before: File): Journal {
   };
 }
 
-/** The change is complete, and the kubelet has passed its probation. */
+/** The journal after a change whose kubelet has passed its probation. */
 export function confirmed(journal: Journal): Journal {
   const {
     undo: _undo,
@@ -98,15 +96,15 @@ export function confirmed(journal: Journal): Journal {
     matters: false,
     tried: 0,
     called: false,
-    // The quarantine of another content continues after the change, because that content may
+    // The quarantine of another content continues after the change, because that content might
     // return.
     ...(quarantine !== undefined && quarantine.content !== journal.content && { quarantine }),
   };
 }
 
 /**
- * The change is complete, but without a restart, so there was no probation. The kubelet rereads its
- * file by itself, and the node turns Ready once it must have done so.
+ * The journal after a change without a restart, and so without a probation. The agent turns Ready
+ * once the kubelet has had time to reread the file by itself.
  */
 export function unproved(journal: Journal): Journal {
   return { ...confirmed(journal), rereads: "" };
@@ -152,7 +150,7 @@ export function restartsWithin({ calls }: Journal, now: number, span: number): n
 }
 
 /**
- * Digests of values that are not ours any more. A login tool or a nightly backup may restore an
+ * Digests of values that are not ours any more. A login tool or a nightly backup can restore an
  * older copy of the file. While the node has a journal, the agent removes a withdrawn credential
  * that returns with such a copy.
  */
@@ -201,7 +199,7 @@ export function withoutTheirs(
     .filter(({ wrote }) => wrote.length > 0);
 }
 
-/** The field for a record of ownership; empty if there are no digests. */
+/** The field `former` of `Owned`; empty if there are no digests. */
 export function formerField(former: Former): Pick<Owned, "former"> {
   return former.length > 0 ? { former } : {};
 }

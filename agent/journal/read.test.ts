@@ -28,7 +28,7 @@ const open = (name: string) => stored.previous.get(name);
 const read = (value: unknown) =>
   readJournal(Buffer.from(typeof value === "string" ? value : JSON.stringify(value)), open);
 
-test("reads a journal as it was written, without previous bytes in it", () => {
+test("reads a journal as it was written, and writes no previous bytes into it", () => {
   const file = { bytes: Buffer.from('{"auths":{}}'), mode: 0o600 };
   const undo = { file, owned: journal.owned, revision: 2, content: "" };
   const rows: readonly (readonly [one: Journal, files: number])[] = [
@@ -58,7 +58,7 @@ test("recognizes a journal whose previous bytes are missing or different", () =>
   assert.equal(read(elsewhere).kind, "corrupt");
 });
 
-/** As version 1 wrote it in the middle of a change: one member per line, with the bytes in it. */
+/** A journal of version 1 during a change, with the previous bytes, one member per line. */
 const first = `{"version":1,
 "reads":1,
 "phase":"settling",
@@ -103,7 +103,7 @@ test("reads a journal of version 1 with the bytes in it, and writes it in the pr
   );
 });
 
-test("reads a newer journal and keeps its unknown fields if its writer allows it, and refuses it otherwise", () => {
+test("reads a newer journal only if the journal allows our version, and keeps its unknown fields", () => {
   const newer = { version: 4, added: { by: "the future" } };
   assert.deepEqual(read({ ...JSON.parse(text), ...newer }), {
     kind: "journal",
@@ -113,7 +113,7 @@ test("reads a newer journal and keeps its unknown fields if its writer allows it
   assert.deepEqual(read(stranger), { kind: "newer", why: "version 5", owes: false });
 });
 
-test("lets agents of version 2 read a journal that is only about config.json, and no other journal", () => {
+test("allows agents of version 2 to continue only from a journal that covers only config.json", () => {
   const vacant = { key: "a.io", wrote: [], displaced: [], vacant: true as const };
   const { owned } = journal;
   const more: readonly Owned[] = [
@@ -129,7 +129,7 @@ test("lets agents of version 2 read a journal that is only about config.json, an
   }
 });
 
-test("reads one fact from a newer journal: whether the kubelet may be down", () => {
+test("reads from a newer journal only whether the kubelet might be down", () => {
   for (const [phase, owes] of [
     ["restarting", true],
     ["reviving", true],
@@ -154,7 +154,7 @@ test("reads a journal of an older agent as it is", () => {
   });
 });
 
-test("considers a journal with a number above any grant corrupt", () => {
+test("considers a journal corrupt if its revision is above every valid revision", () => {
   const value = JSON.parse(text) as { undo: object };
   const numbers = [mostRevision + 1, 999_999_999_999_999, -1, 7.5];
   for (const revision of numbers) {
@@ -174,7 +174,7 @@ test("recognizes a truncated journal at every length", () => {
     assert.equal(read(text.slice(0, length)).kind, "corrupt", String(length));
 });
 
-test("neither throws nor reveals the content, whatever is in the file", () => {
+test("neither throws nor reveals the content, whatever the journal contains", () => {
   const planted = "cGxhbnRlZDpzZWNyZXQ=";
   const text = writeJournal({ ...journal, content: planted }).bytes.toString();
   const damaged = fc

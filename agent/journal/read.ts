@@ -1,6 +1,6 @@
 /**
- * Reads a journal from the disk, and accepts only a complete one with its files. Loaded only if
- * there is a journal, because building the schema takes 10 ms of a start.
+ * Reads a journal from the disk. Refuses a journal that is incomplete, or whose files are missing.
+ * Loaded only if there is a journal, because building the schema takes 10 ms of a start.
  */
 import * as z from "zod/mini";
 import { isKubelet } from "../systemd/distributions.ts";
@@ -14,7 +14,7 @@ const head = z.looseObject({
   unit: z.optional(z.unknown()),
 });
 
-/** Phases in which we may have stopped the kubelet. */
+/** Phases in which we might have stopped the kubelet. */
 const owingPhases: ReadonlySet<unknown> = new Set([
   "restarting",
   "settling",
@@ -26,8 +26,8 @@ const owingPhases: ReadonlySet<unknown> = new Set([
 type Open = (name: string) => Buffer | undefined;
 
 /**
- * Reads a journal, and the files that it names, by `open`. A newer journal is accepted if it allows
- * our version to continue from it. An older journal is converted.
+ * Reads a journal, and through `open` the files that the journal names. A newer journal is accepted
+ * if it allows our version to continue from it. An older journal is converted.
  */
 export function readJournal(bytes: Buffer, open: Open): JournalReading {
   let value: object;

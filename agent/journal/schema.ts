@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { isRevision } from "#contract/grant.ts";
 
-/** config.json as it is put in place. Outside V8's heap, which is small. */
+/** A config.json to put in place. Its bytes are outside V8's heap, which is small. */
 export type File = Readonly<{ absent: true }> | Readonly<{ bytes: Buffer; mode: number }>;
 
 // In the few rounds of one change, compiling the schema costs more time than it saves.
@@ -19,7 +19,10 @@ export const stored = z.union([absent, named, base64]);
  * round.
  */
 const raw = z.string().check(z.refine(isJson));
-/** A number that is not a valid revision means damage, because no grant could ever be above it. */
+/**
+ * An invalid revision means a damaged journal. If the revision were too large, no grant could ever
+ * exceed it.
+ */
 const revision = z.number().check(z.refine(isRevision));
 const list = <T extends z.ZodMiniType>(one: T) => z.readonly(z.array(one));
 const own = z.object({
@@ -28,7 +31,9 @@ const own = z.object({
   wrote: list(z.string()),
   /** The values that our entry replaced, as JSON text, each with its own key. */
   displaced: list(z.object({ key: z.string(), raw })),
-  /** config.json must have no entry here, because the credential provider serves this registry. */
+  /**
+   * config.json must have no entry for this registry, because the credential provider serves it.
+   */
   vacant: z.optional(z.literal(true)),
 });
 /** Digests of values that we wrote for a registry and have since removed, oldest first. */
@@ -36,7 +41,7 @@ const former = z.object({ key: z.string(), wrote: list(z.string()) });
 const owned = z.object({
   entries: list(own),
   rest: list(own),
-  /** Kept until our folder is removed, because other programs restore old copies. */
+  /** Kept until our folder is removed, because other programs can restore old copies. */
   former: z.optional(list(former)),
   /** Digest of the credential provider's answer; absent if we wrote none. */
   answer: z.optional(z.string()),
@@ -48,7 +53,10 @@ export type Owned = Readonly<z.infer<typeof owned>>;
 const journalWith = <F extends z.ZodMiniType>(file: F) =>
   z.looseObject({
     version: z.number(),
-    /** Agents that know this version of the journal, or a newer one, may continue from it. */
+    /**
+     * An agent is allowed to continue from this journal if it knows this version or a newer
+     * version.
+     */
     reads: z.number(),
     /**
      * applying: config.json is being replaced · restarting: the file is in place, and a restart is
@@ -67,7 +75,7 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
     before: file,
     owned,
     /**
-     * Whether the kubelet would see other credentials than before. Only in this case a restart is
+     * Whether the kubelet would get other credentials than before. Only in this case a restart is
      * due.
      */
     matters: z.boolean(),
@@ -86,7 +94,7 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
     ),
     /**
      * The kubelet's unit when the change began. While this unit is down, no unit is active, and the
-     * agent must not choose another one.
+     * agent must not choose another unit.
      */
     unit: z.optional(z.string()),
     /**
@@ -113,22 +121,25 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
       }),
     ),
     /**
-     * A drift was repaired without a restart. The kubelet's process with this InvocationID may use
-     * the old file until it rereads it. Empty while the ID is unknown.
+     * Set after the agent changed the file without a restart, for example to repair a drift. The
+     * kubelet's process with this InvocationID might use the old file until it rereads the file.
+     * Empty while the ID is unknown.
      */
     rereads: z.optional(z.string()),
-    /** When the file that the kubelet must reread was in place, by the clock of that boot. */
+    /**
+     * When the file that the kubelet must reread was put in place: the boot, and the time since it.
+     */
     renamed: z.optional(z.object({ boot: z.string(), monotonic: z.number() })),
     /** Key of the grant for which the change began; absent if there was none. */
     grant: z.optional(z.string()),
     /**
-     * The mode in which we left config.json; absent if we left no file. `was`: the mode that let
-     * others read it, to be restored.
+     * The file mode in which we left config.json; absent if we left no file. `was`: the mode to
+     * restore, which let other users read the file.
      */
     left: z.optional(z.object({ mode: z.number(), was: z.optional(z.number()) })),
     /**
-     * This journal was created after an earlier one was lost. The node may have more of our entries
-     * than this journal lists.
+     * This journal was created after an earlier journal was lost. The node might have more of our
+     * entries than this journal lists.
      */
     unverified: z.optional(z.boolean()),
     /** Wall-clock times, in milliseconds, of the last 16 restarts that we requested. */
@@ -143,7 +154,7 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
         told: z.boolean(),
         /** Why systemd refused to restart the kubelet; absent if the kubelet failed. */
         why: z.optional(z.string()),
-        /** Key of the grant that failed. Only another grant tries again. */
+        /** Key of the grant that failed. Only a new grant starts another attempt. */
         grant: z.optional(z.string()),
       }),
     ),

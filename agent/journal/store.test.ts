@@ -31,7 +31,7 @@ const changing: Journal = {
 const namesOf = (journal: Journal) => [...writeJournal(journal).previous.keys()];
 const content = (folder: string) => readdirSync(folder).toSorted();
 
-test("keeps the previous bytes beside the journal, mode 0600, as long as it names them", async (t) => {
+test("keeps the previous bytes beside the journal, mode 0600, as long as the journal names them", async (t) => {
   const folder = place(t);
   for (const journal of [idle, changing, idle]) {
     await saveJournal(folder, journal);
@@ -43,7 +43,7 @@ test("keeps the previous bytes beside the journal, mode 0600, as long as it name
   assert.equal(readFileSync(join(folder, namesOf(idle)[0] ?? ""), "utf8"), "before us");
 });
 
-test("writes a file again if no journal names it yet, because a killed agent may have left it incomplete", async (t) => {
+test("writes a file again if no journal names it yet, because a killed agent might have left the file incomplete", async (t) => {
   const folder = place(t);
   await saveJournal(folder, idle);
   for (const name of namesOf(changing))
@@ -71,7 +71,7 @@ test("deletes leftovers of a killed agent, but keeps files that an unreadable jo
   );
 });
 
-test("finds no journal if the folder is missing or empty, and a corrupt one if its previous bytes are missing", async (t) => {
+test("finds no journal if the folder is missing or empty, and a corrupt journal if the previous bytes are missing", async (t) => {
   const folder = place(t);
   assert.deepEqual(await readStore(folder), { kind: "none" });
   mkdirSync(folder);
@@ -90,7 +90,7 @@ function podDirectory(t: TestContext): string {
 const nothing = { copies: [], present: [], former: [], noAnswer: false };
 const digest = (nth: number) => digestOf(Buffer.from(String(nth)));
 
-test("reads back what it saved, for root alone", (t) => {
+test("saves digests with mode 0600, and reads them back", (t) => {
   const directory = podDirectory(t);
   assert.deepEqual(readPast(directory), nothing);
   const past = {
@@ -127,7 +127,7 @@ test("keeps as many of the newest digests as fit into half of the pod's director
   assert.equal(readPast(directory).former.at(-1)?.key, "999.io");
 });
 
-test("takes nothing from a file that is not ours, and survives a missing directory", (t) => {
+test("reads nothing from an invalid file of digests, and survives a missing directory", (t) => {
   const directory = podDirectory(t);
   for (const text of [
     "",

@@ -20,8 +20,8 @@ import { readRegular } from "../files/own-file.ts";
 export const corruptName = `${journalName}.corrupt`;
 
 /**
- * Three times the size of a journal of version 1 with the largest Secret and the largest
- * config.json.
+ * The most bytes that we read: three times a journal of version 1 with the largest Secret and the
+ * largest config.json.
  */
 const mostBytes = 32 * 1024 * 1024;
 
@@ -37,8 +37,8 @@ export async function readStore(folder: string): Promise<JournalReading> {
 
 /**
  * Resolves once the journal is durable. Files that it names are written first, and files that it no
- * longer names are removed last. A file that the present journal names is complete and is kept. Any
- * other file may be a leftover of a killed agent.
+ * longer names are removed last. A file that the present journal names is complete and is not
+ * written again. Any other file might be an incomplete leftover of a killed agent.
  */
 export async function saveJournal(folder: string, journal: Journal): Promise<void> {
   await makeFolder(folder);
@@ -84,7 +84,9 @@ function sweepPrevious(folder: string): void {
   );
 }
 
-/** Searches the text, so that a journal of another version, or a damaged one, keeps its files. */
+/**
+ * Searches the text, so that a damaged journal, or a journal of another version, keeps its files.
+ */
 function mentions(journal: Buffer | undefined, name: string): boolean {
   return journal?.includes(name.slice(previousPrefix.length)) === true;
 }
@@ -101,12 +103,12 @@ function open(file: string): Buffer | undefined {
 }
 
 /**
- * What the agent must know after it has removed the journal. By the digests it recognizes what a
- * withdrawal has removed. `copies`: digests of config.json from the time when it contained all of
- * our entries, oldest first. `present`: the same, but from the time since the last withdrawal. The
- * owner may have written entries into these files that were ours before. `former`: digests of our
- * values. `noAnswer`: the last journal proved that an answer of the credential provider is not
- * ours.
+ * What the agent must know after it has removed the journal. By the digests, the agent recognizes
+ * what a withdrawal has removed. `copies`: digests of each config.json that contained all of our
+ * entries before the last withdrawal, oldest first. `present`: such digests since the last
+ * withdrawal. These files do not count as copies yet, because the node's owner might have written
+ * entries that were ours before. `former`: digests of our values. `noAnswer`: the last journal
+ * proved that an answer of the credential provider is not ours.
  */
 export type Past = Readonly<{
   copies: readonly string[];
@@ -123,11 +125,11 @@ const nothing: Past = { copies: [], present: [], former: [], noAnswer: false };
  */
 const formerName = "former";
 
-/** Half of what the pod's directory may contain. */
+/** Bytes: half of what the pod's directory can contain. */
 const mostFormerBytes = 32 * 1024;
 /** A backup that is older than this many changes of the file is not recognized. */
 const mostCopies = 64;
-/** Bytes of a digest, and of a list without its key, including quotes, commas and names. */
+/** Bytes of JSON text: a digest, a list of `former` without its key, the rest of the file. */
 const bytesOf = { digest: 46, list: 21, copies: 57 };
 
 /** Reads the digests; empty if there is no valid file. Never throws. */

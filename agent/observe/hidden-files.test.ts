@@ -10,7 +10,7 @@ import { askHides, contentOf } from "./hidden-files.ts";
 
 const entry = '{"auth":"dTpw"}';
 
-test("reads a file as missing, empty or with entries like the kubelet, and as unknown if it cannot be read", (t) => {
+test("judges like the kubelet whether a file is missing, empty or has entries, and reports an unreadable file", (t) => {
   const root = mkdtempSync(join(tmpdir(), "gps-candidates-"));
   t.after(() => rmSync(root, { recursive: true }));
   const file = join(root, "config.json");
@@ -66,7 +66,10 @@ test("counts a FIFO as missing, and does not wait for it", { skip: needsFifo }, 
 const entries = JSON.stringify({ "r.io": { auth: "YTpi" } });
 const seen = JSON.stringify({ kind: "seen", files: { "/config.json": "entries" } });
 
-/** [.dockercfg in the kubelet's directory, what the first container wrote, Look, Skip, Ignore] */
+/**
+ * Columns: .dockercfg beside config.json, the first container's result, and the expected result for
+ * --hidden-files Look, Skip and Ignore.
+ */
 const table = [
   ["none", undefined, "unknown", "nothing", "nothing"],
   ["none", seen, "file", "nothing", "nothing"],
@@ -77,7 +80,7 @@ const table = [
   ["too large", undefined, "unknown", "unknown", "nothing"],
 ] as const;
 
-test("checks .dockercfg beside config.json even if no root directory is searched", async (t) => {
+test("checks .dockercfg beside config.json even without a search of the root directory", async (t) => {
   const directory = mkdtempSync(join(tmpdir(), "gps-hides-"));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   for (const [nth, [beside, wrote, ...expected]] of table.entries()) {

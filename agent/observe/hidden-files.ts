@@ -35,7 +35,7 @@ export async function askHides(
 ): Promise<Hides> {
   if (hiddenFiles === "Ignore") return { kind: "nothing" };
   const beside = contentOf(join(kubeletDirectory, legacyName), true);
-  // The one file that needs no mount of the root directory.
+  // Only this file can be checked without a mount of the root directory.
   if (hiddenFiles === "Skip") return hiddenAt(legacyName, beside) ?? { kind: "nothing" };
   return hidden(
     readSearchResult(join(podDirectory, podFiles.hidden)),
@@ -52,7 +52,7 @@ async function kubeletSurroundings(
   try {
     return surroundings(await systemd.surroundings(unit.name));
   } catch {
-    // The search then counts every file that any kubelet may use.
+    // `hidden` then counts every file that any kubelet might use.
     return undefined;
   }
 }

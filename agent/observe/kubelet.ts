@@ -28,7 +28,7 @@ export async function askUnit(
     if (known !== undefined && (underWay || config.unit !== auto)) return await systemd.unit(known);
     const one = activeUnit(await systemd.states(kubeletUnits));
     if (!("unfound" in one)) return await systemd.unit(one.name);
-    // No unit is active. The kubelet may be down, so the decision needs the state of its unit.
+    // No unit is active. The kubelet might be down, so the decision needs the state of its unit.
     const former = known ?? (underWay ? formerUnit : undefined);
     return former === undefined || one.several
       ? { unfound: one.unfound }
@@ -42,10 +42,10 @@ export async function askUnit(
   }
 }
 
-/** Older agents did not record the unit in their journals and restarted this one by default. */
+/** Older agents did not record the unit in their journals and restarted this unit by default. */
 const formerUnit = "kubelet.service";
 
-/** More bytes than the kubelet's status line and headers. The rest of the answer is not read. */
+/** More bytes than the kubelet's status line and headers. */
 const mostBytes = 1024;
 
 /** The addresses on which a kubelet listens by default; k3s with IPv6 first listens on ::1. */

@@ -33,14 +33,14 @@ test("reads a file again when its identity changes, also back to an earlier iden
   );
 });
 
-test("never caches a file that it cannot distinguish from another version", async () => {
+test("never caches a file without an identity, because a changed file would not be noticed", async () => {
   const { clock, read } = cache();
   const seen: number[] = [];
   for (clock.now = 0; clock.now <= 30_000; clock.now += 10_000) seen.push(await read(undefined));
   assert.deepEqual(seen, [1, 2, 3, 4]);
 });
 
-test("reads a forgotten file once more", async () => {
+test("reads a file once more after its cached content was freed", async () => {
   const { cached, clock, read } = cache();
   await read("a");
   clock.now = 10_000;

@@ -45,7 +45,7 @@ export class Readings {
     this.#file = new Cached(clock);
   }
 
-  /** Only the grant. It decides whether the rest of the volume is read. */
+  /** Reads only the grant, which decides whether the other files of the volume are read. */
   async grant(): Promise<GrantReading> {
     const { secretDirectory } = this.#config;
     const read = () => ({ grant: readGrantIn(secretDirectory) });
@@ -71,7 +71,10 @@ export class Readings {
     );
   }
 
-  /** Includes the folder's identity, because files with previous bytes may be removed from it. */
+  /**
+   * Includes the folder's identity, because another program can remove the files with previous
+   * bytes from the folder.
+   */
   #journalPaths(): readonly [folder: string, journal: string] {
     const path = join(this.#config.kubeletDirectory, nodeFiles.journal);
     return [dirname(path), path];
@@ -97,7 +100,7 @@ export class Readings {
   }
 }
 
-/** `undefined` if it cannot be read. The attempt to read the file then reports the reason. */
+/** `undefined` if a file cannot be examined. The attempt to read it then reports the reason. */
 function identityOf(...files: readonly string[]): string | undefined {
   try {
     return files.map(identify).join(" ");
@@ -107,9 +110,9 @@ function identityOf(...files: readonly string[]): string | undefined {
 }
 
 /**
- * Why the mounted directory is not the kubelet's; undefined if it is. The kubelet keeps each of its
- * pods in its root directory, so our pod must be there. Without a uid, the agent cannot check the
- * directory.
+ * Why the mounted directory is not the kubelet's; undefined if it is. The kubelet's root directory
+ * contains a directory for each of its pods, so our pod's directory must be there. Without a uid,
+ * the agent cannot check the directory.
  */
 export function whyElsewhere({
   uid,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { History, Stopwatch } from "./stopwatch.ts";
 
-test("times a value for as long as it stays the same", () => {
+test("measures how long a value stays the same", () => {
   let now = 100;
   const stopwatch = new Stopwatch(() => now);
   const seen = [

@@ -41,8 +41,7 @@ const blockedFor = 60_000;
 
 /**
  * Actions of this process. Writes are spaced: the first is immediate, the next comes 1 s later, and
- * the pause doubles up to a minute while writes follow each other within five minutes. So if
- * another program rewrites the file every 100 ms, we write the file once a minute.
+ * the pause doubles up to a minute while writes follow each other within five minutes.
  */
 export class History {
   /** Restarts that systemd has accepted. */
@@ -60,13 +59,13 @@ export class History {
     this.#clock = clock;
   }
 
-  /** Milliseconds until config.json may be written again. */
+  /** Milliseconds until the agent is allowed to write config.json again. */
   writeIn(): number {
     const passed = this.#clock() - this.#last;
     return Math.max(0, Math.min(60_000, 500 * 2 ** this.#count) - passed);
   }
 
-  /** The system does not let us replace the file. The node is untouched. */
+  /** Records that the system does not let us replace the file. The node is untouched. */
   block(why: string): void {
     this.#blocked = { why, at: this.#clock() };
   }
@@ -77,7 +76,6 @@ export class History {
     return this.#clock() - at < blockedFor ? why : undefined;
   }
 
-  /** systemd has accepted a restart. */
   restarted(): void {
     this.restarts += 1;
     this.#restarted = this.#clock();
@@ -88,7 +86,7 @@ export class History {
     return this.#clock() - this.#restarted;
   }
 
-  /** After a withdrawal, entries of ours were removed from an old copy. */
+  /** Records that we removed our entries from an old copy of config.json after a withdrawal. */
   cleaned(): void {
     this.#cleaned = this.#clock();
   }

@@ -13,9 +13,10 @@ const skip =
   process.platform !== "linux" && "needs Linux: names of sockets that die with a process";
 
 /**
- * Takes the lock. While it holds the lock, it also holds a name that the kernel gives to one
- * process at a time and releases when that process dies. The kernel closes the lock and the name of
- * a dying process one after the other, so the names may overlap briefly although the locks do not.
+ * A process that takes the lock. While it has the lock, it also listens on a name that the kernel
+ * gives to one process at a time and releases when that process dies. The kernel closes the lock
+ * and the name of a dying process one after the other. So the name might still be taken for a
+ * moment when the lock is free already.
  */
 const contender = `
 import { createServer } from "node:net";
@@ -57,8 +58,8 @@ test(
       return child;
     };
     const children: ChildProcess[] = Array.from({ length: 6 }, start);
-    // All processes end before the folder is removed. Hooks run in order, and a failing hook
-    // prevents the next one.
+    // All processes must end before a hook removes the folder. This is not a hook, because a
+    // failing hook prevents the next hook.
     const endAll = () =>
       Promise.all(
         children.map(async (child) => {
@@ -68,7 +69,7 @@ test(
         }),
       );
     const held = () => said.split("held").length - 1;
-    // Limited by number, not by the clock, because a busy machine needs longer.
+    // Counts kills and locks instead of seconds, because a busy machine needs longer.
     const longest = performance.now() + 60_000;
     let [kills, before] = [0, 0];
     try {

@@ -24,7 +24,7 @@ function place(t: TestContext): string {
   return join(root, "own");
 }
 
-test("gives the lock to one of two agents, and to the other after a release", async (t) => {
+test("gives the lock to one of two agents, and to the other agent after a release", async (t) => {
   const folder = place(t);
   const [first, second] = [new Lock(folder), new Lock(folder)];
   assert.deepEqual(
@@ -75,7 +75,7 @@ test("considers a node without a folder unlocked, and creates the folder only if
   lock.release();
 });
 
-test("reports a missing kubelet directory or a name that is taken, and creates nothing", async (t) => {
+test("reports a missing kubelet directory, or a file with the name of our folder, and creates nothing", async (t) => {
   const folder = place(t);
   const lock = new Lock(join(folder, "nobody's", "own"));
   await assert.rejects(lock.acquire(true), { code: "ENOENT" });
@@ -84,7 +84,7 @@ test("reports a missing kubelet directory or a name that is taken, and creates n
   await assert.rejects(new Lock(folder).acquire(true), /not a directory/);
 });
 
-test("is not blocked by leftovers of dead locks", async (t) => {
+test("acquires the lock although sockets of dead agents are left over", async (t) => {
   const folder = place(t);
   mkdirSync(folder);
   const dead = spawn(process.execPath, [

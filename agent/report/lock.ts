@@ -1,13 +1,12 @@
 /**
  * The node's lock. The lock's holder is the only agent that works on the node. The lock is a socket
  * in our own folder, which only root can enter. The probe's port is not the lock, because any local
- * process could take it. A connection attempt shows whether the holder is alive, even if it was
+ * process could take the port. A connection attempt shows whether the holder is alive or was
  * killed. There is no timeout, so a frozen agent keeps the lock.
  *
  * Each agent opens a listening socket under a name that is never used again, and only then looks
  * for other sockets. So the later of two agents always sees the socket of the other agent
- * (docs/inside/decisions/node-lock.md). With a single common path, an agent would have to remove a
- * dead holder's socket before it opens its own, and a third agent could take the path in between.
+ * (docs/inside/decisions/node-lock.md).
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, lstatSync, readdirSync, renameSync, unlinkSync } from "node:fs";
@@ -35,9 +34,9 @@ export class Lock {
   }
 
   /**
-   * Whether this agent is alone on the node: true once we have the lock, and while the folder does
-   * not exist, because then no agent has done anything. `make`: create the folder, mode 0700, to
-   * lock it. Throws the error of the file system.
+   * Whether this agent is alone on the node: true once we have the lock. Also true while the folder
+   * does not exist, because then no agent has changed anything. `make`: create the folder, mode
+   * 0700, to lock it. Throws the error of the file system.
    */
   async acquire(make = false): Promise<boolean> {
     if (this.held) return true;
@@ -97,7 +96,7 @@ export class Lock {
     this.#socket = { path, server };
   }
 
-  /** Also removes the sockets of dead agents. Their names are never used again. */
+  /** Whether another agent is alive. Removes sockets of dead agents, whose names never return. */
   async #hasOthers(): Promise<boolean> {
     for (const name of readdirSync(this.#folder)) {
       const path = join(this.#folder, name);
@@ -111,8 +110,8 @@ export class Lock {
 }
 
 /**
- * A socket is dead only if certainly no process listens. A full queue or a missing permission means
- * that it is alive.
+ * A socket is dead only if certainly no process listens. With a full queue or a missing permission,
+ * the socket counts as alive.
  */
 async function isAlive(path: string): Promise<boolean> {
   const socket = connect(path);

@@ -19,7 +19,7 @@ function readiness(): Readiness {
 const ask = async (port: number, path: string) =>
   (await fetch(`http://127.0.0.1:${port}${path}`)).status;
 
-test("answers for our template only", async () => {
+test("answers only probes of our own template", async () => {
   const port = await freePort();
   const probe = serveReadiness(port, "a1", readiness, () => {});
   await untilListening(port);
@@ -119,7 +119,7 @@ test("is ready for a new grant only after the kubelet has seen it unready", () =
   }
 });
 
-test("is not ready during the second of `since`, even if the kubelet has seen it unready", () => {
+test("is ready only after the second that `since` names, even if the kubelet has seen the agent unready before", () => {
   const { clock, proof, isReady } = place();
   clock.now = Date.parse(since) + 400;
   isReady();
@@ -173,7 +173,7 @@ test("does not count an unready answer if the kubelet process that got it has en
   }
 });
 
-test("is ready after a revoked grant on a node whose healthz is off", () => {
+test("is ready after the grant was revoked, even if the kubelet's healthz is off", () => {
   const { proof } = place();
   const silent: Step = { ...wait("GPS221", 1000), ready: true };
   const back = { ...grant, revision: 0 };
@@ -187,7 +187,7 @@ test("is ready without a probe if the node has no grant", () => {
   for (const other of ["none", "unread"] as const) assert.equal(isReady(other), true);
 });
 
-test("remembers that the kubelet has seen it unready while the volume cannot be read for a moment", () => {
+test("still counts an unready answer that the kubelet got before the volume could not be read for a moment", () => {
   const { proof, isReady } = place();
   isReady();
   proof.sawUnready();

@@ -1,10 +1,10 @@
 /**
  * Readiness on the node's loopback, for the kubelet's probe. Any local process can take the port
- * first, or answer in our place (SECURITY.md). So no action of the agent depends on it, and the
- * container's end makes the reports that must not be forged (termination-report.ts).
+ * first, or answer in our place (SECURITY.md). So no action of the agent depends on the port. The
+ * agent ends its container to make reports that must not be forged (termination-report.ts).
  *
  * A hand-written HTTP server that can only answer a probe. At one probe a second, node:http would
- * cost twice the CPU, and a fifth of the start (docs/inside/decisions/agent-cost.md).
+ * cost twice the CPU, and a fifth of the start time (docs/inside/decisions/agent-cost.md).
  */
 import { createServer, type Socket } from "node:net";
 import { statusOf } from "#contract/agent-codes.ts";
@@ -17,8 +17,8 @@ export type Readiness = Readonly<{ ready: boolean; code: Code; line: string }>;
 
 export type ReadinessPort = Readonly<{
   /**
-   * Why clients cannot reach us while another program has the port; `undefined` also before the
-   * first attempt is over.
+   * Why clients cannot reach us while another program has the port; `undefined` if we have it, and
+   * before the first attempt is over.
    */
   taken(): string | undefined;
   close(): void;
@@ -32,19 +32,19 @@ const longestBackOff = 10_000;
  */
 const mostBytes = 4096;
 /**
- * The most connections that are open at once. The kubelet opens one connection for each probe. Each
- * new connection closes the sixteenth before it, so silent clients cannot block other clients. So
- * no connection needs a timer, which would cost a quarter of a probe.
+ * The most connections that are open at once. Each new connection closes the sixteenth before it,
+ * so silent clients cannot block other clients. So no connection needs a timer, which would cost a
+ * quarter of a probe's CPU time.
  */
 const mostConnections = 16;
 
 /**
  * Listens. If the port is taken, tries again every second, later every ten seconds. Calls `changed`
- * when the port turns out to be taken, and when it is ours. `GET /readyz` answers 200 if the agent
- * is ready. Otherwise it answers with the status of its code and calls `unready`. Both answers have
- * one line. The probe of a waiting pod reaches the agent that holds the port, and that agent must
- * not answer for the waiting pod. So if `?template=DIGEST` names another template, the answer is
- * that another agent works here.
+ * when the port turns out to be taken, and when we get the port. `GET /readyz` answers 200 if the
+ * agent is ready. Otherwise it answers with the status of the agent's code and calls `unready`.
+ * While two agent pods run, the agent that holds the port also gets the probes of the waiting pod,
+ * and must not answer for that pod. So if `?template=DIGEST` names another template, the agent
+ * answers that another agent works here.
  */
 export function serveReadiness(
   port: number,
@@ -75,7 +75,7 @@ export function serveReadiness(
       const whole = request.includes("\r\n\r\n");
       if (!whole && request.length <= mostBytes) return;
       // The kernel takes so few bytes immediately, so we need not wait. `end` would wait for the
-      // client, which costs a sixth of a probe.
+      // client, which costs a sixth of a probe's CPU time.
       if (whole) socket.write(answerTo(request));
       socket.destroy();
     });
@@ -118,8 +118,8 @@ function answer(status: string, line: string): string {
 }
 
 /**
- * In these states the kubelet that probed us may have ended. Only an answer to the next kubelet
- * process counts.
+ * In these states, the kubelet process that probed us might have ended. Only an answer to the next
+ * kubelet process counts.
  */
 const restarts: ReadonlySet<Code> = new Set([
   codes.restartOwed,
@@ -131,14 +131,17 @@ const restarts: ReadonlySet<Code> = new Set([
   codes.kubeletSilent,
 ]);
 
-/** Seconds. The kubelet probes every second, and a busy node gets a minute. */
+/**
+ * Seconds until the kubelet notices our readiness. It probes every second, but a busy node can need
+ * up to a minute.
+ */
 const noticedWithin = 60;
 
 /**
  * Lets the agent turn Ready for a grant only in a way that proves this grant. The controller
  * considers a node served when its pod is Ready and the transition time differs from the grant's
- * `since`. So the kubelet must have seen the agent unready after the grant arrived, and in a
- * different second than `since`, because transition times have no fractions of a second.
+ * `since`. So the kubelet must have seen the agent unready after the grant arrived, and must see it
+ * ready in another second than `since`, because transition times have no fractions of a second.
  */
 export class ReadinessProof {
   readonly #now: () => number;
@@ -152,9 +155,9 @@ export class ReadinessProof {
   }
 
   /**
-   * A client, usually the kubelet, got the answer that we are not ready. Returns whether this is
-   * new. Between the decision to restart a kubelet and the next round it is not new, because the
-   * old kubelet may still probe.
+   * Notes that a client, usually the kubelet, got the answer that we are not ready. Returns whether
+   * this is new. Between the decision to restart a kubelet and the next round, the answer does not
+   * count, because the old kubelet might still probe.
    */
   sawUnready(): boolean {
     if (this.#answered || this.#isRestarting) return false;
@@ -170,7 +173,8 @@ export class ReadinessProof {
       this.#key = key;
       this.#answered = false;
     }
-    // An unfit node that waits for a grant is Ready, even if its healthz is silent.
+    // An unfit node without a grant is Ready even if healthz is silent. In this case, the kubelet
+    // is not being restarted.
     this.#isRestarting = restarts.has(step.code) && !step.ready;
     if (this.#isRestarting) this.#answered = false;
     if (!step.ready || given === undefined) return step;

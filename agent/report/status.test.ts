@@ -100,7 +100,7 @@ test("logs a step and sets the readiness even if the termination message cannot 
   assert.match(status.readiness.line, /^GPS210/);
 });
 
-test("keeps the container running while its report to the controller cannot be written, and writes it later", () => {
+test("keeps the container running while its report to the controller cannot be written, and writes the report later", () => {
   for (const end of [
     { ...wait("GPS200", 0), action: "end", exit: 0, report: "proved" },
     { ...wait("GPS218", 0), action: "give up", journal: { revision: 5 } as never as Journal },
@@ -122,7 +122,7 @@ test("keeps the container running while its report to the controller cannot be w
   }
 });
 
-test("adds the report to the controller to the line for administrators when the container ends", () => {
+test("appends the report for the controller to the administrators' line when the container ends", () => {
   const { status, messages } = listen();
   const { grant } = seen;
   status.report(wait("GPS210", 0), seen);
@@ -149,7 +149,7 @@ test("turns an error into a reason: no answer, a file operation, another writer,
     [new SystemdError("org.freedesktop.DBus.Error.AccessDenied", "x"), "GPS210"],
     [new FileChanged("x"), "GPS209"],
     [Object.assign(new Error("x"), { syscall: "open", code: "ENOSPC" }), "GPS208"],
-    // On a full disk, every call may succeed although the file is too short. An earlier version
+    // On a full disk, every call can succeed although the file is too short. An earlier version
     // reported this as unforeseen.
     [new FileError("short write: 0 of 100 bytes"), "GPS208"],
     [new TypeError("x"), "GPS228"],

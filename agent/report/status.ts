@@ -33,8 +33,8 @@ export class Status {
   }
 
   /**
-   * Reports a step before it is executed. `LogLimiter` decides whether it is logged. Throws if a
-   * report to the controller cannot be written. Then the step must not be executed.
+   * Reports a step before it is executed. `LogLimiter` decides whether the step is logged. Throws
+   * if a report to the controller cannot be written. Then the step must not be executed.
    */
   report(step: Step, observed: Observed): void {
     const line = formatLine(step.code, step.detail);
@@ -53,8 +53,8 @@ export class Status {
       this.#writeMessage(text);
       this.#text = text;
     } catch (error) {
-      // A line for administrators may be lost. A report to the controller may not, because the
-      // controller waits for it.
+      // A lost line for administrators does no harm. A report to the controller must not be lost,
+      // because the controller waits for it.
       if (kind !== undefined) throw error;
     }
   }
@@ -72,7 +72,7 @@ function revisionOf({ grant, journal }: Observed): number {
   return grantedRevision(grant) || journal;
 }
 
-/** The kind of the report about the grant that the step makes by ending the container, if any. */
+/** The kind of report about the grant, if the step ends the container to make a report. */
 function kindOf(step: Step): MessageKind | undefined {
   return step.action === "give up" ? "failed" : step.action === "end" ? step.report : undefined;
 }
@@ -110,7 +110,7 @@ export type Log = (
 
 /**
  * Logs one JSON line per event to standard output. It writes synchronously, because an asynchronous
- * log loses lines on SIGKILL. `help` is the address that explains the code in the line.
+ * log loses lines on SIGKILL. `help` is the address of the page that explains the line's code.
  */
 export function openLog(node: string): Log {
   const logger = pino(
@@ -123,13 +123,15 @@ export function openLog(node: string): Log {
 const minute = 60_000;
 /** Actions, not states. These are logged whenever the limit allows it, however often they occur. */
 const actions: ReadonlySet<Step["action"]> = new Set(["restart", "leave", "give up", "end"]);
-/** These steps achieve something. After them, earlier states may be logged again. */
+/**
+ * Steps that achieve something. After such a step, a state that was logged earlier counts as new.
+ */
 const achievements: ReadonlySet<Step["action"]> = new Set([...actions, "record"]);
-/** The lines of three rollouts with a dozen lines each, and a few more. */
+/** Lines that can be logged at once: three rollouts with a dozen lines each, and a few more. */
 const burst = 40;
 /**
- * A state that returns within this time is not new. Otherwise an operation that is tried every 30 s
- * and fails for hours would fill the log.
+ * A state that returns within this time is not new. Without this rule, an operation that is tried
+ * every 30 s and fails for hours would fill the log.
  */
 const remembered = 10 * minute;
 
@@ -139,7 +141,7 @@ const remembered = 10 * minute;
  */
 export class LogLimiter {
   readonly #clock: () => number;
-  /** Saved milliseconds. Each line uses up one minute of the limit. */
+  /** Saved milliseconds, up to `burst` minutes. Each line costs one minute. */
   #saved = burst * minute;
   #looked: number;
   /** State → when it was logged. At most two states per code. */
@@ -155,8 +157,7 @@ export class LogLimiter {
 
   /**
    * Whether to log the step as this line. If so, the line counts as logged. If a code and a
-   * readiness last for a minute, the newest line in the log shows both. The agent logs at most 100
-   * lines an hour.
+   * readiness last for a minute, the newest line in the log shows both.
    */
   admits({ action, code, ready }: Pick<Step, "action" | "code" | "ready">, line: string): boolean {
     const now = this.#clock();

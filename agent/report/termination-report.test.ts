@@ -36,7 +36,7 @@ function place(t: TestContext) {
   };
 }
 
-/** `exit 3 GPS206 unfit`, or the step itself. */
+/** The step as text: `exit 3 GPS206 unfit` if it ends the container, otherwise `wait GPS206`. */
 function shown(step: Step): string {
   return step.action === "end"
     ? `exit ${step.exit} ${step.code} ${step.report}`
@@ -101,7 +101,7 @@ test("repeats a report for a new `since`, and when the previous container ended 
   assert.equal(shown(start().orEnd(inForce, later)), "exit 0 GPS200 proved", "a new since");
 });
 
-test("refuses once when the reason has lasted ten seconds, and not if it disappears earlier", (t) => {
+test("refuses a grant once the reason has lasted ten seconds, but not if the reason disappears earlier", (t) => {
   const { clock, start } = place(t);
   const termination = start();
   const seconds: readonly (readonly [second: number, step: Step, shown: string])[] = [
@@ -125,7 +125,7 @@ test("refuses once when the reason has lasted ten seconds, and not if it disappe
   assert.deepEqual(next.orEnd(refusal, given), refusal);
 });
 
-test("never refuses a grant that was proved, even in a later container, but may refuse another grant", (t) => {
+test("never refuses a grant that was proved, even in a later container, but can refuse another grant", (t) => {
   for (const proof of [given, asked]) {
     const { clock, start } = place(t);
     const refuse = (termination: TerminationReport, seen: Observed) => {
@@ -166,7 +166,7 @@ test("remembers a refused grant through every restart of the container", (t) => 
   assert.equal(start().refused, key);
 });
 
-test("schedules a check for the time at which a refusal is due, if the next check would be later", (t) => {
+test("requests a round for the time at which a refusal is due, if the next round would be later", (t) => {
   const { clock, start } = place(t);
   const termination = start();
   assert.equal(termination.orEnd(refusal, given).again, 10_000);
@@ -176,7 +176,7 @@ test("schedules a check for the time at which a refusal is due, if the next chec
   assert.equal(termination.orEnd({ ...refusal, again: "back off" }, given).again, "back off");
 });
 
-test("keeps no more than a handful of marks, however many grants arrive", (t) => {
+test("keeps the same number of marks, however many grants arrive", (t) => {
   const { start, marks } = place(t);
   const lengths = [200, 1000].map((count) => {
     for (let revision = 1; revision <= count; revision += 1) {
@@ -189,7 +189,7 @@ test("keeps no more than a handful of marks, however many grants arrive", (t) =>
   assert.equal(lengths[0], lengths[1]);
 });
 
-test("may still report a release after a refusal by the same pod", (t) => {
+test("reports a release even if the same pod has refused the grant before", (t) => {
   const { start } = place(t);
   start().mark("unfit", given);
   assert.equal(shown(start().orEnd(released, given)), "exit 0 GPS224 released");
@@ -209,7 +209,7 @@ test("does not mark the failure of ungranted content, and ignores the marks of v
   );
 });
 
-test("makes a refusal only once even if no mark can be written, but repeats a release", (t) => {
+test("reports a refusal only once if no mark can be written, but reports a release again", (t) => {
   const { clock } = place(t);
   const termination = new TerminationReport("/nonexistent", () => clock.now);
   termination.orEnd(refusal, given);

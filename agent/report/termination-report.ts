@@ -1,16 +1,16 @@
 /**
  * The reports that the agent makes by ending its container, because no other process can forge the
- * container's exit code and termination message. A report says that the node has proved its grant,
- * has failed with it, does not support it, is ahead of it, or has removed all entries. Readiness is
- * not enough: any local process can answer on that port in our place (SECURITY.md).
+ * container's exit code and termination message. A report states that the node has proved its
+ * grant, has failed, is unfit, already has newer content, or has removed all entries. In contrast,
+ * any local process can forge our readiness.
  *
  * The agent makes each report once. Right before the end, it writes a mark into the pod's
  * own directory. The next process finds the mark, removes it, and does not repeat the report. If
  * the container ended without a mark, the next process makes the report again.
  *
- * A proved grant is never refused later. If a problem comes after the proof, such as an unreadable
- * config.json, the node is NotReady until the problem is over. A refusal would last as long as the
- * grant.
+ * The agent never refuses a grant that it has proved. If a problem comes after the proof, such as
+ * an unreadable config.json, the agent is NotReady until the problem is over. A refusal would last
+ * as long as the grant.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,7 +20,9 @@ import { hasCode } from "../files/errno.ts";
 import { granted, grantedKey, type Observed, reportedKey } from "../facts/grant.ts";
 import { codes, atOnce, type Step } from "../facts/step.ts";
 
-/** A refusal must last this long before it ends the container, because the reason may disappear. */
+/**
+ * Milliseconds. A shorter refusal does not end the container, because the reason might disappear.
+ */
 const refusalLasts = 10_000;
 
 /** The report of a pod without a grant about the grant of an earlier pod. */
@@ -38,9 +40,7 @@ const exits: Readonly<Record<MessageKind, number>> = {
 };
 
 type Marks = {
-  /** Key of the grant that this pod has refused. */
   refused: string | undefined;
-  /** Key of the grant with which this pod was Ready. */
   proved: string | undefined;
   /** The report that the last process made. */
   reported: string | undefined;
@@ -100,8 +100,8 @@ export class TerminationReport {
   /**
    * Marks the report as made. Call it after the termination message is written, right before the
    * end. If the agent is killed earlier, there is no mark, and the next container makes the report.
-   * Throws if the mark cannot be written. A refusal is then not repeated, because it is more
-   * important that the node keeps reporting the reason.
+   * Throws if the mark cannot be written, and then the container does not end. The agent does not
+   * try to mark a refusal again, but continues to report the reason.
    */
   mark(kind: MessageKind, observed: Observed): void {
     const key = reportedKey(observed);

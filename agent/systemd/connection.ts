@@ -1,14 +1,14 @@
 /**
  * One connection to systemd over its own socket, with dbus-next. dbus-next has no deadlines, never
  * rejects a call when the connection dies, and treats every socket as a message bus. This file
- * makes up for all three.
+ * corrects all three.
  */
 import type { EventEmitter } from "node:events";
 import type { Socket as NodeSocket } from "node:net";
 import type { Message } from "dbus-next";
 import { OwnError } from "../files/errno.ts";
 
-/** systemd did not answer, or another program did. Nothing is known about the unit. */
+/** systemd did not answer, or another program answered. The state of the unit is unknown. */
 export class NoAnswer extends OwnError {}
 
 /** systemd answered with an error. */
@@ -27,7 +27,7 @@ export class NoSystemd extends NoAnswer {}
 /** systemd, or a policy that systemd consults, refused a restart. */
 export class RestartRefused extends OwnError {}
 
-/** Temporary errors: the same request may succeed a moment later. */
+/** Temporary errors: the same request might succeed a moment later. */
 const transient =
   /\.(?:NoReply|Timeout|TimedOut|Disconnected|LimitsExceeded|NoMemory|TransactionIsDestructive|TransactionJobsConflicting|ShuttingDown)$/;
 
@@ -45,21 +45,20 @@ type Call = Readonly<{
   body?: readonly unknown[];
 }>;
 
-/** A job that has ended. */
 type Ended = Readonly<{ job: unknown; result: string }>;
 
 export type Peer = Readonly<{
   call(call: Call): Promise<unknown[]>;
-  /** The job's result. The job may have ended at any time since the connection was made. */
+  /** The job's result, even if the job has already ended since the connection was made. */
   resultOf(job: unknown): Promise<string>;
 }>;
 
 export type Connection = Readonly<{
   /**
-   * Calls `use` after the connection is made. All of this together must end within `deadline`
-   * milliseconds. Throws NoAnswer if systemd cannot be reached, refuses us, dies or stays silent;
-   * then this connection cannot be used any more. Throws SystemdError if systemd answers with an
-   * error.
+   * Calls `use` after the connection is made. Connecting and `use` together must end within
+   * `deadline` milliseconds. Throws NoAnswer if systemd cannot be reached, refuses us, dies or
+   * stays silent; then this connection cannot be used any more. Throws SystemdError if systemd
+   * answers with an error.
    */
   within<T>(deadline: number, use: (connection: Peer) => Promise<T>): Promise<T>;
   /** Whether the connection died or was stopped. */
@@ -78,7 +77,7 @@ type Internals = {
 
 /**
  * How many of the newest ended jobs are kept. A connection makes at most one restart. The end of
- * its job may be read together with the reply, and other jobs may end at the same time.
+ * the restart's job can arrive together with the reply, and other jobs can end at the same time.
  */
 const mostEnded = 32;
 
@@ -109,7 +108,7 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
   );
   for (const event of ["close", "end"])
     stream.on(event, () => fail("the connection to systemd was closed"));
-  // Otherwise an error of dbus-next's parser would become an uncaught exception.
+  // Without this, an error of dbus-next's parser would become an uncaught exception.
   guard(stream, (error) => fail(`unreadable message: ${error.message}`));
 
   // dbus-next sends Hello, as to a message bus. systemd has no such object and answers with an
@@ -132,7 +131,7 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
   const race = <R>(other: Promise<R>): Promise<R> => Promise.race([other, failed]);
   const connection: Peer = {
     call: async (call) => {
-      // The constructor throws for an answer that is not a valid path.
+      // Inside an async function, because the constructor throws if the path is not valid.
       const ask = async () =>
         await bus.call(new Message({ ...call, body: [...(call.body ?? [])] }));
       const reply = await race(ask().catch((error: unknown) => Promise.reject(translate(error))));
@@ -142,7 +141,7 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
       race(
         new Promise<string>((resolve) => {
           listener = (one) => void (one.job === job && resolve(one.result));
-          // The job may have ended in the same read as the reply, before the caller runs again.
+          // The end of the job might have arrived together with the reply.
           ended.forEach(listener);
         }),
       ),
@@ -168,8 +167,8 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
 /**
  * Sends BEGIN, the last line of the handshake, together with AUTH, the first line, as systemctl
  * does. dbus-next would send BEGIN right before the first message. If systemd reads a message
- * together with BEGIN, the message stays in systemd's buffer until more arrives. Nothing arrives,
- * because we wait for the answer. If we write both lines at once, systemd reads them together.
+ * together with BEGIN, the message stays in systemd's buffer until more bytes arrive. But we send
+ * no more bytes, because we wait for the answer.
  */
 function beginAtOnce(stream: Pick<NodeSocket, "write">): void {
   const write = stream.write.bind(stream);

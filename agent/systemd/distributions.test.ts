@@ -3,7 +3,7 @@ import test from "node:test";
 import { activeUnit, kubeletUnits, policyFor } from "./distributions.ts";
 
 /**
- * All units that may be the kubelet's, as systemd reports them. Units that are not listed do not
+ * All units that can be the kubelet's, as systemd reports them. Units that are not listed do not
  * exist.
  */
 function states(active: Readonly<Record<string, string>>) {
@@ -14,7 +14,7 @@ function states(active: Readonly<Record<string, string>>) {
   }));
 }
 
-test("takes the only active unit as the kubelet's, whatever inactive units are left over", () => {
+test("chooses the only active unit, whatever inactive units are left over", () => {
   for (const name of kubeletUnits)
     assert.deepEqual(activeUnit(states({ [name]: "active" })), { name });
   const leftOver = { "k3s-agent.service": "active", "kubelet.service": "inactive" };
@@ -23,7 +23,7 @@ test("takes the only active unit as the kubelet's, whatever inactive units are l
   assert.deepEqual(activeUnit(states(looping)), { name: "rke2-server.service" });
 });
 
-test("names the units if several are active, or none", () => {
+test("names the units in the reason if no unit or several units are active", () => {
   assert.deepEqual(activeUnit(states({ "kubelet.service": "active", "k3s.service": "active" })), {
     unfound: "kubelet.service and k3s.service are active",
     several: true,

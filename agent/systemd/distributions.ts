@@ -1,9 +1,8 @@
 /**
- * The units that run a kubelet, by distribution: which one is this node's, and whether it may be
- * restarted. Pure.
+ * The units that run a kubelet, by distribution. Decides which unit is this node's, and whether the
+ * agent is allowed to restart it. Pure.
  *
- * Clusters of k3s and RKE2 have two such units, one for servers and one for workers. So a single
- * name for all nodes would be wrong on some of them.
+ * Clusters of k3s and RKE2 have two such units, one for servers and one for workers.
  */
 import type { UnitState } from "./unit.ts";
 
@@ -54,7 +53,7 @@ type Policy = "Always" | "Never";
 
 /**
  * Whether we restart the kubelet of this unit, or wait until it rereads its file. An unknown unit
- * has no control plane.
+ * counts as a unit without a control plane.
  */
 export function policyFor(
   flags: Readonly<{ restart: Policy; restartControlPlane: Policy }>,

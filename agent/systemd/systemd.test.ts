@@ -8,7 +8,7 @@ import { systemdOver } from "./systemd.ts";
 
 const over = ({ systemd }: NodeDirectory) => systemdOver(systemd, new AbortController().signal);
 
-test("asks and restarts over systemd's own socket, with only these calls", async () => {
+test("reads and restarts a unit over systemd's own socket, with only three methods", async () => {
   using node = new NodeDirectory();
   await using fake = await ScriptedSystemd.start(node.systemd);
   const systemd = over(node);
@@ -62,7 +62,7 @@ const errors: Readonly<Record<string, "answers" | "decides nothing">> = {
   "org.freedesktop.systemd1.TransactionJobsConflicting": "decides nothing",
 };
 
-test("distinguishes definite errors from those that a repetition may avoid", () => {
+test("distinguishes definite errors from errors after which the same request might succeed", () => {
   for (const [type, is] of Object.entries(errors))
     assert.equal(isDefinite(new SystemdError(type, "")) ? "answers" : "decides nothing", is, type);
 });

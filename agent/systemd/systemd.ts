@@ -1,4 +1,4 @@
-/** systemd's units over D-Bus. The kubelet's unit is the one that we may restart. */
+/** systemd's units over D-Bus. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Connection, SystemdError, type Peer, NoSystemd, connectTo } from "./connection.ts";
@@ -13,7 +13,7 @@ import {
 
 /**
  * The outcome of a restart: the job's result (`done`, `failed`, `canceled` …; `unknown` if the
- * connection was lost while it ran), or the error that prevented the job.
+ * connection was lost while the job ran), or the error that prevented the job.
  */
 type Restarted = Readonly<{ result: string }> | Readonly<{ refused: Error }>;
 
@@ -83,7 +83,7 @@ export function systemdOver(directory: string, stop: AbortSignal, deadlines = de
       try {
         return await restart(name, recorded, (use) => within(deadlines.job, use));
       } finally {
-        // A connection collects the signals of only one job.
+        // A connection makes at most one restart.
         disconnect();
       }
     },

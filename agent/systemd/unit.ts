@@ -10,7 +10,7 @@ export type Unit = Readonly<{
   sub: string;
   /** 32 hexadecimal digits, new at each start; empty if the unit never ran. */
   invocation: string;
-  /** A job that is queued or runs for the unit. */
+  /** Whether a job for the unit is queued or running. */
   busy: boolean;
   mainPid: number;
   /** Automatic restarts since the last requested start. */
@@ -19,12 +19,12 @@ export type Unit = Readonly<{
   result: string;
   /** The unit's configuration forbids a requested restart. */
   refuses: boolean;
-  /** Milliseconds; 0 for infinity and for a limit that is off. */
+  /** The start limit's interval in milliseconds; 0 for infinity and for a limit that is off. */
   startLimit: number;
   restartDelay: number;
 }>;
 
-/** Enough to distinguish a running unit from a left-over one. */
+/** Enough to distinguish a running unit from a left-over unit. */
 export type UnitState = Pick<Unit, "name" | "load" | "active">;
 
 const destination = "org.freedesktop.systemd1";
@@ -38,8 +38,7 @@ export const manager = {
 /**
  * Reads a unit's properties as they were at one moment: if the unit's state changes meanwhile,
  * reads all of them again. Requests only the needed properties, by name and all at once. systemd
- * has 400 properties for a service and reads control groups for many of them. Parsing all of them
- * would be most of the work of a round.
+ * has 400 properties for a service and reads control groups for many of them.
  */
 export async function readUnit(systemd: Peer, name: string): Promise<Unit> {
   const get = propertiesOf(systemd, name);
@@ -94,7 +93,6 @@ export async function readUnit(systemd: Peer, name: string): Promise<Unit> {
   }
 }
 
-/** Reads several units at once. */
 export function readStates(systemd: Peer, names: readonly string[]): Promise<UnitState[]> {
   return Promise.all(
     names.map(async (name) => {

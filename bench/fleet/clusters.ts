@@ -1,6 +1,6 @@
 /**
- * The clusters of a fleet: ten real API servers, each with its own etcd, and many fake clusters,
- * which one small server plays.
+ * The clusters of a fleet: ten with a real API server and etcd each, and many fake clusters that
+ * one small server simulates.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { fleetManager } from "#fleet/connection.ts";
@@ -12,7 +12,10 @@ import type { FakeServer } from "#test/harness/api/server.ts";
 import { secrets } from "../testbed/objects.ts";
 import { WatchedObjects } from "../observe/watched-objects.ts";
 
-/** Real clusters that start at the same time. Each start uses a core for some seconds. */
+/**
+ * The number of real clusters that start at the same time. Each start keeps a CPU busy for some
+ * seconds.
+ */
 const batch = 2;
 
 export type RealGuest = fleet.GuestCluster &
@@ -36,8 +39,8 @@ export class Clusters implements AsyncDisposable {
   }
 
   /**
-   * Starts `count` clusters, `real` of them real, and declares them in the management cluster. No
-   * FleetSecret selects them yet.
+   * Starts `count` clusters, of which `real` are real, and declares all in the management cluster.
+   * No FleetSecret selects them yet.
    */
   static async start(home: fleet.Home, count: number, real: number): Promise<Clusters> {
     const guests: RealGuest[] = [];
@@ -70,7 +73,9 @@ export class Clusters implements AsyncDisposable {
     await until(`${count} are followed`, () => this.names.slice(0, count).every(isFollowed));
   }
 
-  /** Waits until each of the first `count` clusters has this content; `since` in milliseconds. */
+  /**
+   * Waits until the first `count` clusters have this content. `since`: when it was written, in ms.
+   */
   async untilDelivered(content: string, count: number, since: number): Promise<void> {
     const names = this.names.slice(this.real.length, count);
     await Promise.all([
@@ -109,7 +114,7 @@ export class Clusters implements AsyncDisposable {
   }
 }
 
-/** Waits until each of these watches has shown this content; `since` in milliseconds. */
+/** Waits until each of these watches has shown this content at or after `since` (milliseconds). */
 async function untilReal(
   targets: readonly WatchedObjects<V1Secret>[],
   content: string,

@@ -1,6 +1,6 @@
 /**
  * Many clusters without a real API server: the management cluster is in memory, and one server
- * plays all other clusters, over HTTP/2 and TLS. This measures the controller's own work.
+ * simulates all other clusters, over HTTP/2 and TLS. This measures the controller's own work.
  */
 import { Buffer } from "node:buffer";
 import { pino } from "pino";
@@ -18,8 +18,8 @@ import type { Measurement } from "../result/bench.ts";
 import { measure } from "../result/result.ts";
 
 /**
- * Measures the time until 90 of 100 clusters have the Secret, while ten are broken in ten ways. The
- * time includes a deadline of 1 s.
+ * Measures the time until 90 of 100 clusters have the Secret. The other ten are broken in ten ways.
+ * The time includes the fleet's `progressDeadline` of 1 s.
  */
 export const ailing: Measurement = {
   name: "ailing",
@@ -44,10 +44,7 @@ const definition = `spec:
 
 type Way = Readonly<{ clusters: readonly Readonly<{ cluster: object }>[] }>;
 
-/**
- * Measures how long one round over a thousand joined clusters takes, and how many requests it
- * sends. All clusters answer.
- */
+/** Measures how long the first round over a thousand joined clusters takes. All clusters answer. */
 export const joinedClusters: Measurement = {
   name: "joined",
   async run() {
@@ -93,7 +90,8 @@ export const joinedClusters: Measurement = {
       seen: async () => `${patches()}`,
     });
     const seconds = (performance.now() - begun) / 1000;
-    // The controller reports an unreachable cluster sooner, which would make the round look fast.
+    // Fails if a cluster was not reached: the controller reports such a cluster faster, and the
+    // round would look too fast.
     const away: string[] = [];
     await home.pages<ClusterProfile>(clusterProfilesIn(clustersNamespace), {}, (page) => {
       for (const { status } of page) {

@@ -1,5 +1,5 @@
 /**
- * One Secret for a hundred clusters: ten have real API servers, and one small server plays the
+ * One Secret for a hundred clusters: ten have real API servers, and one small server simulates the
  * other clusters. The management cluster has a real API server, and the controller runs with the
  * limits of its Deployment.
  */
@@ -13,8 +13,8 @@ import { Clusters } from "../fleet/clusters.ts";
 import { measure, type BenchResult } from "../result/result.ts";
 
 /**
- * Goals: the last cluster has the Secret after 1 s plus 20 ms per cluster. At rest, the controller
- * uses 300 KiB of memory per cluster.
+ * Goals: the last cluster has the Secret within 1 s plus 20 ms per cluster, and the idle controller
+ * uses at most 300 KiB of memory per cluster.
  */
 const goals = { seconds: (clusters: number) => 1 + 0.02 * clusters, kibibytes: 300 };
 
@@ -45,7 +45,8 @@ function rowsOf(few: Served, all: Served): readonly BenchResult[] {
   const seconds = { unit: "s", atMost: goals.seconds(count) };
   return [
     measure({ name: `${count} clusters, rotation to the last`, ...seconds }, all.rotations),
-    // With few clusters most of the memory is constant: the code for TLS, HTTP and JSON.
+    // Divides only the growth of the memory by the number of clusters, because the memory for the
+    // code of TLS, HTTP and JSON is constant.
     measure(
       {
         name: `${count} clusters, memory of each at rest`,
@@ -60,8 +61,9 @@ function rowsOf(few: Served, all: Served): readonly BenchResult[] {
 let version = 0;
 
 /**
- * Starts a separate controller for the first `size` clusters, which have no content yet. Reads its
- * memory after the last rotation, when it is idle. Removes everything afterwards.
+ * Starts a new controller for the first `size` clusters, which have no content yet. Rotates
+ * `rounds` times, then reads the idle controller's memory. Removes the Secret and the FleetSecret
+ * afterwards.
  */
 async function served(
   home: fleet.Home,
@@ -99,8 +101,8 @@ async function served(
 }
 
 /**
- * Anonymous resident KiB, once the value has changed by less than 1 % for 10 s. Other resident
- * memory is the program's code, which the kernel reclaims if memory is short.
+ * The process's anonymous resident memory in KiB, once it has changed by less than 1 % for 10 s.
+ * Other resident memory is the program's code, which the kernel reclaims if memory is short.
  */
 async function settled(pid: number): Promise<number> {
   const read = () =>

@@ -22,7 +22,8 @@ export const provider: Measurement = {
   name: "provider",
   run: async (bench) => {
     const testbed = await bench.real(4);
-    // Otherwise the kubelets would first have to reread config.json, which takes five minutes.
+    // Withdraws first, because the kubelets would otherwise have to reread config.json, which takes
+    // five minutes.
     await remove(testbed.api, additional);
     await testbed.global.first("it is withdrawn", ({ gone }) => gone, Date.now());
     await testbed.install("10%", delivery);
@@ -59,10 +60,10 @@ export const provider: Measurement = {
 };
 
 /**
- * Replaces the agents' pods, and rotates once. In each rotation, one node's container ends to prove
- * the revision. If a container ends several times within ten minutes, the kubelet delays its next
- * start, here by up to 80 s. Users rotate less often, so this delay must not count. In four
- * rotations on four new pods, no container ends twice.
+ * Replaces the agents' pods, and rotates once. In each rotation, the canary's agent ends its
+ * container to prove the revision. If a container ends several times within ten minutes, the
+ * kubelet delays its next start, here by up to 80 s. Users rotate less often, therefore this delay
+ * must not count: in four rotations with four new pods, no container ends twice.
  */
 async function freshAgents(testbed: Testbed): Promise<void> {
   const { cluster } = testbed;
@@ -70,7 +71,9 @@ async function freshAgents(testbed: Testbed): Promise<void> {
   await rotate(testbed);
 }
 
-/** Seconds until the last node answers its kubelet with the other user's password. */
+/**
+ * Seconds until the provider on the last node answers the kubelet with the other user's password.
+ */
 async function rotate(testbed: Testbed): Promise<number> {
   const { registry } = testbed.cluster;
   const user = testbed.nextRevision() % 2 === 0 ? "original" : "additional";

@@ -17,7 +17,7 @@ export const requests: Measurement = {
       await calm();
       const mark = auditEnd(testbed.cluster);
       await change(testbed);
-      await sleep(2000); // the controller still reports after the last node
+      await sleep(2000); // the controller still writes status after the last node is done
       const all = controllersSince(testbed.cluster, mark);
       counts.push({
         writes: Math.max(

@@ -1,6 +1,6 @@
 /**
  * How long a rotation takes in mode Restart, compared with the least possible time and with the
- * replacement method on the same nodes.
+ * replacement method (testbed/replacement.ts) on the same nodes.
  */
 import { probationSeconds, type Testbed } from "../testbed/testbed.ts";
 import type { Bench, Measurement } from "../result/bench.ts";
@@ -62,7 +62,7 @@ async function ofOneNode(bench: Bench): Promise<BenchResult[]> {
   ];
 }
 
-/** Time until the last of three nodes is done, with a budget of 100 %. */
+/** Time until all three kubelets are healthy with the new content, with a budget of 100 %. */
 async function ofAllAtOnce(bench: Bench): Promise<BenchResult> {
   const testbed = await threeNodes(bench, "100%");
   await rotateByReplacement(testbed, "100%");

@@ -10,7 +10,7 @@ import { measure, type BenchResult } from "../result/result.ts";
 import type { Simulated } from "../simulated/simulated.ts";
 import { sampleWindow } from "../simulated/window.ts";
 
-/** The default budget. */
+/** The default of spec.rollout.maxUnavailable. */
 const budget = "10%";
 const restMinutes = 3;
 const goals = { unused: 10, mebibytes: 160 };
@@ -48,7 +48,7 @@ async function write(simulated: Simulated): Promise<void> {
   await putAndWait(simulated, document, 1200);
 }
 
-/** The share of the window, in percent, that was unused while nodes waited. */
+/** Makes one change. Returns the percentage of the window that was unused while nodes waited. */
 async function rollOut(simulated: Simulated): Promise<number> {
   const before = revisionOf(simulated);
   const over = new AbortController();
@@ -76,14 +76,15 @@ function revisionOf({ global }: Simulated): number {
   return secret === undefined ? 0 : publishedIn(secret);
 }
 
-/** Seconds of CPU that the idle controller uses. */
+/** Seconds of CPU that the idle controller uses in `restMinutes`. */
 async function atRest(simulated: Simulated): Promise<number> {
-  // A joining node's agent starts after 45 s, and proves the revision some seconds later.
+  // The node that joined last starts its agent after 45 s, and proves the revision some seconds
+  // later.
   await sleep(90_000);
   const before = await simulated.usage();
   await sleep(restMinutes * 60_000);
   const after = await simulated.usage();
-  // The bytes that it read explain most of the CPU time.
+  // The controller uses most of its CPU time for the bytes that it reads.
   const [asked, read] = [after.requests - before.requests, after.bytes - before.bytes];
   progress(`at rest: ${asked} requests, ${(read / 1e6).toFixed(1)} MB read`);
   return after.cpuSeconds - before.cpuSeconds;

@@ -1,6 +1,6 @@
 /**
- * Checks that every rollout and every withdrawal ends, on 1,000 nodes of which half are replaced
- * every hour.
+ * Checks that every rollout and every withdrawal ends on 1,000 nodes, although half of the nodes
+ * are replaced every hour.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { additional, remove } from "../testbed/objects.ts";
@@ -10,8 +10,8 @@ import { measure } from "../result/result.ts";
 import type { Simulated } from "../simulated/simulated.ts";
 
 /**
- * Every change and withdrawal must end within this time. Without turnover it takes one or two
- * minutes.
+ * Every change and every withdrawal must end within this time. If no nodes are replaced, each takes
+ * one or two minutes.
  */
 const withinSeconds = 300;
 

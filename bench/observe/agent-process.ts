@@ -1,4 +1,4 @@
-/** The agent's process in its pod, as the kernel accounts for it. */
+/** The kernel's account of memory and CPU time of the agent's process. */
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Testbed, TestbedNode } from "../testbed/testbed.ts";
@@ -34,7 +34,7 @@ export function processOn(
   return found.length === 0 ? undefined : Math.max(...found);
 }
 
-/** Undefined when the process is gone. */
+/** Undefined if the process has ended. */
 export function memoryOf(pid: number): Memory | undefined {
   const group = memoryGroup(pid);
   const rollup = read(`/proc/${pid}/smaps_rollup`);
@@ -60,7 +60,7 @@ export function cpuOf(pid: number): number {
   return nanoseconds.reduce((sum, one) => sum + one, 0) / 1e9;
 }
 
-/** The container's memory cgroup, of cgroup v1 or v2. */
+/** The directory of the container's memory cgroup, in cgroup v1 or v2. */
 function memoryGroup(pid: number): string | undefined {
   for (const line of read(`/proc/${pid}/cgroup`).split("\n")) {
     const [, controllers = "", path = ""] = line.split(":");

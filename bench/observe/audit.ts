@@ -6,9 +6,10 @@ import type { Cluster } from "#test/cluster/cluster.ts";
 const controller = `system:serviceaccount:${names.namespace}:global-pull-secret-controller`;
 
 /**
- * Requests of the controllers after an earlier end of the log. Leaves out the requests that an idle
- * controller makes as well: a list and a watch of each collection every four minutes, and those for
- * the Lease (the leader writes it every 4 s, the standby reads it every 2 s).
+ * The controllers' requests since `after`, an earlier size of the audit log. Leaves out the
+ * requests that an idle controller makes as well: a list and a watch of each collection every four
+ * minutes, and those for the Lease (the leader writes it every 4 s, the standby reads it every 2
+ * s).
  */
 export function controllersSince(cluster: Cluster, after: number): readonly AuditedRequest[] {
   return auditOf(cluster, { after }).filter(

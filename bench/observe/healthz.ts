@@ -1,4 +1,4 @@
-/** Records when a node's kubelet answers healthz and when it does not, to 10 ms. */
+/** Records when a node's kubelet answers healthz and when it does not, accurate to 10 ms. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -32,7 +32,7 @@ export class Healthz implements Disposable {
 
   /**
    * Waits until the kubelet answers again after a silence that began at `since` or later. Returns
-   * that time.
+   * the time of that answer.
    */
   async backAfter(since: number): Promise<number> {
     const { at } = await until("healthz was silent and answers again", () => this.#back(since), {
@@ -42,7 +42,7 @@ export class Healthz implements Disposable {
     return at;
   }
 
-  /** Milliseconds without an answer since `since`. */
+  /** Milliseconds without an answer from `since` on. */
   silence(since: number): number {
     const changes = this.#changes.filter(({ at }) => at >= since);
     return changes.reduce((sum, { up, at }, index) => {
@@ -51,7 +51,7 @@ export class Healthz implements Disposable {
     }, 0);
   }
 
-  /** The time at which the kubelet first fell silent since `since`. */
+  /** The start of the kubelet's first silence from `since` on. */
   downAt(since: number): number | undefined {
     return this.#changes.find(({ up, at }) => !up && at >= since)?.at;
   }
@@ -66,7 +66,7 @@ export class Healthz implements Disposable {
   }
 }
 
-/** The slot of a cluster, which is part of the name of its directory. */
+/** The slot of a test cluster: a number, by which its directory is named. */
 export function slotOf(cluster: Cluster): number {
   return Number(basename(cluster.directory));
 }

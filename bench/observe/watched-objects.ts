@@ -13,12 +13,13 @@ export type Sighting<T> = Readonly<{ at: number; object: T; gone: boolean }>;
 type Line<T> = { type: string; object: T };
 
 export class WatchedObjects<T> implements Disposable {
-  /** All events, in order. */
   readonly seen: Sighting<T>[] = [];
   readonly #stop = new AbortController();
   readonly #waiting = new Set<() => void>();
 
-  /** Watches a collection. `query` narrows it, such as `{ fieldSelector: "metadata.name=x" }`. */
+  /**
+   * Watches a collection. `query` selects objects, such as `{ fieldSelector: "metadata.name=x" }`.
+   */
   constructor(api: Api, collection: string, query: Readonly<Record<string, string>>) {
     void this.#follow(api, collection, query);
   }

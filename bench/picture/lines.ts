@@ -9,7 +9,6 @@ type Line = Readonly<{
 
 export type Chart = Readonly<{
   title: string;
-  /** The axes' units. */
   x: string;
   y: string;
   lines: readonly Line[];

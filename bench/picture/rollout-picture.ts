@@ -5,14 +5,14 @@ import type { Testbed } from "../testbed/testbed.ts";
 import { change } from "../testbed/change.ts";
 import { document, line, linear, palette, text, ticks, type Frame } from "./svg.ts";
 
-/** Seconds since the Secret was written, in this order. */
+/** The times of a node's steps, in this order, in seconds since the Secret was written. */
 type Steps = Readonly<{
   node: string;
   /** The controller has patched the node's pod. */
   grant: number;
   /** config.json is in place, and the restart is requested. */
   written: number;
-  /** systemd's job is done. */
+  /** systemd has finished the restart job. */
   job: number;
   healthz: number;
   /** The agent's pod is Ready, and stays Ready. */
@@ -75,7 +75,7 @@ function swatch(index: number): string {
   return `fill="${palette[index % palette.length]}"`;
 }
 
-/** Combines the API server's events and the agents' logs. */
+/** Takes the times from the API server's events and the agents' logs. */
 async function stepsOf(
   testbed: Testbed,
   begun: number,
@@ -90,7 +90,8 @@ async function stepsOf(
         return at >= begun && granted && object.spec?.nodeName === node.name;
       });
       const [first] = mine;
-      // The first Ready may be from before the grant; the last one counts.
+      // The pod can also be Ready before the restart, therefore the pod's last return to Ready
+      // counts.
       const ready = mine[mine.findLastIndex(({ object }) => !isReady(object)) + 1];
       if (first === undefined || ready === undefined)
         throw new Error(`no pod was granted revision ${revision} on ${node.name}`);

@@ -56,7 +56,10 @@ function present(testbed: Testbed): Memory {
   return memory;
 }
 
-/** Samples the agent until 3 s after `work`. A proof ends the agent's process. */
+/**
+ * Samples the agent's memory until 3 s after `work` has ended. If the agent's process ends to
+ * prove the content, continues with the next process.
+ */
 async function sampled(testbed: Testbed, work: () => Promise<unknown>): Promise<Sample[]> {
   const samples: Sample[] = [];
   const [one] = testbed.nodes;

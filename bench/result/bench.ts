@@ -12,9 +12,9 @@ export interface Bench {
   real(nodes: number): Promise<Testbed>;
   /** A simulated cluster with exactly this many nodes. Ends the real cluster first. */
   simulated(nodes: number): Promise<Simulated>;
-  /** Calls `make` once, also if several measurements need its result. */
+  /** Calls `make` only once for each key, even if several measurements need its result. */
   once<T>(key: string, make: () => Promise<T>): Promise<T>;
-  /** A picture beside docs/inside/performance.md, written with its table. */
+  /** Adds a picture to docs/inside/performance, which the bench writes with the table. */
   picture(name: string, svg: string): void;
 }
 

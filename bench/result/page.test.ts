@@ -25,7 +25,8 @@ test("states the day in UTC, whatever the machine's time zone", (t) => {
     if (TZ === undefined) delete process.env["TZ"];
     else process.env["TZ"] = TZ;
   });
-  // At 10:30 UTC one zone already has the next day, and the other still has the day before.
+  // At 10:30 UTC the first zone already has the next day, and the second zone still has the
+  // previous day.
   const halfPastTen = new Date("2026-01-02T10:30:00Z");
   for (const [zone, day] of [
     ["Pacific/Kiritimati", 3],

@@ -24,7 +24,7 @@ test("counts a goal as met up to and including its limit, and reports neither me
   assert.equal(isMet(measure({ name: "calls", unit: "calls" }, [1])), undefined);
 });
 
-test("does not exit with 0 after a missed goal or a failed measurement", () => {
+test("exits with 1 after a missed goal or a failed measurement", () => {
   const met = measure({ name: "calls", unit: "calls", atMost: 0 }, [0]);
   const missed = measure({ name: "seconds", unit: "s", atMost: 1 }, [2]);
   const free = measure({ name: "size", unit: "KiB" }, [2]);

@@ -1,7 +1,7 @@
 /** One figure, its baseline, and its goal. */
 import { spread } from "./rounds.ts";
 
-/** `ratio`: value against baseline, in the same unit, measured in the same run. */
+/** `ratio`: the value divided by the baseline of the same run. */
 type Goal = Readonly<{ of: "ratio" | "value"; atMost: number }>;
 
 export type BenchResult = Readonly<{
@@ -21,8 +21,8 @@ export type BenchResult = Readonly<{
 type Compared = Readonly<{ name: string; unit: string; against: string; atMost?: number }>;
 
 /**
- * Medians of both sides. The ratio is the median of the rounds' ratios. A round measures both sides
- * one right after the other.
+ * Medians of value and baseline. The ratio is the median of the rounds' ratios. A round measures
+ * the value, and then immediately the baseline.
  */
 export function compare(
   about: Compared,
@@ -62,8 +62,8 @@ export function isMet({ value, ratio, goal }: BenchResult): boolean | undefined 
 }
 
 /**
- * The exit code of a run: 0 if every goal is met, 1 if one is missed or a measurement failed. Also
- * a line with the names of the missed goals; empty if there are none.
+ * The exit code of a run: 0 if every goal is met, 1 if a goal is missed or a measurement failed.
+ * `missed`: a line with the names of the missed goals; empty if there are none.
  */
 export function verdict(
   results: readonly BenchResult[],

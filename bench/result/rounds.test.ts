@@ -27,7 +27,7 @@ test("refuses a median without values", () => {
   assert.throws(() => spread([]), /needs at least one value/);
 });
 
-test("alternates both sides in each round", async () => {
+test("runs both sides in turn", async () => {
   const order: string[] = [];
   const side = (name: string) => async (round: number) => {
     order.push(`${name}${round}`);

@@ -16,7 +16,6 @@ export function headingOf(run: BenchRun): string {
 
 const head = ["name", "value", "unit", "baseline", "ratio", "goal", "met?", "rounds"];
 
-/** A Markdown table with aligned columns. */
 export function table(results: readonly BenchResult[]): string {
   const body = results.map(rowOf);
   const rows = [head, ...body];
@@ -52,7 +51,6 @@ export function json(run: BenchRun, results: readonly BenchResult[]): string {
   return `${JSON.stringify({ results: rows }, null, 2)}\n`;
 }
 
-/** One row, a cell for each column. */
 function rowOf(result: BenchResult): string[] {
   const { name, value, unit, baseline, against, ratio, range } = result;
   const met = isMet(result);

@@ -5,10 +5,9 @@
 import type { Condition } from "#test/harness/nodes/nodes.ts";
 import { nodeObject } from "#test/harness/nodes/objects.ts";
 
-/** Images that a kubelet reports: its 50 largest, each with a tag and a digest. */
+/** A kubelet reports only its 50 largest images, each with a tag and a digest. */
 const imagesReported = 50;
 
-/** A node that is Ready. */
 export function fakeNode(name: string): object {
   return weighted(name, { is: true, since: Date.now() / 1000 });
 }

@@ -1,8 +1,8 @@
 /**
  * Many nodes without kubelets. Real parts: etcd, API server, DaemonSet controller, scheduler, and
- * the product's controller as it is shipped. The tests' driver (test/harness/nodes) plays the
- * nodes. Its agents fulfil a grant within three seconds; other measurements use real nodes. One
- * node in a hundred is unreachable.
+ * the product's built controller. The tests' driver (test/harness/nodes) simulates the nodes; its
+ * agents fulfil a grant within three seconds. Other measurements show how long a real node takes.
+ * One node in a hundred is unreachable.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { spawn, type ChildProcess } from "node:child_process";
@@ -38,9 +38,9 @@ const root = join(import.meta.dirname, "../..");
 const agentImage = "example.invalid/agent:1";
 
 /**
- * The DaemonSet controller's own limit of 20 requests a second would hide everything else: 1,000
- * nodes would take 100 s. Each node renews its lease every 200 s instead of 40 s, because the
- * leases of 5,000 nodes would use up the machine.
+ * With its default limit of 20 requests a second, the DaemonSet controller would be slower than
+ * everything else: 1,000 nodes would take 100 s. A node's lease lasts 200 s instead of 40 s,
+ * because frequent renewals by 5,000 nodes would use up the machine.
  */
 const controllerManagerFlags = [
   "--kube-api-qps=1000",
@@ -53,7 +53,7 @@ const leaseSeconds = 200;
 /** Milliseconds from a node's join until its agent starts. A real node pulls the image first. */
 const joinMilliseconds = 45_000;
 
-/** Flags and environment of the Deployment. */
+/** Node's flags from the Deployment, and the program. */
 const controllerFlags = [
   "--max-old-space-size=96",
   "--max-semi-space-size=1",
@@ -146,7 +146,9 @@ export class Simulated implements Disposable {
     }
   }
 
-  /** The canary of a rollout must stay, because a canary that disappears counts as failed. */
+  /**
+   * The newest rollout's canary. It must stay, because a canary that disappears counts as failed.
+   */
   get canary(): string | undefined {
     const { starts } = this.driver;
     const newest = starts.at(-1)?.revision;
@@ -176,7 +178,8 @@ export class Simulated implements Disposable {
     for (const stream of [child.stdout, child.stderr])
       stream.on("data", (data) => (running.output += String(data)));
     this.#controller = running;
-    // Waits for the Lease, which a killed controller keeps until it expires.
+    // Waits until this controller gets the Lease. A killed controller keeps the Lease until the
+    // Lease expires.
     const leads = async () => (await (await fetch(`${running.metrics}/readyz`)).text()) === "ok\n";
     await until("the controller leads", leads, { seen: () => running.output });
   }
@@ -189,7 +192,6 @@ export class Simulated implements Disposable {
     await once(child, "exit");
   }
 
-  /** The resources that the running controller has used so far. */
   async usage(): Promise<Usage> {
     const running = this.#controller;
     if (running === undefined) throw new Error("the controller does not run");
@@ -205,7 +207,7 @@ export class Simulated implements Disposable {
     return {
       requests: sum("global_pull_secret_api_requests_total{"),
       cpuSeconds: sum("process_cpu_seconds_total "),
-      // All bytes that it reads, from sockets and from (few, small) files.
+      // All bytes that the controller reads, from sockets and from (few, small) files.
       bytes: proc("io", "rchar"),
       // The peak so far.
       rssMiB: proc("status", "VmHWM") / 1024,

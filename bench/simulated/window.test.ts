@@ -4,7 +4,7 @@ import { digestAnnotation, revisionAnnotation, sinceAnnotation } from "#contract
 import type { ModelNode, PodState } from "#test/harness/nodes/nodes.ts";
 import { stateOf } from "./window.ts";
 
-/** A node whose pod has this grant, with `revision` in force. */
+/** A node whose pod has this grant, and whose journal has this revision. */
 function node(grant: number, revision: number): ModelNode {
   const annotations = {
     [revisionAnnotation]: String(grant),
@@ -14,7 +14,7 @@ function node(grant: number, revision: number): ModelNode {
   return { journal: { revision, digest: "d" }, pods: [{ annotations }] } as unknown as ModelNode;
 }
 
-/** What the API server has of the pod: Ready since this second. */
+/** A pod that the API server has as Ready since this second. */
 const ready = (since: number | undefined): PodState =>
   ({ ready: { is: since !== undefined, since: since ?? 15 } }) as PodState;
 
@@ -22,9 +22,9 @@ const table = [
   ["a node without the grant waits", 1, 1, 10, "waiting"],
   ["a node that is not Ready is done, because it cannot get the grant", 1, 1, undefined, "done"],
   ["a node that took the revision when it joined is done", 1, 2, 10, "done"],
-  ["a node that has the grant but has not seen it is open", 2, 1, 10, "open"],
+  ["a node that has the grant but has not applied it is open", 2, 1, 10, "open"],
   ["a node that restarts its kubelet is open", 2, 2, undefined, "open"],
-  ["a node that was last Ready before the grant is open", 2, 2, 10, "open"],
+  ["a node that is Ready since before the grant is open", 2, 2, 10, "open"],
   ["a node that is Ready again for 2 s is open", 2, 2, 21, "open"],
   ["a node that is Ready again for 3 s is done", 2, 2, 20, "done"],
 ] as const;

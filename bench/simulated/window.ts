@@ -11,8 +11,8 @@ type WindowState = "open" | "waiting" | "done";
 const provedAfter = 3;
 
 /**
- * `reported`: what the API server has of the node's newest pod, because the controller sees nothing
- * else. `now`: milliseconds.
+ * `reported`: the state of the node's newest pod in the API server, because the controller reads
+ * nothing else. `now`: milliseconds.
  */
 export function stateOf(
   { journal, pods }: ModelNode,
@@ -24,7 +24,7 @@ export function stateOf(
   const isReady = reported?.ready.is === true;
   const has = journal?.begun === undefined && (journal?.revision ?? 0) >= revision;
   if (grant === undefined || grant.revision < revision)
-    // A joining node takes the content by itself, or gets a grant once its agent runs.
+    // A node that is not Ready, such as a joining node, cannot get a grant yet.
     return isReady && !has ? "waiting" : "done";
   const since = Math.floor(reported?.ready.since ?? 0) * 1000;
   const isProved = since !== Date.parse(grant.since) && now - since >= provedAfter * 1000;

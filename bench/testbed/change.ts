@@ -13,14 +13,14 @@ export type MeasuredChange = Readonly<{
   begun: number;
   revision: number;
   /**
-   * Milliseconds from the request until a kubelet that started with the new file answers: on the
-   * first node, and (`healthy`) on the last node.
+   * Milliseconds from the write until a kubelet that started with the new file answers: on the
+   * first node (`first`) and on the last node (`healthy`).
    */
   first: number;
   healthy: number;
-  /** Milliseconds from the request until status reports that the change is in force. */
+  /** Milliseconds from the write until status reports that the change is in force. */
   served: number;
-  /** Milliseconds without healthz, by node. */
+  /** Each node's milliseconds without an answer from healthz. */
   silent: readonly number[];
 }>;
 
@@ -38,7 +38,7 @@ export async function calm(): Promise<void> {
   await sleep(4000 + 1000 * ((calms * 0.618034) % 1));
 }
 
-/** Writes a document and waits until it is in force; returns the revision, and the time. */
+/** Writes a document at `begun` and waits until it is in force (`at`); both in milliseconds. */
 export async function putAndWait(
   testbed: Pick<Testbed, "api" | "global" | "object">,
   document: string,
@@ -65,8 +65,8 @@ export async function putAndWait(
 }
 
 /**
- * Writes another password and waits until every node has it. The product must be idle before, and
- * is idle afterwards.
+ * Writes this document, or a new password, and waits until every node has it. The product must be
+ * idle.
  */
 export async function change(testbed: Testbed, document?: string): Promise<MeasuredChange> {
   const password = `password-${testbed.nextRevision()}`;
@@ -108,7 +108,7 @@ export async function ensureInForce(testbed: Testbed): Promise<void> {
     const auth = Buffer.from(`bench:first-${testbed.nextRevision()}`).toString("base64");
     await putAndWait(testbed, JSON.stringify({ auths: { "private.example": { auth } } }));
   }
-  // A joining node takes the document by itself.
+  // A node that joined later takes the document by itself.
   const { api, nodes } = testbed;
   const agents = { labelSelector: "name=global-pull-secret-syncer" };
   await until("every node has it", async () => {

@@ -2,7 +2,7 @@
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import * as names from "#contract/names.ts";
 
-/** spec.rollout.maxUnavailable: the API server does not accept a plain number as a string. */
+/** A value of spec.rollout.maxUnavailable. The API server does not accept a number as a string. */
 export type Budget = number | `${number}%`;
 
 const inNamespace = `/namespaces/${names.namespace}`;
@@ -21,7 +21,6 @@ export async function put(api: Api, path: string, object: object): Promise<void>
   await api.apply(path, object, { manager: "bench", force: true });
 }
 
-/** additional-pull-secret with this document. */
 export async function putAdditional(api: Api, document: string): Promise<void> {
   await put(api, additional, {
     apiVersion: "v1",

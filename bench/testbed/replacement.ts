@@ -1,10 +1,10 @@
 /**
- * The replacement method, which HyperShift uses: a Secret and the hash in a DaemonSet's template
- * change together. The DaemonSet controller replaces each pod, and the new pod writes the file and
- * restarts its kubelet at once. There is no canary, no health check of the kubelet and no rollback.
- * Here the agent is a shell, which starts faster than a program in Go or Node. The bench writes the
- * Secret itself, so no controller has to notice it. The file has another name, so that our agents
- * ignore it.
+ * The replacement method, which HyperShift uses: a Secret changes together with its hash in a
+ * DaemonSet's template. The DaemonSet controller replaces each pod, and the new pod writes the file
+ * and restarts its kubelet at once. There is no canary, no health check of the kubelet and no
+ * rollback. Here the agent is a shell script, which starts faster than a program in Go or Node. The
+ * bench writes both objects, therefore the time includes no controller's delay. The file is not
+ * config.json, so that our agents ignore it.
  */
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
@@ -69,7 +69,7 @@ function daemonSet(testbed: Testbed, revision: string, maxUnavailable: Budget): 
     name: "agent",
     image: testbed.shellImage,
     command: ["/bin/sh", "-c", script],
-    // It runs the node's own systemctl.
+    // The container runs the node's systemctl.
     securityContext: { privileged: true },
     volumeMounts: [{ name: "secret", mountPath: "/secret" }],
   };

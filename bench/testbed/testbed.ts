@@ -47,7 +47,7 @@ export class Testbed implements Disposable {
 
   static async start(): Promise<Testbed> {
     // Every node is prepared for a credential provider, so that all modes are measured on the same
-    // nodes. A provider with an empty answer costs a pull some milliseconds.
+    // nodes. In other modes the provider's empty answer costs a pull some milliseconds.
     const cluster = await startCluster({ nodes: 0 });
     await cluster.addNode({ before: prepare });
     const admin = loadKubeConfig(cluster.kubeconfig);
@@ -73,8 +73,8 @@ export class Testbed implements Disposable {
   }
 
   /**
-   * Installs the product (again) with this budget and delivery, and with flags of its controller.
-   * 10 % and Restart are its defaults.
+   * Installs the product (again) with this budget and delivery, and with these flags of the
+   * controller. The product's defaults are 10 % and Restart.
    */
   async install(
     maxUnavailable: Budget = "10%",

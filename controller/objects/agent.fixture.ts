@@ -1,4 +1,4 @@
-/** For tests: agents without any setting by an administrator. */
+/** For tests: agents with the default settings. */
 import { policyWith } from "#controller/policy/policy.fixture.ts";
 import type { Agent } from "./agent.ts";
 

@@ -9,13 +9,16 @@ export type Agent = Omit<AgentPolicy, "hiddenFiles"> &
   Pick<RolloutPolicy, "probationSeconds"> &
   AgentImage &
   Readonly<{
-    /** `Skip`: some nodes cannot mount their root directory safely, so no agent searches. */
+    /**
+     * `Skip`: no agent searches for hidden files, because some nodes cannot mount their root
+     * directory safely.
+     */
     hiddenFiles: AgentPolicy["hiddenFiles"] | "Skip";
   }>;
 
 /**
- * The resources without empty parts. The API server would drop empty parts, and the controller
- * would write them again for ever.
+ * The resources without empty parts. The API server drops empty parts, and the controller would
+ * then write them again for ever.
  */
 export function resourcesOf({ pod: { requests, limits } }: Agent): V1ResourceRequirements {
   return {
@@ -28,7 +31,6 @@ const linux = { label: "kubernetes.io/os", value: "linux" };
 
 export const nodeSelector = { [linux.label]: linux.value };
 
-/** The affinity of the agents. */
 export function affinityOf({ pod }: Agent): V1Affinity | undefined {
   const matchExpressions = pod.nodes.requirements.map(({ values, ...one }) => ({
     ...one,
@@ -46,10 +48,7 @@ export function nodesOf({ pod }: Agent): string {
   return [`${linux.label}=${linux.value}`, pod.nodes.text].filter(Boolean).join(",");
 }
 
-/**
- * The agents' flags for mode CredentialProvider. The other modes are the agents' default and need
- * none.
- */
+/** The agents' flags for mode CredentialProvider. The other modes need none of these flags. */
 export function providerFlags(delivery: DeliveryPolicy): Readonly<Record<string, string>> {
   if (delivery.mode !== "CredentialProvider") return {};
   const { mode, scope } = delivery;

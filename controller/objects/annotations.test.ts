@@ -13,7 +13,7 @@ test("reads back what it noted, and writes nothing when nothing changed", async 
   const memory = { rolled: true, released: 3 };
   await remember(cluster, { metadata: { uid: "u", resourceVersion: "7" } }, memory);
   const annotations = written[0]?.metadata.annotations ?? {};
-  // Only in the version that was seen, because a controller that was suspended may be outdated.
+  // The write names the version that was read, because a suspended controller may have old data.
   assert.equal(written[0]?.metadata.uid, "u");
   assert.equal(written[0]?.metadata.resourceVersion, "7");
   const secret = { metadata: { uid: "u", annotations } };

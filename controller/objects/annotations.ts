@@ -10,7 +10,7 @@ import { annotationManager } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 
 export type Notes = Readonly<{
-  /** Something may have reached a node. Undefined: unknown. */
+  /** True if content may have reached a node. Undefined: unknown. */
   rolled: boolean | undefined;
   /** The revision with which every node has removed our entries. 0: none. */
   released: number;
@@ -43,8 +43,9 @@ export async function remember(
   const { uid, resourceVersion } = secret.metadata ?? {};
   if (uid === undefined)
     throw new ApiError({ status: 409, reason: "NoUid", method: "PATCH", path: owned.global });
-  // The uid keeps the apply from creating a Secret without data if ours was deleted meanwhile. The
-  // version keeps a suspended controller from overwriting what the next one has recorded.
+  // The uid keeps the apply from creating a Secret without data if our Secret was deleted
+  // meanwhile. The version keeps a suspended controller from overwriting what the next controller
+  // has recorded.
   const metadata = { name: globalSecretName, namespace, uid, resourceVersion, annotations: after };
   return cluster.apply<V1Secret>(
     owned.global,
@@ -56,22 +57,22 @@ export async function remember(
 /** Annotations that record what the objects themselves do not show. */
 export const annotations = {
   /**
-   * On global-pull-secret: `false` until the first grant, then `true`. Only with `false` may a
-   * removal delete everything without waiting for the nodes.
+   * On global-pull-secret: `false` until the first grant, then `true`. Only while it is `false`, a
+   * removal deletes everything without waiting for the nodes.
    */
   rolled: "globalpullsecret.io/rolled",
   /**
    * On global-pull-secret: the revision with which every node has removed our entries. A removal
-   * may then delete the objects.
+   * can then delete the objects.
    */
   released: "globalpullsecret.io/released",
   /** On global-pull-secret: when its newest content was published. */
   published: "globalpullsecret.io/published",
   /**
-   * On the DaemonSet's template: the digest of the rest of the template. It distinguishes pods of
-   * an upgrade from older pods.
+   * On the DaemonSet's template: the template's digest. It distinguishes the pods of an upgrade
+   * from older pods.
    */
   template: "globalpullsecret.io/template",
-  /** On the DaemonSet's template: a `PublishedMode`. Pods without it ignore grants. */
+  /** On the DaemonSet's template: a `PublishedMode`. Pods without this annotation ignore grants. */
   mode: "globalpullsecret.io/mode",
 } as const;

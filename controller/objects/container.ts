@@ -12,14 +12,13 @@ import { restartOf } from "#controller/policy/policy.ts";
 import { resourcesOf, type Agent, providerFlags } from "./agent.ts";
 
 /**
- * Node's flags. They keep V8's heap small. A 1 MiB Secret needs 12 MiB of heap, and 26 MiB during a
- * rollback with the largest config.json. No flag changes how V8 compiles, such as
- * --optimize-for-size, because V8 would then reject Node's own code cache
- * (docs/inside/decisions/agent-cost.md). Node's permission model is a second barrier: the agent may
- * write the kubelet's file, our folder beside it and its termination message, start no process and
- * load no native code. It may read all of the kubelet's directory. A rename is durable only after
- * the directory is synced. To sync it, the agent must open it, and Node allows a directory either
- * with everything below it or not at all.
+ * Node.js flags. The first two keep V8's heap small. A 1 MiB Secret needs 12 MiB of heap, and 26
+ * MiB during a rollback with the largest config.json. We set no flag that changes how V8 compiles,
+ * such as --optimize-for-size, because V8 would then reject Node.js's own code cache
+ * (docs/inside/decisions/agent-cost.md). Node.js's permission model is a second barrier: the agent
+ * can write only to the listed paths, and can neither start a process nor load native code. The
+ * agent can read all of the kubelet's directory. It must open this directory to make a rename
+ * durable, and Node.js allows a directory only with everything below it.
  */
 const nodeFlags = [
   "--max-old-space-size=32",
@@ -30,18 +29,18 @@ const nodeFlags = [
   `--allow-fs-read=${names.mountPaths.kubelet}/*`,
   `--allow-fs-read=${names.mountPaths.systemd}/private`,
   `--allow-fs-read=${names.mountPaths.pod}/*`,
-  // The clock that all processes of a boot share, and whether config.json is a mount of its own.
+  // `boot_id` identifies the boot. `mountinfo` shows whether config.json is itself a mount.
   "--allow-fs-read=/proc/sys/kernel/random/boot_id",
   "--allow-fs-read=/proc/self/mountinfo",
   `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.config}`,
-  // The star is needed. Node treats a path that does not exist yet as a file, and would refuse
-  // writes below it.
+  // The star is needed. Node.js treats a path that does not exist yet as a file, and would refuse
+  // writes below this path.
   `--allow-fs-write=${names.mountPaths.kubelet}/${names.nodeFiles.folder}/*`,
-  // A provider's answer is emptied after a switch to another mode.
+  // The agent empties its credential provider's answer after a switch to another mode.
   `--allow-fs-write=${names.mountPaths.kubelet}/${names.providerFiles.answer}`,
   `--allow-fs-write=${names.mountPaths.terminationLog}`,
   `--allow-fs-write=${names.mountPaths.pod}/*`,
-  // Keeps memory out of core files.
+  // The agent writes this file so that core dumps do not contain its memory.
   "--allow-fs-write=/proc/self/coredump_filter",
 ];
 
@@ -87,10 +86,10 @@ export function container(agent: Agent, digest: string): V1Container {
       },
       ...memoryEnvironment,
     ],
-    // The period is 1 s because of names.guardSeconds.
+    // With a period of 1 s, the kubelet's first probe comes before names.guardSeconds have passed.
     readinessProbe: {
-      // The path names the template. Otherwise a pod that waits for the port would become Ready
-      // because of the previous pod's agent.
+      // The path names the template. Without the name, the previous pod's agent could answer the
+      // probe of a pod that still waits for the port.
       httpGet: { host: "127.0.0.1", path: `/readyz?template=${digest}`, port: agent.probePort },
       // A probe before the agent listens would fail. The Event and the status update of this
       // failure would delay the restart of the kubelet.
@@ -105,8 +104,9 @@ export function container(agent: Agent, digest: string): V1Container {
     terminationMessagePolicy: "File",
     volumeMounts: [
       { name: "global-pull-secret", mountPath: names.mountPaths.secret, readOnly: true },
-      // HostToContainer shows the agent the kubelet's unmounts. Otherwise the agent's copies of
-      // other pods' mounts would keep their devices busy.
+      // With HostToContainer, the kubelet's unmounts also take effect in the agent's container.
+      // Without HostToContainer, the agent's copies of other pods' mounts would keep their devices
+      // busy.
       { name: "kubelet", mountPath: names.mountPaths.kubelet, mountPropagation: "HostToContainer" },
       ...(asksSystemd(agent)
         ? [
@@ -114,8 +114,8 @@ export function container(agent: Agent, digest: string): V1Container {
               name: "systemd",
               mountPath: names.mountPaths.systemd,
               readOnly: true,
-              // A connection to a socket needs no write access. Units may have their own mounts
-              // below this directory.
+              // Recursive, because units may have their own mounts below this directory. A
+              // connection to a socket needs no write access, so the agent can still reach systemd.
               recursiveReadOnly: "IfPossible",
             },
           ]
@@ -126,7 +126,8 @@ export function container(agent: Agent, digest: string): V1Container {
 }
 
 /**
- * The runtime's AppArmor profile may deny access to systemd. Nothing else needs another profile.
+ * The AppArmor profile of agents that use systemd's socket, because the runtime's own profile can
+ * deny access to systemd. Other agents keep the runtime's profile.
  */
 function withSystemd({ appArmorProfile }: Agent): V1SecurityContext {
   const [type = "", localhostProfile] = appArmorProfile.split(/\/(.*)/s);
@@ -134,30 +135,32 @@ function withSystemd({ appArmorProfile }: Agent): V1SecurityContext {
 }
 
 /**
- * True when agents get systemd's socket. Access to this socket as root equals root on the node. So
- * agents that restart nothing have no access, and they also run on nodes without systemd.
+ * True when agents get systemd's socket. Root with this socket has root's rights on the node.
+ * Agents that restart nothing therefore do not get the socket, and also run on nodes without
+ * systemd.
  */
 function asksSystemd(agent: Agent): boolean {
   return restartOf(agent.delivery) === "Always";
 }
 
 /**
- * A missing directory would keep the pod from starting, and only an Event would name it. With an
- * empty directory the agent itself reports what is missing: GPS261, GPS262.
+ * With `Directory`, a missing directory would keep the pod from starting, and only an Event would
+ * report the reason. With this type, the directory is created empty, and the agent itself reports
+ * what is missing: GPS261, GPS262.
  */
 const type = "DirectoryOrCreate";
 
 /**
- * Volumes of the agents' pods. They are directories and never single files, because the mount of a
- * file keeps the old file after a replacement.
+ * Volumes of the agents' pods. They are directories and never single files, because when a file is
+ * replaced, its mount still shows the old file.
  */
 export function volumes(agent: Agent): V1Volume[] {
   return [
     { name: "global-pull-secret", projected: mounted },
     { name: "kubelet", hostPath: { path: agent.kubeletDirectory, type } },
     ...(asksSystemd(agent) ? [{ name: "systemd", hostPath: { path: "/run/systemd", type } }] : []),
-    // Contains the result of the init container, and a mark that this pod has exited once to write
-    // its termination message.
+    // Contains the result of the init container, and a mark that this pod's agent has exited once
+    // to write its termination message.
     { name: "pod", emptyDir: { medium: "Memory", sizeLimit: "64Ki" } },
     ...(agent.hiddenFiles === "Look"
       ? [{ name: "root", hostPath: { path: "/", type: "Directory" } }]
@@ -205,10 +208,11 @@ const confined: NonNullable<V1Container["securityContext"]> = {
 
 /**
  * The init container. It looks once, before the agent starts, for other places where the kubelet
- * may have credentials (docs/inside/decisions/untouched-nodes.md). Only this container has the
- * node's root directory, recursively read-only and for a moment: a container that keeps running
- * would keep all mounts of the node busy. Node allows it to open only these paths and to write to
- * the pod's own directory. Neither limit keeps it from a socket (SECURITY.md).
+ * may have credentials (docs/inside/decisions/untouched-nodes.md). Only this container mounts the
+ * node's root directory, recursively read-only. It ends soon, because a container that keeps
+ * running would keep all mounts of the node busy. Node.js allows this container to open only these
+ * paths and to write only to the pod's own directory. But neither Node.js nor a read-only mount
+ * prevents a connection to a socket (SECURITY.md).
  */
 export function firstContainer(agent: Agent): V1Container {
   const { root, pod } = names.mountPaths;
@@ -234,14 +238,15 @@ export function firstContainer(agent: Agent): V1Container {
     resources: resourcesOf(agent),
     securityContext: confined,
     volumeMounts: [
-      // Includes mounts below the root, such as /run. readOnly alone would leave /run writable.
+      // recursiveReadOnly includes mounts below the root, such as /run. readOnly alone would leave
+      // /run writable.
       { name: "root", mountPath: root, readOnly: true, recursiveReadOnly: "Enabled" },
       { name: "pod", mountPath: pod },
     ],
   };
 }
 
-/** True for a pod or a template that mounts the root directory and demands it read-only. */
+/** True for a pod or a template that mounts the root directory recursively read-only. */
 export function mountsRoot(spec: V1PodSpec | undefined): boolean {
   const mounts = spec?.initContainers?.flatMap(({ volumeMounts = [] }) => volumeMounts) ?? [];
   return mounts.some(

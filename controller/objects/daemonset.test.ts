@@ -46,7 +46,7 @@ test("H11: gives ServiceAccount, Role and RoleBinding the promised name and link
   assert.equal(pod?.serviceAccountName, serviceAccount.metadata?.name);
 });
 
-test("never mounts single files, whose mounts would keep the old file after a replacement", () => {
+test("never mounts single files, because a mount keeps the old file when the file is replaced", () => {
   assert.deepEqual(
     pod?.volumes?.map(({ hostPath, name }) => hostPath?.type ?? name),
     ["global-pull-secret", ...Array(2).fill("DirectoryOrCreate"), "pod", "Directory"],
@@ -114,7 +114,7 @@ test("probes every second after the first, on the loopback, at the agent's port"
   assert.deepEqual(other?.args?.slice(-2), ["--probe-port", "1234"]);
 });
 
-test("names the template in the probe, so that an agent of another template does not answer it", () => {
+test("names the template in the probe, so that no agent of another template can answer the probe", () => {
   const probed = (one: Agent) =>
     daemonSet(one).spec?.template.spec?.containers[0]?.readinessProbe?.httpGet?.path;
   const other = { ...agent, image: "example.com/gps:2" };
@@ -123,11 +123,11 @@ test("names the template in the probe, so that an agent of another template does
   assert.notEqual(probed(other), probed(agent));
 });
 
-test("leaves the replacement of pods to the controller: a new template stops no agent", () => {
+test("lets only the controller replace pods, so that a new template stops no agent", () => {
   assert.deepEqual(spec?.updateStrategy, { type: "OnDelete" });
 });
 
-test("gives the agent its probation, and makes Kubernetes wait longer than a false Ready can last", () => {
+test("passes the probation to the agent, and sets minReadySeconds to 3 s", () => {
   assert.deepEqual(
     container?.args?.slice(container.args.indexOf("--unit")),
     (
@@ -177,7 +177,7 @@ test("mounts both slots of the Secret and the pod's grant as one volume, and no 
     served: "nothing",
     publishedAt: 1,
   });
-  // A key that is mounted and does not exist would keep pods from starting.
+  // If the Secret lacked a mounted key, pods could not start.
   const keys = secret.secret.items?.map(({ key }) => key).toSorted();
   assert.deepEqual(keys, Object.keys(data).toSorted());
   assert.deepEqual(
@@ -198,7 +198,7 @@ const podOf = (change: Partial<Agent>) => daemonSet({ ...agent, ...change }).spe
 const hostPaths = (change: Partial<Agent>) =>
   podOf(change)?.volumes?.flatMap(({ hostPath }) => (hostPath ? [hostPath.path] : []));
 
-test("lets agents write only in the kubelet's directory: a runtime's configuration is out of reach", () => {
+test("lets agents write only in the kubelet's directory, so that no container runtime's configuration is writable", () => {
   assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), ["/var/lib/kubelet", "/run/systemd"]);
   const mark = "--allow-fs-write=";
   const writes = container?.command?.filter((flag) => flag.startsWith(mark)) ?? [];
@@ -215,7 +215,7 @@ test("lets agents write only in the kubelet's directory: a runtime's configurati
   );
 });
 
-test("gives agents without restarts no access to systemd, because such access equals root on the node, and some nodes have no systemd", () => {
+test("gives agents that never restart a kubelet no access to systemd", () => {
   assert.deepEqual(hostPaths({}), ["/var/lib/kubelet", "/run/systemd", "/"]);
   assert.deepEqual(hostPaths({ delivery: { mode: "Reread" } }), ["/var/lib/kubelet", "/"]);
   const mounts = podOf({ delivery: { mode: "Reread" } })?.containers[0]?.volumeMounts?.map(
@@ -224,7 +224,7 @@ test("gives agents without restarts no access to systemd, because such access eq
   assert.deepEqual(mounts, ["global-pull-secret", "kubelet", "pod"]);
 });
 
-test("relaxes AppArmor only if systemd's socket is mounted, and SELinux as the installer configures", () => {
+test("relaxes AppArmor only if systemd's socket is mounted, and sets the installer's SELinux type", () => {
   const contexts = (change: Partial<Agent>) => {
     const { securityContext, containers, initContainers } = podOf(change) ?? assert.fail();
     return {
@@ -266,13 +266,13 @@ test("passes no provider flags to agents in the other modes", () => {
     assert.ok(!podOf({ delivery: { mode } })?.containers[0]?.args?.includes("--delivery"));
 });
 
-test("lets agents of every mode write the same paths, to empty an answer that another mode left", () => {
+test("gives agents of every mode the same writable paths, so that each can empty an old answer of the credential provider", () => {
   const commandOf = (delivery: Agent["delivery"]) => podOf({ delivery })?.containers[0]?.command;
   for (const delivery of [...providers, { mode: "Reread" } as const])
     assert.deepEqual(commandOf(delivery), container?.command);
 });
 
-test("allows agents to write no path that begins with the name of a folder that they create and remove", () => {
+test("lists no writable path that begins with the path of another writable folder", () => {
   const mark = "--allow-fs-write=";
   const { command = [] } = container ?? {};
   const paths = command.flatMap((flag) => (flag.startsWith(mark) ? [flag.split("=")[1]] : []));
@@ -281,7 +281,7 @@ test("allows agents to write no path that begins with the name of a folder that 
       assert.ok(path === folder || !path?.startsWith(folder?.slice(0, -2) ?? ""), path);
 });
 
-test("gives only the first container the node's root directory, recursively read-only or not at all", () => {
+test("mounts the node's root directory only in the first container, and only recursively read-only", () => {
   const [look] = pod?.initContainers ?? [];
   assert.deepEqual(look?.volumeMounts, [
     {
@@ -304,7 +304,7 @@ test("gives only the first container the node's root directory, recursively read
   assert.deepEqual([mountsRoot(pod), mountsRoot(podOf({ hiddenFiles: "Skip" }))], [true, false]);
 });
 
-test("mounts systemd's directory read-only with everything below it if the runtime supports that", () => {
+test("mounts systemd's directory recursively read-only if the container runtime supports it", () => {
   const mount = container?.volumeMounts?.find(({ name }) => name === "systemd");
   assert.deepEqual(mount, {
     name: "systemd",

@@ -1,7 +1,7 @@
 /**
  * The DaemonSet of the agents and their ServiceAccount, Role and RoleBinding. The agents have no
- * token and use no API, so the Role is empty. These objects exist because people look for them, and
- * because a ServiceAccount of their own keeps the agents out of `default`.
+ * token and use no API, so the Role is empty. These objects exist because users look for them, and
+ * because the agents must not use the ServiceAccount `default`.
  */
 import { createHash } from "node:crypto";
 import type {
@@ -18,7 +18,7 @@ import { ownerLabels } from "#kube/client/ownership.ts";
 import { annotations } from "./annotations.ts";
 import { namespace, agentName } from "#contract/names.ts";
 
-/** On a template: set by `kubectl rollout restart`. */
+/** The annotation that `kubectl rollout restart` sets on a template. */
 export const restartedAt = "kubectl.kubernetes.io/restartedAt";
 
 /** The DaemonSet. Keeps the time of a `kubectl rollout restart` from `live`. */
@@ -44,12 +44,12 @@ export function daemonSet(agent: Agent, live?: V1DaemonSet): V1DaemonSet {
 }
 
 /**
- * Digest of the template, without the affinity: an agent is the same wherever it runs. A new digest
- * means new agents.
+ * Digest of the template. A new digest means new agents, so the affinity, which does not change an
+ * agent, is left out.
  */
 export function templateDigest(agent: Agent): string {
   const metadata = [labelsOf(agent), agent.pod.annotations].map((one) =>
-    // The order of the installer's flags does not matter.
+    // Sorted, because the order of the installer's flags must not change the digest.
     Object.entries(one).toSorted(([a], [b]) => (a < b ? -1 : 1)),
   );
   return createHash("sha256")
@@ -87,8 +87,8 @@ function podSpec(agent: Agent, digest: string): NonNullable<V1PodTemplateSpec["s
     serviceAccountName: names.agentName,
     automountServiceAccountToken: false,
     enableServiceLinks: false,
-    // The kubelet's healthz listens on the node's loopback. Also, a new node can then get
-    // credentials before its CNI works.
+    // On the node's network, the agent reaches the kubelet's healthz, which listens on loopback.
+    // Also, a new node can get credentials before its CNI works.
     hostNetwork: true,
     dnsPolicy: "Default",
     nodeSelector,

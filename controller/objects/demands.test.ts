@@ -41,7 +41,7 @@ const tolerated: readonly (readonly [sentence: string, edit: Edit])[] = [
   ["other resources", (made) => (first(made).resources = {})],
 ];
 for (const [sentence, edit] of tolerated) {
-  test(`admission may give the agents ${sentence}`, () => {
+  test(`allows admission to give the agents ${sentence}`, () => {
     const made = structuredClone(set());
     edit(made);
     demand(owned.daemonSet, set(), made);
@@ -89,7 +89,7 @@ const refused: readonly (readonly [sentence: string, edit: Edit, field: string])
   ],
 ];
 for (const [sentence, edit, field] of refused) {
-  test(`admission may not ${sentence}`, () => {
+  test(`does not allow admission to ${sentence}`, () => {
     const made = structuredClone(set());
     edit(made);
     assert.throws(
@@ -138,7 +138,7 @@ const others: readonly (readonly [
   ],
 ];
 for (const [sentence, path, declared, edit, fine] of others) {
-  test(`admission ${fine ? "may" : "may not"} make this change to a Secret or RoleBinding: ${sentence}`, () => {
+  test(`${fine ? "allows" : "does not allow"} this change of a Secret or RoleBinding by admission: ${sentence}`, () => {
     const made = { ...declared, ...edit };
     if (fine) return demand(path, declared, made);
     assert.throws(

@@ -1,4 +1,4 @@
-/** global-pull-secret: the newest content, and what new nodes get meanwhile. */
+/** global-pull-secret: the newest content, and the served content for new nodes. */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { randomBytes } from "node:crypto";
@@ -29,15 +29,15 @@ export type Published = Numbered &
     /** Undefined in Secrets of old versions. */
     mode: PublishedMode | undefined;
     /**
-     * The slot for new nodes: nothing, or content of this revision. It is the newest content if the
-     * revisions are equal. Undefined in Secrets of old versions.
+     * The served slot: "nothing", or the content that new nodes get. This can be the newest
+     * content. Undefined in Secrets of old versions.
      */
     served: Numbered | "nothing" | undefined;
     /** When the newest content was published, in seconds since 1970. 0 if unknown. */
     publishedAt: number;
   }>;
 
-/** The digest that agents demand besides the revision. Empty if there is no salt. */
+/** The digest of the content, which a grant contains besides the revision. Empty without a salt. */
 export function contentDigest({
   salt,
   intent,
@@ -58,7 +58,6 @@ export function suppliersIn({ sources }: Pick<Numbered, "sources">): Record<stri
   }
 }
 
-/** A salt for a new revision. */
 export const newSalt = (): Buffer => randomBytes(saltLength);
 
 /** Reads the Secret. Undefined if it has no revision of ours. Never throws. */
@@ -108,10 +107,9 @@ const textOf = (secret: V1Secret | undefined, key: string): string =>
   Buffer.from(secret?.data?.[key] ?? "", "base64").toString("utf8");
 
 /**
- * True when another client wrote one of our keys. (If another client changes a field, our field
- * manager no longer owns it.) Agents may then read content under a revision that was never
- * published. Only the keys of the newest content must exist, because versions until 0.2 wrote no
- * others.
+ * True when another client wrote one of our keys. (Our field manager then no longer owns the key.)
+ * Agents may then read content that was never published under its revision. Only the keys of the
+ * newest content must exist, because versions until 0.2 wrote no other keys.
  */
 export function isEdited(secret: V1Secret | undefined): boolean {
   const managed = secret?.metadata?.managedFields;
@@ -163,10 +161,10 @@ export function globalSecret({ newest, mode, served, publishedAt }: Declared): V
 
 /**
  * The part of a write of global-pull-secret that stays the same when the controller publishes the
- * same content again: no revision, salt, time or served slot. By this part, `contested` recognizes
- * that another client keeps undoing the same publication, and limits the controller's writes.
- * Otherwise each publication would count as new content, without a limit. Undefined for other
- * objects, and for a write without data.
+ * same content again. It excludes revision, salt, time and served slot. With this part, `contested`
+ * recognizes that another client keeps undoing the same publication, and limits the controller's
+ * writes. If it compared the whole write, each publication would count as new content, without a
+ * limit. Undefined for other objects, and for a write without data.
  */
 export function wantedOf(path: string, body: object): object | undefined {
   const { data } = body as V1Secret;

@@ -82,19 +82,19 @@ test("reads the revision that version 0.2 recorded, until a rollout is recorded"
   assert.deepEqual(Object.keys(data), ["rollout"]);
 });
 
-test("reads a malformed time as absent, and each source's time by itself", () => {
+test("reads a malformed time as absent, and keeps the times of other sources", () => {
   const since = new Map([["team-a", new Date(0)]]);
   const { data } = stateSecret({ ...noState, absentSince: since });
   const read = readState({ data: { ...data, "absent-since": encode("soon") } });
   assert.deepEqual(read.absentSince, since);
 });
 
-test("reads an older controller's time of absence as the additional Secret's", () => {
+test("reads the time of absence that an older controller recorded as the additional Secret's time", () => {
   const data = { "absent-since": encode("2026-01-01T00:00:00.000Z") };
   assert.deepEqual([...readState({ data }).absentSince.keys()], ["additional"]);
 });
 
-test("has no document of a source that was never accepted, whatever its name", () => {
+test("finds no document of a source that was never accepted, whatever the source's name is", () => {
   assert.equal(readState({ data: {} }).accepted["constructor"], undefined);
 });
 
@@ -132,7 +132,7 @@ test("applies a new state without force, with its own field manager", async () =
   assert.equal(asked[0].body?.type, "Opaque");
 });
 
-test("writes an existing state only in the version that was read", async () => {
+test("writes an existing state only if it still has the version that was read", async () => {
   const { asked, cluster } = scripted();
   await writeState(cluster, live(noState), { ...noState, rollout });
   assert.equal(asked[0]?.force, true);

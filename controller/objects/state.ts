@@ -11,8 +11,8 @@ import { owned } from "#kube/client/paths.ts";
 
 export type RememberedState = Readonly<{
   /**
-   * Source id → its last accepted document, or an earlier one with the same meaning. It is used if
-   * the source is refused, unknown or missing.
+   * Source id → its last accepted document, or an earlier document with the same meaning. The
+   * controller uses this document if the source is refused, unknown or missing.
    */
   accepted: Readonly<Record<string, string>>;
   /**
@@ -24,7 +24,7 @@ export type RememberedState = Readonly<{
    * The revision that every node had. Only versions until 0.2 wrote it; they had no served slot.
    */
   servedBefore: number;
-  /** Source id → when its Secret was first seen absent. Only while it is absent. */
+  /** Source id → when the controller first found its Secret missing. Only for missing Secrets. */
   absentSince: ReadonlyMap<string, Date>;
   /**
    * The last spec of GlobalPullSecret in force. It can be any JSON, and is validated when it is
@@ -34,15 +34,17 @@ export type RememberedState = Readonly<{
   /** The uid of the object that named the sources in that spec. */
   sourcesFrom: string | undefined;
   /**
-   * The kubelet directory where content was first granted, until all of it is withdrawn. Empty: all
-   * grants there were refused. Undefined: unknown.
+   * The kubelet directory of the first grant. Recorded until all content is withdrawn. Empty: the
+   * agents refused all grants for it. Undefined: unknown.
    */
   directory: string | undefined;
-  /** The uids of all pods that were granted content there, until one has taken it or is gone. */
+  /**
+   * The uids of all pods with a grant for this directory. Recorded until one of these pods has
+   * taken its grant or is gone.
+   */
   directoryOf: string | undefined;
 }>;
 
-/** A state without any record. */
 export const noState: RememberedState = {
   accepted: {},
   rollout: undefined,
@@ -57,7 +59,7 @@ export const noState: RememberedState = {
 const keys = {
   source: "source.",
   rollout: "rollout",
-  /** For the additional Secret. Other sources append `.ID`. */
+  /** The key for the additional Secret. The keys for other sources append `.ID`. */
   absentSince: "absent-since",
   policy: "policy",
   sourcesFrom: "policy.sources-from",
@@ -65,7 +67,7 @@ const keys = {
   directoryOf: "kubelet-directory.of",
 } as const;
 
-/** Written until 0.2. */
+/** The key of `servedBefore`. Only versions until 0.2 wrote it. */
 const keyBefore = "served";
 
 const absentKey = (id: string) =>
@@ -99,7 +101,7 @@ export function readState(secret: V1Secret | undefined): RememberedState {
 /**
  * Writes this state to the Secret, and returns the result. Sends nothing if nothing changed. If
  * someone else creates the Secret at the same moment, we do not take it over. An existing Secret is
- * changed only in the version that was read.
+ * changed only if it still has the version that was read.
  */
 export async function writeState(
   cluster: Cluster,
@@ -121,7 +123,6 @@ export async function writeState(
   return cluster.apply(owned.state, body, { manager: stateManager, force: true });
 }
 
-/** The declared Secret. */
 export function stateSecret(state: RememberedState): V1Secret {
   const { accepted, rollout, servedBefore, absentSince, policy, sourcesFrom } = state;
   const { directory, directoryOf } = state;
@@ -129,7 +130,7 @@ export function stateSecret(state: RememberedState): V1Secret {
   for (const [source, document] of Object.entries(accepted))
     data[keys.source + source] = encode(document);
   if (rollout !== undefined) data[keys.rollout] = encode(JSON.stringify(rollout));
-  // Kept until the served slot has the content.
+  // The record of version 0.2 stays until a rollout is recorded.
   else if (servedBefore > 0) data[keyBefore] = encode(JSON.stringify({ revision: servedBefore }));
   for (const [id, since] of absentSince) data[absentKey(id)] = encode(since.toISOString());
   if (policy !== undefined) data[keys.policy] = encode(JSON.stringify(policy));
@@ -164,7 +165,9 @@ const single: ReadonlySet<string> = new Set([
 const isOurKey = (key: string) =>
   key.startsWith(keys.source) || absentId(key) !== undefined || single.has(key);
 
-/** True when the Secret already holds this state. Keys of others stay and are not read. */
+/**
+ * True when the Secret already contains this state. Other clients' keys stay and are not compared.
+ */
 function isSame(live: V1Secret, declared: V1Secret): boolean {
   const [before, after] = [live.data ?? {}, declared.data ?? {}];
   const names = new Set([...Object.keys(before).filter(isOurKey), ...Object.keys(after)]);

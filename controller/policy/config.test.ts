@@ -8,7 +8,7 @@ const errorsOf = (...argv: string[]) => {
   return parsed.ok ? [] : parsed.errors;
 };
 
-test("has the defaults of the design", () => {
+test("uses the documented defaults without flags", () => {
   assert.deepEqual(parseConfig([]), {
     ok: true,
     value: {
@@ -247,14 +247,14 @@ const quantities: readonly (readonly [given: string, written: string])[] = [
   ["memory=134217728", "134217728"],
 ];
 for (const [given, written] of quantities)
-  test(`${given} is declared as the API server writes it`, () => {
+  test(`declares ${given} as the API server writes it`, () => {
     const parsed = parseConfig([`--agent-limits=${given}`]);
     assert.deepEqual(parsed.ok && Object.values(parsed.value.installed.agent.pod.limits), [
       written,
     ]);
   });
 
-test("allows requests up to the limits, in any unit, and none at all", () => {
+test("allows requests up to the limits in any unit, and allows an empty list", () => {
   assert.deepEqual(errorsOf("--agent-requests=memory=100663296"), []);
   assert.deepEqual(errorsOf("--agent-requests=cpu=1", "--agent-limits=cpu=1000m"), []);
   assert.deepEqual(errorsOf("--agent-requests=", "--agent-limits="), []);
@@ -318,7 +318,7 @@ const fields: readonly (readonly [flag: string, field: string])[] = [
   ["--drain-deadline 10m", "withdrawal.deadline"],
 ];
 for (const [given, field] of fields)
-  test(`${given} stops the controller with the name of its field`, () => {
+  test(`${given} stops the controller, and the error names the field that replaced the flag`, () => {
     const flag = given.split(/[ =]/)[0];
     assert.deepEqual(errorsOf(...given.split(" ")), [
       `${flag}: is spec.${field} of GlobalPullSecret cluster; set it there and remove the flag`,

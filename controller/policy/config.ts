@@ -50,7 +50,7 @@ const oneLease: Rule<typeof flags> = ({ namespace: own = namespace, ...given }) 
     ? `--namespace: without --guest-kubeconfig, it must be ${namespace}`
     : undefined;
 
-/** A policy beyond the installer's own limits would never be in force. */
+/** Refuses a policy beyond the installer's own limits, because it would never be in force. */
 const policyAllowed: Rule<typeof flags> = (given) => {
   const { policy, "max-unavailable-limit": most } = given;
   if (policy === undefined || most === undefined) return undefined;
@@ -122,15 +122,15 @@ const fields = {
   "withdrawal-grace": "withdrawal.grace",
   "withdrawal-deadline": "withdrawal.deadline",
   "forget-after": "withdrawal.forgetAfter",
-  // Their names in version 0.1.
+  // Names that three of these flags had in version 0.1.
   "min-ready-seconds": "rollout.probation",
   "removal-grace": "withdrawal.grace",
   "drain-deadline": "withdrawal.deadline",
 } as const;
 
 /**
- * Flag → the message about it. These flags became fields of GlobalPullSecret in 0.2. If one is
- * still set, the controller stops. If the controller followed the flag, there would be two
+ * Flag → the message about it. These flags became fields of GlobalPullSecret in 0.2. If such a flag
+ * is still set, the controller stops. If the controller followed the flag, there would be two
  * policies. If it ignored the flag, one policy would be lost.
  */
 export const moved: Readonly<Record<string, string>> = Object.fromEntries(

@@ -1,6 +1,6 @@
 /**
- * The policy without a declared policy: the defaults from manifests/crds, within the installer's
- * limits. It is in force if the object or its CRD does not exist. Pure.
+ * The policy in force if the object or its CRD does not exist: the defaults from manifests/crds,
+ * within the installer's limits. Pure.
  */
 import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import type { DeliveryMode, Limits, NodeCount } from "./policy.ts";
@@ -21,7 +21,7 @@ export const defaults = {
 
 type Standard = GlobalPullSecretSpec & Readonly<{ delivery: Readonly<{ mode: DeliveryMode }> }>;
 
-/** The defaults, lowered to the installer's limits. So they are always allowed. */
+/** The defaults, lowered to the installer's limits. */
 export function allowedDefaults(limits: Limits): Standard {
   const { delivery, rollout } = defaults;
   const mode = limits.deliveryModes.includes(delivery.mode)

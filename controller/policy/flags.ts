@@ -109,7 +109,6 @@ export const flags = {
   ...common,
 } as const satisfies Table;
 
-/** The text of `--help`. */
 export function usage(): string {
   const head = `Global Pull Secret's controller. It serves the namespace ${namespace}.`;
   return `${head}\nThe policy is the spec of GlobalPullSecret cluster.\n${usageOf(flags)}`;

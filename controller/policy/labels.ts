@@ -59,8 +59,8 @@ type Requirement = Readonly<{
 
 /**
  * A parsed label selector in kubectl's syntax. It becomes the DaemonSet's node affinity, and the
- * controller lists the same Nodes with `text`. `text` is written from the parsed parts, so nothing
- * else reaches a request.
+ * controller lists the same Nodes with `text`. `text` is written from the parsed parts, so no other
+ * input reaches a request.
  */
 export type Selector = Readonly<{ text: string; requirements: readonly Requirement[] }>;
 

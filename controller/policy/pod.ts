@@ -1,6 +1,6 @@
 /**
  * The installer's flags for the agents' pods. None of them restarts a kubelet. A change replaces
- * the agents, and the new agents take over the nodes as they are.
+ * the agents' pods, but the new agents change nothing on the nodes.
  */
 import type { PodPolicy } from "./policy.ts";
 import { dnsName, pullSecretName } from "./values.ts";

@@ -39,7 +39,7 @@ test("derives the same policy from an empty spec, no spec, no object and the wri
     assert.deepEqual(inForce(installed, object(spec), undefined).policy, standard);
 });
 
-test("passes every field of spec to the policy, and only adds to the protection", () => {
+test("passes every field of spec to the policy, and adds its protected registries to the installer's", () => {
   const spec = {
     managementState: "Withdrawn",
     conflictPolicy: "PreferOriginal",
@@ -92,11 +92,11 @@ const deliveries: readonly (readonly [DeliverySpec, DeliveryPolicy])[] = [
     { mode: "CredentialProvider", credentialProvider: { scope: "Annotated" } },
     { mode: "CredentialProvider", scope: "Annotated" },
   ],
-  // With an older CRD, which has no rule against it.
+  // Only an older CRD allows a scope in this mode.
   [{ mode: "Reread", credentialProvider: { scope: "Annotated" } }, { mode: "Reread" }],
 ];
 for (const [delivery, policy] of deliveries)
-  test(`delivery ${JSON.stringify(delivery)} is ${JSON.stringify(policy)}`, () => {
+  test(`translates delivery ${JSON.stringify(delivery)} to ${JSON.stringify(policy)}`, () => {
     const all = installedBy("--delivery-modes", "Restart,Reread,CredentialProvider");
     assert.deepEqual(inForce(all, object({ delivery }), undefined).policy.agent.delivery, policy);
   });
@@ -131,7 +131,7 @@ for (const [flags, spec, beyond] of limits)
     assert.ok(before.ok);
     const found = inForce(bounded, object(spec), remember(accepted));
     assert.equal(found.problems.length, beyond ? 1 : 0);
-    // The earlier policy stays as a whole, and survives a restart in the state.
+    // The earlier policy stays as a whole, also after a restart, because the state records it.
     if (beyond) assert.deepEqual(found.policy, before.policy);
     const again = inForce(bounded, object(spec), found.accepted);
     assert.deepEqual(again.policy, found.policy);
@@ -164,7 +164,7 @@ test("law: always has a policy, whatever is in the object or in the state", () =
     }),
   ));
 
-test("keeps the last accepted policy during a pause, and reports that another one waits", () => {
+test("keeps the last accepted policy during a pause, and reports that another policy waits", () => {
   const spec = { rollout: { maxUnavailable: 2 } };
   const accepted = remember(spec);
   const same = { ...spec, managementState: "Paused" } as const;
@@ -182,7 +182,7 @@ test("keeps the last accepted policy during a pause, and reports that another on
   );
 });
 
-test("carries out a withdrawal even if the rest of the spec is not allowed", () => {
+test("carries out a withdrawal even if other fields of the spec are not allowed", () => {
   const bounded = installedBy("--max-unavailable-limit", "20%");
   const spec = { managementState: "Withdrawn", rollout: { maxUnavailable: "90%" } } as const;
   const { policy, problems } = inForce(bounded, object(spec), undefined);
@@ -218,7 +218,7 @@ const takenOver: readonly (readonly [
   names: string,
   orphans: string,
 ])[] = [
-  ["the same object that no longer names any", declared("u"), "", ""],
+  ["the same object, which names no source any more", declared("u"), "", ""],
   ["another object of that name", declared("v"), "team-a", "team-a"],
   [
     "another object that is paused",
@@ -236,7 +236,7 @@ for (const [what, now, names, orphans] of takenOver)
     const found = inForce(installed, now, remember({ sources }));
     assert.deepEqual(found.policy.sources.map(({ name }) => name).join(), names);
     assert.equal(found.orphans.join(), orphans);
-    // The same when read once more, and after a restart.
+    // A second read, or a restart, gives the same result.
     const again = inForce(installed, now, found.accepted);
     assert.deepEqual([again.policy, again.orphans], [found.policy, found.orphans]);
   });
@@ -290,7 +290,7 @@ for (const [what, now, accepted, mode, state, names] of [
   ],
   ["a recorded policy", "unreadable", { sources: another }, "Restart", "Managed", "team-b"],
 ] as const)
-  test(`installer's policy, with ${what}: ${mode}, ${state}, ${names}`, () => {
+  test(`applies the installer's policy with ${what}: ${mode}, ${state}, ${names}`, () => {
     const known = accepted && remember(accepted);
     const { policy } = inForce(installed, now, known, reread);
     const found = policy.sources.map(({ name }) => name).join();
@@ -321,7 +321,7 @@ for (const [what, now, flags] of [
   ["if the mode is not allowed any more", declared("u", scoped), "--delivery-modes Restart"],
   ["if the object cannot be read", "unreadable", "--delivery-modes Reread"],
 ] as const)
-  test(`gives no credential of scope Annotated to every pod: ${what}`, () => {
+  test(`keeps scope Annotated, so that not every pod gets the credentials: ${what}`, () => {
     const limited = installedBy(...flags.split(" "));
     const known = readAccepted(limited, { policy: scoped, sourcesFrom: "u" });
     const { policy, accepted } = inForce(limited, now, known, {});

@@ -1,5 +1,5 @@
 /**
- * Decides which policy is in force, from the declared spec and the last accepted one. Pure. No
+ * Decides which policy is in force, from the declared spec and the last accepted spec. Pure. No
  * content of the object stops the controller: if a spec cannot be followed, the policy stays the
  * same.
  */
@@ -12,12 +12,13 @@ import { policyOf } from "./spec.ts";
 import type { Installed, Policy } from "./policy.ts";
 
 /**
- * The object as it was read. `absent`: the object or its CRD does not exist. `unreadable`: unknown,
- * because the right to read it is missing or it has just been deleted.
+ * The object as it was read. `absent`: the object or its CRD does not exist. `unreadable`: its spec
+ * is unknown, because the controller cannot read the object, or because the object has just been
+ * deleted.
  */
 export type DeclaredObject = GlobalPullSecret | "absent" | "unreadable";
 
-/** One-time requests, made by annotations on the object. */
+/** One-time requests, which users make by annotations on the object. */
 export type Requests = Readonly<{
   /** A new value requests one more try of a halted revision. */
   retry: string;
@@ -38,13 +39,13 @@ export type AcceptedSpec = Readonly<{
 
 export type InForce = Readonly<{
   policy: Policy;
-  /** The spec to record. It is used when the declared spec cannot be followed. */
+  /** The spec to record. The controller uses it when it cannot follow the declared spec. */
   accepted: AcceptedSpec | undefined;
   /** Names of sources that are in force although only a deleted object listed them. */
   orphans: readonly string[];
-  /** Why the declared spec is not in force. Empty if it is. */
+  /** Why the declared spec is not in force. Empty if the spec is in force. */
   problems: readonly string[];
-  /** A pause delays a change that the spec requests. */
+  /** True if a pause delays a change that the spec requests. */
   waits: boolean;
   requests: Requests;
 }>;
@@ -53,8 +54,8 @@ export type InForce = Readonly<{
 const longestReason = 256;
 
 /**
- * The policy in force. `accepted`: the recorded spec. `declares`: the installer's `--policy`, which
- * is in force where no object shows another one.
+ * Decides the policy in force. `accepted`: the recorded spec. `declares`: the installer's
+ * `--policy`, which is used if the object is absent or unreadable.
  */
 export function inForce(
   installed: Installed,
@@ -104,9 +105,9 @@ export function inForce(
 }
 
 /**
- * Reads the recorded spec, without fields that are not allowed any more. Undefined if it cannot be
- * followed. A protected registry that an earlier version accepted and this version refuses never
- * protected anything, so only that registry is dropped.
+ * Reads the recorded spec, without fields that are not allowed any more. Undefined if the remaining
+ * fields cannot be followed. If this version refuses a protected registry that an earlier version
+ * accepted, only that registry is dropped, because it never protected anything.
  */
 export function readAccepted(
   installed: Installed,
@@ -140,8 +141,8 @@ function outlasting(
 }
 
 /**
- * The delivery with scope Annotated, which stays in force after the object is deleted, until another
- * delivery is declared. Empty for other deliveries, and if the installer declares one.
+ * The delivery with scope Annotated. It stays in force after the object is deleted, until another
+ * delivery is declared. Empty for other deliveries, and if the installer declares a delivery.
  */
 export const lastingScope = (
   spec: GlobalPullSecretSpec,
@@ -151,14 +152,15 @@ export const lastingScope = (
     ? { delivery: spec.delivery }
     : {};
 
-/** Whether only annotated pods may use the credentials. Each other delivery serves every pod. */
+/** Whether only annotated pods get the credentials. Every other delivery serves all pods. */
 const isScoped = ({ delivery }: GlobalPullSecretSpec) =>
   delivery?.mode === "CredentialProvider" && delivery.credentialProvider?.scope === "Annotated";
 
 /**
- * The sources of a deleted object, if its replacement names none. Deleting an object must withdraw
- * nothing. The API server's default is also an empty list, and an empty list has no field owner. So
- * a declared empty list looks the same as the default (docs/inside/decisions/policy-object.md).
+ * The sources of a deleted object, if its replacement names no sources. The deletion of an object
+ * must withdraw nothing. The API server's default is also an empty list, and an empty list has no
+ * field owner. So a declared empty list looks the same as the default
+ * (docs/inside/decisions/policy-object.md).
  */
 function orphaned({ metadata, spec }: GlobalPullSecret, accepted: AcceptedSpec | undefined) {
   const sources = accepted?.spec.sources ?? [];
@@ -180,8 +182,8 @@ function requestsOf({ metadata }: GlobalPullSecret): Requests {
 }
 
 /**
- * The spec with these fields laid over it, as an apply would set them. Other fields stay, and so do
- * other items of lists. An item with a name is laid over the item of that name.
+ * The spec with these fields laid over it, as an apply would set them. Other fields and other items
+ * of lists stay. An item with a name is laid over the item of that name.
  */
 export const laidOver = (
   spec: GlobalPullSecretSpec | undefined,
@@ -236,7 +238,7 @@ const without = (field: string, fields: object): Fields =>
 
 /**
  * Scope Annotated stays allowed until another delivery is declared. Any other delivery would give
- * its credentials to every pod.
+ * the credentials to every pod.
  */
 function withOwnMode(installed: Installed, spec: GlobalPullSecretSpec): Installed {
   if (!isScoped(spec)) return installed;

@@ -1,4 +1,4 @@
-/** For tests: the policy without an object, with changes. */
+/** For tests: the policy without an object, with these changes. */
 import { parseConfig } from "./config.ts";
 import { inForce } from "./policy-in-force.ts";
 import type { Policy, WithdrawalPolicy } from "./policy.ts";

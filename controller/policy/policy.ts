@@ -1,7 +1,7 @@
 /**
- * Everything that an administrator decides, as one value for all decisions. With flags, the
- * installer sets the values that an editor of the object must not be able to change.
- * GlobalPullSecret's spec decides the rest, within limits. Pure.
+ * The policy: everything that an administrator decides, as one value. With flags, the installer
+ * sets the values that an editor of the object must not be able to change. GlobalPullSecret's spec
+ * decides the rest, within limits. Pure.
  */
 import type { GlobalPullSecretSpec, DeliverySpec } from "#api/global-pull-secret.ts";
 import type { MergePolicy } from "#pullsecret/merge/merge.ts";
@@ -13,11 +13,10 @@ export type NodeCount = number | string;
 
 export type ManagementState = NonNullable<GlobalPullSecretSpec["managementState"]>;
 
-/** How fast a rollout goes and when it stops. */
 export type RolloutPolicy = Readonly<{
-  /** How many nodes may lack a working agent at the same time. */
+  /** How many nodes are allowed to lack a working agent at the same time. */
   maxUnavailable: NodeCount;
-  /** How many nodes may fail before a revision halts. */
+  /** How many nodes are allowed to fail with a revision. One more failure halts the rollout. */
   maxFailures: NodeCount;
   /** Seconds for which a restarted kubelet must stay healthy. */
   probationSeconds: number;
@@ -25,7 +24,7 @@ export type RolloutPolicy = Readonly<{
 
 export type WithdrawalPolicy = Readonly<{
   /**
-   * Seconds during which a deleted additional Secret may be created again before it is withdrawn.
+   * Seconds during which a deleted additional Secret can be created again before it is withdrawn.
    */
   graceSeconds: number;
   /** Seconds without progress before a withdrawal is reported. */
@@ -34,7 +33,6 @@ export type WithdrawalPolicy = Readonly<{
   forgetAfterSeconds: number;
 }>;
 
-/** The agents' pods, as the installer configures them. */
 export type PodPolicy = Readonly<{
   labels: Readonly<Record<string, string>>;
   annotations: Readonly<Record<string, string>>;
@@ -43,7 +41,6 @@ export type PodPolicy = Readonly<{
    * pod.
    */
   imagePullSecrets: readonly string[];
-  /** The nodes that get an agent. */
   nodes: Selector;
   requests: Resources;
   limits: Resources;
@@ -57,11 +54,11 @@ export type AgentPolicy = Readonly<{
   /** Whether to restart kubelets whose unit also runs a control plane. */
   restartControlPlane: "Always" | "Never";
   /**
-   * Whether agents look for files that a new config.json would hide. This needs the node's root
-   * directory.
+   * Whether agents look for files that a new config.json would hide. The search needs the node's
+   * root directory.
    */
   hiddenFiles: "Look" | "Ignore";
-  /** `auto`: each node's own unit. */
+  /** `auto`: each agent finds the unit of its node. */
   kubeletUnit: string;
   kubeletDirectory: string;
   probePort: number;
@@ -76,12 +73,11 @@ export type AgentPolicy = Readonly<{
 }>;
 
 /**
- * An extra Secret of kube-system. If two sources have the same registry, the one with the higher
- * priority is used.
+ * An extra Secret of kube-system. If two sources have the same registry, the source with the higher
+ * priority supplies it.
  */
 export type ExtraSource = Readonly<{ name: string; secretName: string; priority: number }>;
 
-/** The policy in force for one run of the controller. */
 export type Policy = Readonly<{
   managementState: ManagementState;
   sources: readonly ExtraSource[];
@@ -112,9 +108,9 @@ export type Limits = Readonly<{
 export type DeliveryMode = NonNullable<DeliverySpec["mode"]>;
 
 /**
- * Each mode, and whether a spec may use it by default. By default only the two modes that change
- * nothing but a node's config.json are allowed. Every kubelet would run our credential provider, so
- * only the installer may allow that.
+ * Each mode, and whether a spec is allowed to use it by default. The standard modes change only a
+ * node's config.json. With CredentialProvider, every kubelet runs our program, so only the
+ * installer can allow this mode.
  */
 const modes: Readonly<Record<DeliveryMode, "standard" | "by the installer">> = {
   Restart: "standard",
@@ -139,7 +135,7 @@ export type DeliveryPolicy = Readonly<
  */
 export const providerDefaults = { scope: "All" } as const;
 
-/** The delivery that this spec asks for. If the spec names no mode, `standard` is used. */
+/** The delivery that this spec requests. If the spec names no mode, `standard` is used. */
 export function deliveryOf(
   asked: DeliverySpec | undefined,
   standard: DeliveryMode,

@@ -13,16 +13,16 @@ export const mostResources: Resources = { cpu: "1", memory: "1Gi", "ephemeral-st
 const names = Object.keys(mostResources);
 
 /**
- * The lowest memory limit. The code of Node.js takes 40 to 50 MiB of it. With 72Mi, an agent
- * sometimes thrashes without end.
+ * The lowest memory limit that the flag accepts. The code of Node.js takes 40 to 50 MiB of it. With
+ * 72Mi, an agent sometimes thrashes without end.
  */
 const leastMemory = "96Mi";
 
-/** Defaults of the two flags. The default limit is the lowest one allowed. */
+/** Defaults of the two flags. The default limit is the lowest allowed limit. */
 export const standardRequests = "cpu=10m,memory=32Mi";
 export const standardLimits = `memory=${leastMemory}`;
 
-/** Reads `cpu=10m,memory=32Mi`. An empty text means none. */
+/** Reads `cpu=10m,memory=32Mi`. An empty text means no quantities. */
 export function resources(text: string): Resources | Wrong {
   const pairs = text === "" ? [] : text.split(",").map((one) => one.trim().split("="));
   const found: Record<string, string> = {};

@@ -16,7 +16,7 @@ const table: readonly (readonly [given: string, text: string])[] = [
   ["! a", "!a"],
 ];
 for (const [given, text] of table)
-  test(`reads '${given}' as '${text}', and the result as the same again`, () => {
+  test(`reads '${given}' as '${text}', and reads that result as itself`, () => {
     const read = selector(given);
     assert.ok(!(read instanceof Wrong));
     assert.equal(read.text, text);

@@ -7,8 +7,8 @@ import { deliveryOf, type Installed, type NodeCount, type Policy } from "./polic
 import { budget, failures } from "./values.ts";
 
 /**
- * `problems`: one sentence for each field, with what to do, and without a value that could be
- * secret.
+ * `problems`: one sentence for each wrong field. Each sentence contains what to do, and no value
+ * that could be secret.
  */
 export type Translated =
   | Readonly<{ ok: true; policy: Policy }>
@@ -77,7 +77,7 @@ const seconds = { h: 3600, m: 60, s: 1 } as const;
 
 /**
  * Seconds of `5s`, `10m` or `1h30m0s`, as Go writes durations. The API server checks the bounds
- * (manifests/crds), so any value is used.
+ * (manifests/crds), so this function accepts any value.
  */
 function secondsOf(text: string): number | Wrong {
   const parts = /^(?:(\d{1,5})h)?(?:(\d{1,5})m)?(?:(\d{1,7})s)?$/.exec(text);

@@ -38,7 +38,7 @@ for (const [why, syncs] of refusals)
     assert.equal(afterRefusal(seen(), why, { steady: 5, api: 5 }).syncs, syncs);
   });
 
-test("copies the memory once for all results, and not at all if there are none", () => {
+test("copies the memory once for all results, and never without a result", () => {
   const before = { ...noMemory, pods: new Map([["u", seen()]]) };
   const holder = { grants: before };
   const note = recordUpdater(holder);

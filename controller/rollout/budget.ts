@@ -1,6 +1,6 @@
 /**
- * Which pods change now, within `maxUnavailable`. Pure. Grants of the newest content go to one
- * canary first. In an upgrade, pods are replaced.
+ * Decides which pods get a grant or are replaced now, within `maxUnavailable`. Pure. The newest
+ * content is granted to one canary first. In an upgrade, pods are replaced.
  */
 import type { Grant } from "#contract/grant.ts";
 import { usualSeconds } from "#contract/times.ts";
@@ -18,16 +18,20 @@ import { retrySeconds, isAway, syncSeconds, absenceSeconds, workingSeconds } fro
 /** If a container exits again within this many seconds, the kubelet delays its restart further. */
 const restedSeconds = 600;
 
-/** How many canaries admission may refuse in a minute. Each canary costs a write of the state. */
+/**
+ * When admission has refused this many canaries within a minute, we wait. Each canary costs a write
+ * of the state.
+ */
 const mostRefused = 3;
 
-/** Seconds after which to repeat a grant that was sent but is not seen. */
+/** Seconds after which to repeat a grant that was sent, if the pod still does not show it. */
 const resendSeconds = 2;
 
 /**
- * Limits how many nodes hold an unproved grant at the same time. While there is a canary, all nodes
- * count. Later, only nodes whose pod may restart the kubelet count. All other nodes may change at
- * any time. During a withdrawal, pods of several modes may take part.
+ * Limits how many nodes hold an unproved grant at the same time. While only one node is allowed to
+ * hold the newest content (`isAlone`), every node counts. Later, only nodes whose agent restarts
+ * the kubelet count, and all other nodes can change at any time. In a withdrawal, agents of several
+ * modes can take part.
  */
 class Window {
   readonly #survey: Survey;
@@ -44,13 +48,16 @@ class Window {
     this.#nodes = new Set([...survey.taken].filter((node) => this.#counts(node)));
   }
 
-  /** Whether the node may get a grant. A withdrawal reuses the slot that the node has already. */
+  /**
+   * Whether there is a free slot for a grant of this node. A withdrawal reuses the slot that the
+   * node has already.
+   */
   hasRoom({ node }: PodFacts): boolean {
     if (!this.#counts(node) || this.#nodes.size < this.#most) return true;
     return this.#nodes.has(node) && this.#nodes.size === this.#most;
   }
 
-  /** Too many nodes hold an unproved grant, because `maxUnavailable` was lowered. */
+  /** True if too many nodes hold an unproved grant, because `maxUnavailable` was lowered. */
   isOverfull({ node }: PodFacts): boolean {
     return this.#counts(node) && this.#nodes.size > this.#most;
   }
@@ -59,7 +66,7 @@ class Window {
     if (this.#counts(node)) this.#nodes.add(node);
   }
 
-  /** The mode of a deleted pod is unknown, so it counts. */
+  /** The mode of a deleted pod is unknown, so its node counts. */
   #counts(node: string): boolean {
     if (this.#alone) return true;
     const pod = this.#survey.byNode.get(node)?.pod;
@@ -103,7 +110,9 @@ export function fillWindow(survey: Survey): void {
     if (window.hasRoom(one.pod)) grant(survey, window, one);
 }
 
-/** True while admission has refused so many pods within a minute that it may refuse all of them. */
+/**
+ * True while admission has refused so many pods within a minute that it probably refuses all pods.
+ */
 function isRefusedEverywhere(survey: Survey): boolean {
   const left = survey.pods.flatMap(({ record: { refused } }) =>
     refused === undefined ? [] : absenceSeconds - (survey.now.steady - refused.last),
@@ -126,8 +135,8 @@ function resend(survey: Survey, window: Window): void {
 }
 
 /**
- * The agent refused the newest content. Nodes that were away or late are different: a withdrawal
- * grants to them at once.
+ * True if the agent refused the newest content. False for a node that was away or late, because a
+ * withdrawal is granted to such a node at once.
  */
 const hasRefused = (
   { terminationMessage: message }: PodFacts,
@@ -142,8 +151,8 @@ function isCandidate(survey: Survey, one: SurveyedPod, lost: ReadonlySet<string>
   if (record.sent !== undefined) return false;
   if (pod.unreachable !== undefined || isAway(record, survey.now)) return false;
   if (!survey.isRelease() && (survey.taken.has(pod.node) || pod.mode !== secret.mode)) return false;
-  // The proof may be lost together with the state. A node that has the content can prove it again
-  // without a change.
+  // If someone deleted the state, the canary's proof is lost as well. A node that has the content
+  // can prove it again without a change.
   if (holdsNewest(pod, secret))
     return survey.lacksProof() && one.grantState.is === "proved" && pod.grant?.word === false;
   if (!pod.ready.is && !takesUnready(survey, one)) return false;
@@ -163,8 +172,9 @@ function isCandidate(survey: Survey, one: SurveyedPod, lost: ReadonlySet<string>
 }
 
 /**
- * An agent that does not run cannot use a grant, and would only occupy a slot. But if the agent is
- * NotReady because of its grant, a withdrawal replaces that grant at once.
+ * Whether a NotReady pod is allowed to get a grant. An agent that does not run cannot use a grant,
+ * and would only occupy a slot. But if a pod is NotReady because of its grant, a withdrawal
+ * replaces this grant at once.
  */
 function takesUnready(survey: Survey, { pod: { grant: held }, grantState }: SurveyedPod): boolean {
   if (!survey.isRelease() || held === undefined || held.revision === 0) return false;
@@ -174,12 +184,17 @@ function takesUnready(survey: Survey, { pod: { grant: held }, grantState }: Surv
 }
 
 /**
- * The order of candidates. A retry begins with nodes that failed. A canary that admission refuses
- * comes after the others. A canary whose pod was deleted stays the canary, because the content may
- * have broken its node. A canary proves the content by an exit, so a node whose container has not
- * exited lately comes first. Next are the nodes with the oldest content. Nodes that joined later
- * come last: many of them must not delay the others, and they delay neither a promotion nor a
- * withdrawal.
+ * The order of candidates. The first of these criteria that differs decides:
+ * - In a retry, nodes that failed come first.
+ * - As canary, a node that already has the content comes first.
+ * - As canary, a node whose grants admission refuses comes later.
+ * - The recorded canary stays the canary, even with a new pod: the content may have broken its
+ *   node.
+ * - As canary, a node whose agent exited lately comes later. A canary proves the content by another
+ *   exit, after which the kubelet would delay the restart.
+ * - Nodes that joined after the publication come later. They delay neither a promotion nor a
+ *   withdrawal, and many of them must not delay the other nodes.
+ * - Nodes with older content come first.
  */
 function inOrder(
   survey: Survey,
@@ -213,12 +228,12 @@ function inOrder(
     .map(({ one }) => one);
 }
 
-/** Grants the newest content. The canary's Node is recorded first, because it may disappear. */
+/** Grants the newest content. Records the canary's Node first, because the Node may disappear. */
 function grant(survey: Survey, window: Window, { pod, record }: SurveyedPod): void {
   const { secret, now } = survey;
   const alone = survey.isAlone();
   // The pod of a deleted Node remains for another minute. Such a pod cannot prove anything, and
-  // would count as a lost canary. It does not take another candidate's slot.
+  // would count as a lost canary. So it gets no grant and no slot.
   if (alone && survey.isGone(pod.node, pod.created) === true) return;
   window.take(pod);
   if (alone) {
@@ -247,7 +262,7 @@ function grant(survey: Survey, window: Window, { pod, record }: SurveyedPod): vo
  * each node before its pod is deleted. At most `maxUnavailable` recorded nodes wait for a Ready
  * pod, so if an image cannot start, at most that many nodes lose their agent. If a pod has been
  * NotReady for 60 s, the controller replaces it without a record. If the API server refuses to
- * delete a pod, its record is removed, so that the others are replaced.
+ * delete a pod, the record of its node is removed, so that other pods are replaced.
  */
 export function replacePods(survey: Survey): void {
   const { snapshot, state } = survey;
@@ -284,8 +299,8 @@ export function replacePods(survey: Survey): void {
 }
 
 /**
- * The new pod is Ready, or the Node is gone. During a withdrawal, Ready pods stay even if their
- * template is not the newest.
+ * True if the new pod is Ready, or if the Node is gone. During a withdrawal, Ready pods stay even
+ * if their template is not the newest.
  */
 function hasArrived(survey: Survey, node: string): boolean {
   const found = survey.byNode.get(node)?.pod;
@@ -297,8 +312,8 @@ function hasArrived(survey: Survey, node: string): boolean {
 function isReplaced(survey: Survey, { pod, grantState }: SurveyedPod): boolean {
   if (pod.isCurrent || pod.isDeleting || pod.unreachable !== undefined) return false;
   if (survey.written.has(pod.uid)) return false;
-  // If a pod were deleted while it holds a grant, its slot would stay occupied, and its kubelet may
-  // be down.
+  // A pod that holds a grant is not deleted: its slot would stay occupied, and the node's kubelet
+  // might be down at that moment.
   if (survey.taken.has(pod.node)) return false;
   // During a withdrawal, replace only pods that cannot take part: NotReady pods, or pods of a
   // version without grants.

@@ -1,6 +1,6 @@
 /**
- * Clusters in which a change once could not begin or could not end: nodes that come and go, nodes
- * that cannot start the agent, and outages. All times are seconds of the model.
+ * Clusters in which an earlier version could not begin or complete a change: nodes that come and
+ * go, nodes that cannot start the agent, and outages. All times are seconds of the model.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -149,7 +149,7 @@ for (const [what, harm] of byHand)
     assert.ok((w.api.secret?.rev ?? Infinity) < 9);
   });
 
-test("serves all other nodes when the canary never answers and one node may fail", () => {
+test("serves all other nodes when the canary never answers, but one node is allowed to fail", () => {
   const w = servedCluster({ seed: 1, nodes: 5, budget: 2 });
   Object.assign(w.api, { a: 200, maxFailures: 1 });
   w.truth.allowed += 1;
@@ -182,7 +182,7 @@ test("retries a node less and less often while it keeps failing", () => {
     return false;
   });
   assert.equal(served(w), "500.2");
-  // At once, and about 10, 30, 70, 150 and 310 minutes later.
+  // The first grant, and the grants about 10, 30, 70, 150 and 310 minutes later.
   assert.equal(grants.size, 6);
 });
 
@@ -194,7 +194,7 @@ function stopAgents(w: World, count: number): readonly string[] {
   return stopped.map(({ name }) => name);
 }
 
-test("chooses no canary whose agent does not run, and grants nothing if no agent runs", () => {
+test("chooses the canary among nodes whose agent runs, and grants nothing if no agent runs", () => {
   const w = servedCluster({ seed: 1, nodes: 5, budget: 2 });
   const stopped = new Set(stopAgents(w, 4));
   w.api.a = 200;
@@ -219,7 +219,7 @@ test("does not delay a withdrawal when 40 of 100 agents cannot start", () => {
   assert.equal(lastView(w).counts.excused, 40);
 });
 
-test("neither halts nor waits when a controller starts while agents cannot start", () => {
+test("neither halts nor waits when a controller starts and some agents cannot start", () => {
   const w = servedCluster({ seed: 1, nodes: 20, budget: 2 });
   stopAgents(w, 3);
   w.memory = noMemory;

@@ -10,8 +10,8 @@ import { nothingLeft, one, two, World } from "./world.fixture.ts";
 
 const seconds = 120;
 /**
- * The most writes of the same content. Each of our two field managers may write it twenty times at
- * once, and then once a minute.
+ * The most writes of the same content. Each of our two field managers is allowed to write it twenty
+ * times at once, and then once a minute.
  */
 const most = 2 * (20 + seconds / 60 + 1);
 

@@ -5,8 +5,9 @@
  *     → promote or complete
  *
  * A step that changes what the later steps depend on (a retry, a halt, the Secret, the template)
- * ends the decision. The next decision sees its effect. Publication and the end of a withdrawal are
- * decided here; halts and promotions in halt.ts, grants and upgrades in budget.ts.
+ * ends the decision. The next decision starts from its result. This file decides about publications
+ * and the end of a withdrawal, halt.ts about halts and promotions, budget.ts about grants and
+ * upgrades.
  */
 import {
   type NewerContent,
@@ -32,7 +33,7 @@ import { mostRevision } from "#contract/grant.ts";
 /**
  * Decides what to do now. `memory` is the memory of the previous decision, with the answers to its
  * patches (`afterRefusal`). The snapshot must contain every earlier write of the Secret, the state
- * and the template. It may lack patches of pods.
+ * and the template. It need not contain patches of pods.
  */
 export function decide(snapshot: Snapshot, memory: Memory, now: Now): Decision {
   const { secret, template, wanted } = snapshot;
@@ -52,10 +53,10 @@ export function decide(snapshot: Snapshot, memory: Memory, now: Now): Decision {
 }
 
 /**
- * A pause also delays the first installation, and a new installation after a withdrawal. If someone
- * deleted or edited global-pull-secret during a pause, the controller publishes it again only if
- * the content is known to be the same. Otherwise the content could be the change that the pause
- * must delay.
+ * True if a pause delays the whole decision: the first installation, or a new installation after a
+ * withdrawal. Also true if someone deleted or edited global-pull-secret during the pause, except if
+ * the wanted content is known to be the content of that Secret. Any other content could be the
+ * change that the pause must delay.
  */
 const isHeld = ({ isPaused, secret, template, wanted }: Snapshot): boolean =>
   isPaused &&
@@ -65,7 +66,7 @@ const isHeld = ({ isPaused, secret, template, wanted }: Snapshot): boolean =>
 
 const heldView: View = { ...idleView, pending: "paused" };
 
-/** The decision before the first publication, and after the last pod is gone. */
+/** A decision that needs no pods: before the first publication, or without the DaemonSet. */
 function withoutPods(memory: Memory, actions: Decision["actions"]): Decision {
   return {
     actions,
@@ -105,7 +106,8 @@ function decideSteps(survey: Survey): NewerContent {
     return newer;
   }
   replacePods(survey);
-  // Newer content and a pause stop further grants. A withdrawal has already been published here.
+  // Newer content and a pause stop further grants. But they do not stop the grants of a withdrawal,
+  // because `publishNewer` has already published the withdrawal.
   const mayGrant = !survey.isPaused() && (!survey.state.halted || survey.isRelease());
   if (newer.cause === undefined && mayGrant) fillWindow(survey);
   raiseSync(survey);
@@ -119,7 +121,10 @@ function decideSteps(survey: Survey): NewerContent {
  * Nodes.
  */
 const differsSeconds = 20;
-/** Seconds between two lists of Nodes: first while the number changes, then otherwise. */
+/**
+ * Seconds between two lists of Nodes, while the number of missing pods changes and while it does
+ * not.
+ */
 const listSeconds = { changing: 60, same: 600 } as const;
 
 /**
@@ -174,13 +179,15 @@ function newerContentOf(survey: Survey): NewerContent {
 }
 
 /**
- * True even if only one of several sources is withdrawn. A withdrawal never waits for an interval.
+ * True for a withdrawal, even of only one of several sources. A withdrawal never waits for an
+ * interval.
  */
 const isWithdrawal = ({ intent, withdraws }: Snapshot["wanted"]): boolean =>
   intent === "release" || withdraws.newest || withdraws.served;
 
 /**
- * A node has proved a higher revision than the Secret has. This happens after etcd was restored.
+ * True if a node has proved a higher revision than the Secret's. This happens after etcd was
+ * restored.
  */
 const isBehind = (survey: Survey): boolean => survey.pods.some(({ pod }) => mayRaise(survey, pod));
 
@@ -212,9 +219,9 @@ function recordRaised(survey: Survey, revision: number): void {
 }
 
 /**
- * Publishes newer content once no grant is unproved, and a withdrawal at once. Until then, empties
- * the served slot if it contains a source that is being withdrawn. Returns true if this ends the
- * decision.
+ * Publishes a withdrawal at once, and other newer content when no slot is occupied. While newer
+ * content waits, empties the served slot if it contains a source that is being withdrawn. Returns
+ * true if this ends the decision.
  */
 function publishNewer(survey: Survey, { cause, waitsFor }: NewerContent): boolean {
   const { snapshot, secret } = survey;
@@ -232,9 +239,9 @@ function publishNewer(survey: Survey, { cause, waitsFor }: NewerContent): boolea
 }
 
 /**
- * The part of the decision that needs no pods: a withdrawal, and emptying the served slot. After a
- * restore of etcd the revision may be too low; the controller corrects that once it has read the
- * pods.
+ * The part of the decision that needs no pods: publishing a withdrawal, and emptying the served
+ * slot. After a restore of etcd the new revision may be too low. The controller publishes a higher
+ * revision once it has read the pods.
  */
 export function publishUnseen(snapshot: Snapshot): readonly Action[] {
   const { secret, wanted, isPaused } = snapshot;
@@ -248,7 +255,10 @@ const withdrawsServed = ({ wanted }: Snapshot, secret: SecretFacts): boolean =>
   wanted.intent === "release" ||
   (secret.served === secret.revision ? wanted.withdraws.newest : wanted.withdraws.served);
 
-/** The next publication. It keeps the served slot only if new nodes may still get that content. */
+/**
+ * The next publication. It keeps the served slot only if new nodes should still get the content of
+ * that slot.
+ */
 function publication(snapshot: Snapshot, because: Cause): Publication {
   const { secret, wanted } = snapshot;
   const mode = modeOf(snapshot);
@@ -264,9 +274,9 @@ function publication(snapshot: Snapshot, because: Cause): Publication {
 }
 
 /**
- * The mode of a publication: the template's, so that rotations continue while the API server refuses
- * a template of another mode. Scope Annotated does not wait for its template, because agents of any
- * other mode would give its credentials to every pod.
+ * The mode of a publication: the template's mode, so that rotations continue while the API server
+ * refuses a template of another mode. Scope Annotated does not wait for its template, because
+ * agents of any other mode would give its credentials to every pod.
  */
 function modeOf({ secret, template, wanted }: Snapshot): PublishedMode {
   if (template === undefined || wanted.mode === "CredentialProviderAnnotated") return wanted.mode;
@@ -279,7 +289,6 @@ function modeOf({ secret, template, wanted }: Snapshot): PublishedMode {
  */
 const mostLacking = 2 ** 20;
 
-/** The highest revision in our own objects. */
 const ownRevision = ({ secret, state }: Snapshot): number =>
   Math.max(
     0,
@@ -288,7 +297,9 @@ const ownRevision = ({ secret, state }: Snapshot): number =>
     ),
   );
 
-/** The highest revision that we accept from a pod. Anyone on a node can write a higher one. */
+/**
+ * The highest revision that we accept from a pod. A program on the node could report any revision.
+ */
 const mostBelieved = (snapshot: Snapshot): number =>
   Math.min(ownRevision(snapshot) + mostLacking, mostRevision - 1);
 
@@ -307,7 +318,7 @@ function nextRevision(snapshot: Snapshot): number {
 }
 
 /**
- * Seconds after `publishedAt` within which a joining node may still get the previous content. The
+ * Seconds after `publishedAt` within which a joining node can still get the previous content. The
  * time `publishedAt` is taken before the write, and the write sends two requests of up to 30 s
  * each. Also, the clocks of several API servers may differ.
  */
@@ -338,10 +349,10 @@ function hasConfirmed(survey: Survey, one: SurveyedPod): boolean {
 }
 
 /**
- * True for a minute while the agent runs and is not Ready. After its confirmation, the agent may
- * still remove entries that another program has written back. It must finish this before its pod is
- * deleted. An agent that stays NotReady for longer, for example because its port is taken, has
- * nothing left to do.
+ * True for a minute while the agent runs and is not Ready. After its confirmation, the agent might
+ * still be removing entries that another program has written back. The agent must finish this
+ * before its pod is deleted. An agent that stays NotReady for longer, for example because its port
+ * is taken, has nothing left to do.
  */
 function isAtWork(survey: Survey, { pod, record }: SurveyedPod): boolean {
   if (pod.ready.is || pod.isRunning !== true) return false;
@@ -356,7 +367,8 @@ function hasEveryNode(survey: Survey): boolean {
   const confirmed = new Set<string>();
   for (const one of survey.pods) {
     if (hasConfirmed(survey, one)) confirmed.add(one.pod.node);
-    // A Node is never younger than its pods, so if the pod is old, we need not read its Node.
+    // A Node is never younger than its pods, so if the pod is older than the release, we need not
+    // read its Node.
     else if (one.pod.created <= written) return false;
   }
   if (!all) {

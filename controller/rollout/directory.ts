@@ -1,7 +1,7 @@
 /**
  * The kubelet directory where the agents have written. The agents stay there even if the installer
- * names another directory. In the other directory they would find nothing to remove, and
- * credentials would remain in the old one for ever. Pure.
+ * names another directory. In the other directory the agents would find nothing to remove, and the
+ * credentials in the old directory would remain for ever. Pure.
  */
 import { catalogue } from "#contract/agent-codes.ts";
 import { recall } from "#controller/objects/annotations.ts";
@@ -16,9 +16,9 @@ import type { AgentPod } from "./pods.ts";
 type KeptObjects = Pick<Objects, "daemonSet" | "global" | "state">;
 
 /**
- * The recorded directory, if the installer names another one; otherwise undefined. The record does
- * not depend on the revision, the mode or any other object, because content stays in force through
- * all their changes. If every agent reports that the recorded directory is not its kubelet's
+ * The recorded directory, if the installer names another directory; otherwise undefined. The record
+ * does not depend on the revision, the mode or any other object, because content stays in force
+ * when these change. If every agent reports that the recorded directory is not its kubelet's
  * (GPS261), nothing can be in force there any more, and the installer's directory is used.
  */
 export function keptDirectory(
@@ -43,9 +43,9 @@ type Seen = Readonly<{
 }>;
 
 /**
- * The record to write before these grants. The record begins with the first grant, because the file
- * is in place long before it is proved. The record is deleted if all grants are refused because the
- * directory is not the kubelet's.
+ * The record to write before these grants. The directory is recorded before the first grant,
+ * because agents write the file long before they prove the content. The controller empties the
+ * record if the agents refuse all grants because the directory is not their kubelet's.
  */
 export function directoryRecord(objects: KeptObjects, seen: Seen): DirectoryRecord {
   const { directory, directoryOf } = readState(objects.state);
@@ -68,14 +68,15 @@ export function directoryRecord(objects: KeptObjects, seen: Seen): DirectoryReco
   return { directory, directoryOf: uidsOf([...uids, ...granted.map(({ uid }) => uid)]) };
 }
 
-/** Undefined if there are too many for the state. Then the record stays until a withdrawal. */
+/** Undefined if there are too many uids for the state. Then the record stays until a withdrawal. */
 function uidsOf(uids: readonly string[]): string | undefined {
   const all = [...new Set(uids)];
   return all.length > mostListed ? undefined : all.join(" ");
 }
 
 /**
- * The record of these grants. The record may be deleted only if nothing was granted before.
+ * The record of these grants. If nothing was granted before, the record lists the pods' uids, so
+ * that it can be emptied later.
  */
 function firstGrant(
   granted: readonly AgentPod[],
@@ -88,7 +89,9 @@ function firstGrant(
   return { directory: first.directory, directoryOf: uids };
 }
 
-/** True if the agent took the newest content, whether its kubelet worked with it or not. */
+/**
+ * True if the agent took the newest content, whether or not its kubelet worked with this content.
+ */
 function hasTaken(
   { uid, grant, terminationMessage: last, directory }: AgentPod,
   published: Published | undefined,
@@ -102,7 +105,7 @@ function hasTaken(
 
 /**
  * True if every node that should have an agent has an agent that reports the wrong directory. A
- * node without a pod may have entries.
+ * node without a pod might have entries.
  */
 function areElsewhere({ daemonSet }: KeptObjects, pods: Iterable<AgentPod>): boolean {
   const live = [...pods].filter(({ isDeleting }) => !isDeleting);

@@ -3,9 +3,9 @@
  * memory, and its result. Pure.
  *
  * There are two kinds of time, and they are never compared. API times (creation, publication,
- * exits) are seconds since 1970 by the API server's clock. They are compared with each other and
- * with `Now.api` only: `minInterval`, `forgetAfter`, and how long ago a container exited. All other
- * waits are measured with `Now.steady`, from the moment this process first saw their reason,
+ * exits) are seconds since 1970 by the API server's clock. They are compared only with each other
+ * and with `Now.api`, for `minInterval`, `forgetAfter` and the time since a container exited. All
+ * other waits are measured with `Now.steady`, from the moment this process first saw their reason,
  * because kubelets' clocks differ and people set clocks. After a restart of the controller these
  * waits begin again, so they may end later but never earlier.
  */
@@ -13,7 +13,6 @@ import { keyOf, type Grant, type GrantKey } from "#contract/grant.ts";
 import type { PublishedMode } from "#contract/names.ts";
 import type { MessageKind } from "#contract/termination-message.ts";
 
-/** The time of one decision. */
 export type Now = Readonly<{
   /** Seconds of a clock of this process that never goes back. The zero point has no meaning. */
   steady: number;
@@ -28,7 +27,7 @@ export type SecretFacts = Readonly<{
   digest: string;
   mode: PublishedMode;
   intent: "apply" | "release";
-  /** 0: nothing. `revision`: the newest content. Otherwise the revision in the served slot. */
+  /** The revision that new nodes get: `revision` after the promotion, 0 if nothing is served. */
   served: number;
   /** API time of the publication of the newest content. */
   publishedAt: number;
@@ -66,7 +65,10 @@ export type PodFacts = Readonly<{
   ready: Readonly<{ is: boolean; since: string }>;
   /** The agent's container is running. Undefined if that is not known. */
   isRunning?: boolean;
-  /** Transition time of a condition Ready=False of a pod whose containers are Ready. */
+  /**
+   * Set if the node is unreachable (the pod is not Ready, but its containers are): the transition
+   * time of the condition Ready.
+   */
   unreachable: string | undefined;
   terminationMessage: TerminationMessage | undefined;
   /** API time of the last exit of the agent's container. */
@@ -81,7 +83,7 @@ export type NodeFacts = Readonly<{ uid: string; created: number }>;
 export type NodesRead = Readonly<{
   byName: ReadonlyMap<string, NodeFacts | undefined>;
   /**
-   * All Nodes that the DaemonSet serves were listed. A name that is not in the list does not exist.
+   * All Nodes that the DaemonSet serves were listed. A Node that is not in the list does not exist.
    */
   all: boolean;
 }>;
@@ -95,7 +97,7 @@ export type StateFacts = Readonly<{
   base: number;
   /**
    * Set while nodes that joined before the promotion have older content: the highest creation time
-   * of the agents' pods at the promotion. Otherwise -1.
+   * of the agents' pods at the promotion. -1 if there is no such node.
    */
   awaited: number;
   /** The canary's Node, recorded before its grant. */
@@ -109,7 +111,7 @@ export type StateFacts = Readonly<{
   lost: readonly string[];
   /** The retry requests that the controller has followed. */
   retry: string;
-  /** Names of Nodes whose Ready pod was deleted for an upgrade, until its successor is Ready. */
+  /** Names of Nodes whose Ready pod was deleted for an upgrade, until the next pod is Ready. */
   replaced: readonly string[];
 }>;
 
@@ -117,11 +119,11 @@ type Wanted = Readonly<{
   intent: "apply" | "release";
   /** Computed with the salt of the published revision, so the same content has the same digest. */
   digest: string;
-  /** According to the state Secret, the last published content is the wanted content. */
+  /** True if, according to the state Secret, the last published content is the wanted content. */
   isKnown: boolean;
   /** The mode that the policy wants in the template. */
   mode: PublishedMode;
-  /** Whether a slot's content has a source that the wanted content lacks. */
+  /** For each slot: whether its content has a source that the wanted content lacks. */
   withdraws: Readonly<{ newest: boolean; served: boolean }>;
 }>;
 
@@ -140,7 +142,7 @@ export type GrantPolicy = Readonly<{
 export type Snapshot = Readonly<{
   secret: SecretFacts | undefined;
   state: StateFacts;
-  /** The DaemonSet; `isCurrent` is false while its template differs from the wanted one. */
+  /** The DaemonSet; `isCurrent` is false while its template differs from the wanted template. */
   template: Readonly<{ isCurrent: boolean; mode: PublishedMode | undefined }> | undefined;
   pods: readonly PodFacts[];
   nodes: NodesRead;
@@ -175,7 +177,6 @@ export function stateOf(
   };
 }
 
-/** True if both are the same grant. */
 export const isSameGrant = (one: GrantKey, other: GrantKey): boolean => keyOf(one) === keyOf(other);
 
 /** True if the pod holds a grant of the newest content. */
@@ -183,7 +184,7 @@ export const holdsNewest = ({ grant }: PodFacts, secret: SecretFacts): boolean =
   grant?.revision === secret.revision && grant.digest === secret.digest;
 
 /**
- * True if the Secret still holds the content that the grant names. If not, someone edited or
+ * True if the Secret still contains the content that the grant names. If not, someone edited or
  * deleted the Secret, or wrote the pod's annotations, and the agent can never fulfil the grant.
  */
 export const namesSlot = ({ revision, digest }: Grant, secret: SecretFacts): boolean =>
@@ -221,27 +222,30 @@ export type Refused = Readonly<{ at: number; last: number; why: string }>;
 export type PodRecord = Readonly<{
   node: string;
   created: number;
-  /** ContainersReady and its transition time, as one text, and when this process first saw it. */
+  /**
+   * `ready`: ContainersReady and its transition time as one text. `readyAt`: when this process
+   * first saw this text.
+   */
   ready: string;
   readyAt: number;
   /** When this process first saw the node unreachable. */
   awayAt: number | undefined;
-  /** The grant, and when this process first saw it without a proof. */
+  /** `grantAt`: when this process first saw this grant without a proof. */
   grant: string;
   grantAt: number;
-  /** When this process first saw the grant proved. Any interruption resets it. */
+  /** When this process first saw the grant proved. Any interruption resets this time. */
   provedAt: number | undefined;
   /** The grant was once proved for `settledSeconds` without interruption. */
   isSettled: boolean;
-  /** Neither its readiness nor its grant has changed since this process first saw it. */
+  /** Neither the pod's readiness nor its grant has changed since this process first saw the pod. */
   isUnchanged: boolean;
   /** The grant occupies a slot. */
   holds: boolean;
   /** How often the annotation `sync` was raised for this grant. */
   syncs: number;
   /**
-   * A grant that was sent for this version of the pod, while no watch event shows it yet. `held`:
-   * the pod already had a slot.
+   * A grant that was sent for this version of the pod, and that no watch event has shown yet.
+   * `held`: the pod already had a slot.
    */
   sent: Readonly<{ resourceVersion: string; at: number; held: boolean }> | undefined;
   /** The outcome of the last grant that was revoked. */
@@ -255,11 +259,14 @@ export type PodRecord = Readonly<{
     | undefined;
   /** How often a grant of this revision has failed, and which grant failed last. */
   failures: Readonly<{ revision: number; grant: string; count: number }> | undefined;
-  /** Refusals of grants for this pod: the first, the last, and the reason to show. */
+  /** When admission first and last refused grants for this pod, and the reason to show. */
   refused: Refused | undefined;
-  /** Refusals to delete the pod in an upgrade: the first, the last, and the reason to show. */
+  /**
+   * When the API server first and last refused to delete the pod in an upgrade, and the reason to
+   * show.
+   */
   kept: Refused | undefined;
-  /** Writes of one version of the pod that had no effect for an unknown reason. */
+  /** How many writes to one version of the pod had no effect for an unknown reason. */
   errors: Readonly<{ resourceVersion: string; count: number }> | undefined;
 }>;
 
@@ -282,7 +289,7 @@ export type Memory = Readonly<{
   places: ReadonlyMap<string, Place>;
   /** By Node uid: when this process first saw the Node without a pod. */
   podless: ReadonlyMap<string, Readonly<{ node: string; at: number }>>;
-  /** By Node name: nodes whose reports caused a publication. */
+  /** By Node name: the publications that the nodes' reports caused. */
   raised: ReadonlyMap<string, Raised>;
   /**
    * When the number of pods began to differ from the desired number; when all Nodes were last
@@ -303,9 +310,9 @@ export const noMemory: Memory = {
 /**
  * One write. The caller executes the writes in order. Each write depends on the version that was
  * read: a pod's uid and resourceVersion, or another object's resourceVersion. If a write of the
- * Secret, the state or the template fails, the caller executes none of the rest. A refused patch or
- * deletion of one pod stops nothing else. The caller passes each refusal to `afterRefusal`, and
- * also each write of a pod that it did not execute.
+ * Secret, the state or the template fails, the caller skips all later writes. If a patch or
+ * deletion of one pod is refused, the caller continues with the other writes. It passes each
+ * refusal to `afterRefusal`, and also each skipped write of a pod.
  */
 export type Action =
   | Readonly<{
@@ -334,18 +341,18 @@ export type Action =
   | Readonly<{ kind: "complete"; isConfirmed: boolean }>;
 
 /**
- * Why the controller publishes: nothing was published, the content or the mode differs, or a node
- * has proved a higher revision. Such a revision is missing in the Secret after etcd was restored.
+ * Why the controller publishes: nothing is published, the content or the mode differs, or a node
+ * has proved a higher revision than the Secret's, which happens after etcd was restored.
  */
 export type Cause = "missing" | "content" | "mode" | "behind";
 
 export type NewerContent = Readonly<{
-  /**
-   * Why the controller must publish now. The controller grants nothing else before this
-   * publication.
-   */
+  /** Why the controller must publish now. The controller sends no grant before this publication. */
   cause: Cause | undefined;
-  /** Why newer content waits, if not for a free slot. */
+  /**
+   * Why newer content must not be published yet. Undefined if it waits only for a free slot, or if
+   * there is no newer content.
+   */
   waitsFor: "interval" | "paused" | undefined;
   /** Seconds until the interval ends. */
   waits: number;
@@ -370,13 +377,15 @@ export type NodeState =
 export type ListedNode = Readonly<{
   node: string;
   reason: ExcuseReason | "podless" | "word" | "away" | "late";
-  /** Why the kubelet does not start its container. */
+  /** Why the kubelet does not start the agent's container. */
   waitingReason: string | undefined;
-  /** Why the node's grant is refused, if the node is not served for this reason. */
+  /** For the reason `admission`: why the node's grant is refused. */
   why?: string;
 }>;
 
-/** The source of status. The counts are of pods. A Node without a pod is in `excused`. */
+/**
+ * The rollout as status reports it. The counts are of pods. A Node without a pod is in `excused`.
+ */
 export type View = Readonly<{
   phase: "idle" | "canary" | "rollout" | "served" | "halted" | "withdrawal";
   counts: Readonly<Record<NodeState, number>>;
@@ -389,8 +398,8 @@ export type View = Readonly<{
   /** The number of slots in use, out of `maxUnavailable`. */
   places: number;
   /**
-   * Why newer content waits: grants are unproved, minInterval has not passed, or a pause. A pause
-   * also delays the rest of a rollout.
+   * Why newer content waits: grants are unproved, minInterval has not passed, or the policy is
+   * paused. A pause also delays the rest of a rollout.
    */
   pending: "no" | "places" | "interval" | "paused";
 }>;
@@ -403,7 +412,7 @@ export type Decision = Readonly<{
    * the decision is safe, but may be incomplete.
    */
   reads: NodesToRead;
-  /** Seconds until the decision may change only because time has passed. Infinite if it cannot. */
+  /** Seconds until the passing of time alone can change the decision. Infinite if it cannot. */
   again: number;
   view: View;
 }>;

@@ -2,8 +2,8 @@
  * The outcomes of a revision: the canary's proof, failures, a retry, a halt, and the promotion.
  * Pure.
  *
- * A halt is recorded before any grant is revoked. If the controller is killed in between, it grants
- * nothing else.
+ * A halt is recorded before any grant is revoked. If the controller is killed in between, its
+ * successor finds the halt and grants nothing.
  */
 import type { Grant } from "#contract/grant.ts";
 import {
@@ -23,8 +23,8 @@ import { type GrantState, isAway } from "./node-state.ts";
  */
 export function recordOutcomes(survey: Survey, failed: readonly string[]): void {
   const before = survey.state;
-  // We check this before the proof, because another node's proof does not excuse a canary that is
-  // gone.
+  // Look for a lost canary before a proof, because another node's proof does not excuse a lost
+  // canary.
   const lost = survey.isRelease() ? [] : lostCanary(survey);
   if (!before.word) recordProof(survey);
   if (!survey.isRelease()) {
@@ -39,7 +39,7 @@ export function recordOutcomes(survey: Survey, failed: readonly string[]): void 
   if (survey.state !== before) survey.save();
 }
 
-/** When the canary proves the content, the pods that exist at that moment must prove it too. */
+/** Records the canary's proof. All pods that exist at that moment must prove the content too. */
 function recordProof(survey: Survey): void {
   const { revision } = survey.secret;
   const isProof = ({ pod, grantState }: SurveyedPod): boolean =>
@@ -68,8 +68,8 @@ function lostCanary(survey: Survey): readonly string[] {
 }
 
 /**
- * A canary that refused, or whose grant admission refuses, has changed nothing. Its Node may
- * disappear without a failure.
+ * Forgets a canary that refused its grant, or whose grant admission refuses. Such a canary has
+ * changed nothing, so if its Node disappears, this is not a failure.
  */
 function forgetCanary(survey: Survey): void {
   const { canary, word } = survey.state;
@@ -95,8 +95,7 @@ function failedPods(survey: Survey): readonly string[] {
 }
 
 /**
- * Follows a retry, unless a pause delays it, or records a halt. Returns true if this ends the
- * decision.
+ * Follows a retry that no pause delays, or records a halt. Returns true if this ends the decision.
  */
 export function retryOrHalt(survey: Survey): boolean {
   const { snapshot, state } = survey;
@@ -105,8 +104,8 @@ export function retryOrHalt(survey: Survey): boolean {
     survey.save();
     return true;
   }
-  // Promoted content is proved. If a node fails later, perhaps after a month, this does not affect
-  // the other nodes. Nodes that return must still get a grant of the content.
+  // Promoted content is proved, so a node that fails later, perhaps after a month, causes no halt.
+  // Nodes that return must still get a grant of the content.
   if (survey.isPromoted()) {
     if (!state.halted) return false;
     survey.change({ halted: false });
@@ -125,9 +124,9 @@ const isReportedRefusal = (grantState: GrantState): boolean =>
   (grantState.because === "unfit" || grantState.because === "behind");
 
 /**
- * Revokes grants. After a halt, these are all grants that are unproved or failed. Otherwise, they
- * are the grants of failed and excused nodes, which then wait for ten minutes, and grants that no
- * agent can ever fulfil. A withdrawal replaces grants instead.
+ * Revokes the grants that no agent can ever fulfil, and the grants of failed and excused nodes,
+ * which then wait for ten minutes. After a halt, it also revokes all unproved grants. A withdrawal
+ * replaces grants instead.
  */
 export function takeGrantsBack(survey: Survey): void {
   const { halted } = survey.state;
@@ -139,9 +138,9 @@ export function takeGrantsBack(survey: Survey): void {
       halted &&
       (grantState.is === "unproved" ||
         (grantState.is === "failed" && holdsNewest(pod, survey.secret)));
-    // A proved grant stays, whatever happens to its agent later. An older grant is revoked, because
-    // if no slot has its content any more, the agent cannot become Ready. A grant that the agent
-    // has refused is also revoked, because the agent needs a new grant to act again.
+    // A proved grant stays, whatever happens to its agent later. But a grant of older content is
+    // revoked, because without a slot with that content the agent cannot become Ready. A grant that
+    // the agent has refused is also revoked, because the agent needs a new grant to act again.
     const isKept =
       record.isSettled &&
       !isReportedRefusal(grantState) &&
@@ -196,13 +195,13 @@ export function promote(survey: Survey, { cause, waitsFor }: NewerContent): void
   if (survey.isRelease()) return;
   if (survey.isPromoted()) return endWait(survey);
   if (!state.word || state.halted) return;
-  // Newer content may lack a source, or may have lacked one for a while. So nothing is promoted
-  // while newer content waits for an interval or for the end of a pause. During an interval, new
-  // nodes are granted the published content.
+  // Newer content may withdraw a source now, or may have withdrawn a source for a while. So nothing
+  // is promoted while newer content waits for an interval or for the end of a pause. During an
+  // interval, new nodes are granted the published content.
   if (cause !== undefined || waitsFor !== undefined) return;
   if (!hasAll(survey, state.base)) return;
-  // The state is saved first. If the controller is killed in between, it only saves the state
-  // again.
+  // The state is saved before the promotion. If the controller is killed in between, its successor
+  // only saves the state again.
   keepWait(survey, hasAll(survey, Infinity) ? -1 : latestOf(survey));
   survey.actions.push({ kind: "promote" });
 }
@@ -217,7 +216,7 @@ function keepWait(survey: Survey, awaited: number): void {
   survey.save();
 }
 
-/** True if no pod created at or before this time delays the rollout. */
+/** True if no pod that was created at or before this time delays the rollout. */
 const hasAll = (survey: Survey, created: number): boolean =>
   survey.pods.every((one) => one.pod.created > created || isDone(survey, one));
 
@@ -227,7 +226,7 @@ function isDone(survey: Survey, one: SurveyedPod): boolean {
   const { grantState } = one;
   if (grantState.is === "proved" && holdsNewest(one.pod, survey.secret)) return true;
   if (grantState.is === "failed" || survey.isExcused(one)) return true;
-  // A node that has proved older content is granted the newest content when it returns.
+  // An absent node that has proved older content is granted the newest content when it returns.
   return isAway(one.record, survey.now) || isTakenBack(survey, one);
 }
 

@@ -10,7 +10,7 @@ import { deployed, isServed, one, World } from "./world.fixture.ts";
 
 type PodSettings = Partial<Agent["pod"]> & Partial<Pick<Agent, "imagePullSecrets">>;
 
-/** A controller with these settings starts. */
+/** Starts a controller with these settings. */
 function install(world: World, { imagePullSecrets = [], ...pod }: PodSettings): void {
   const { agent } = world.remover;
   const settings = { imagePullSecrets, pod: { ...agent.pod, ...pod } };
@@ -81,7 +81,7 @@ test("leaves what another client adds to the DaemonSet, whatever the installer c
   assert.deepEqual(await requestsIn(world, 120), []);
 });
 
-/** Steps until nothing is written any more. */
+/** Takes steps until the controller writes nothing more. */
 async function settle(world: World): Promise<void> {
   for (let idle = 0; idle < 10;) {
     const from = world.writes.length;
@@ -92,7 +92,7 @@ async function settle(world: World): Promise<void> {
 
 const uidsOf = (world: World) => world.pods.map(({ metadata }) => metadata?.uid);
 
-/** The controller's requests to write in this number of seconds, including dry runs. */
+/** The write requests that the controller sends in this number of seconds, including dry runs. */
 async function requestsIn(world: World, seconds: number): Promise<string[]> {
   const from = world.api.asked.length;
   for (let passed = 0; passed < seconds; passed += 1) await world.step(one);

@@ -16,7 +16,10 @@ import { deployed, isServed, nothingLeft, one, two, World } from "./world.fixtur
 const old = agent.kubeletDirectory;
 const other = "/data/kubelet";
 
-/** The directory that the agents keep when the installer names another one, or undefined. */
+/**
+ * The directory that the agents keep when the installer names another directory. Undefined: they
+ * move.
+ */
 const keptIn = async ({ cluster, remover }: World) =>
   keptDirectory(await observe(cluster, undefined), remover.pods.view.items.values(), other);
 
@@ -98,7 +101,7 @@ test("keeps the directory of a first node that dies before it has proved anythin
   assert.equal(recorded(world), old);
 });
 
-test("forgets the recorded directory when the first grant is refused because of it", async () => {
+test("forgets the directory when the agent refuses the first grant because of this directory", async () => {
   const world = await World.of({ a: "elsewhere", b: "podless" });
   await world.until(one, () => isRefused(world));
   await world.step(one);
@@ -152,7 +155,7 @@ test("moves to the installer's directory when every agent reports the recorded d
   );
 });
 
-test("stays in the directory while one node may have entries there", async () => {
+test("keeps the agents in the directory while one node may have entries there", async () => {
   const world = await World.of({ a: "proves", b: "elsewhere" });
   await world.until(one, () => recorded(world) === old && isRefused(world));
   assert.equal(await keptIn(world), old);
@@ -199,7 +202,7 @@ test("records the directory of a node where content has failed", async () => {
   assert.equal(recorded(world), old);
 });
 
-test("records the directory of the pod that proves content, although the installer names another one", async () => {
+test("records the directory of the pod that proves content, although the installer names another directory", async () => {
   const world = await World.of({ a: "ignores" });
   await world.until(one, () => world.granted["a"] === 1);
   use(world, { kubeletDirectory: other });
@@ -239,7 +242,7 @@ for (const [what, lose] of Object.entries({
     assert.equal(await keptIn(world), old);
   });
 
-test("keeps the directory through newer content and a withdrawal, and forgets it at the end", async () => {
+test("keeps the directory during a rollout and a withdrawal, and forgets it after the withdrawal", async () => {
   const world = await deployed();
   await world.until(two, isServed);
   assert.equal(await keptIn(world), old);
@@ -248,7 +251,7 @@ test("keeps the directory through newer content and a withdrawal, and forgets it
   assert.equal(await keptIn(world), old);
 });
 
-test("keeps the directory during a withdrawal if a grant was never answered", async () => {
+test("keeps the directory during a withdrawal if an agent never answered its grant", async () => {
   const world = await World.of({ a: "ignores" });
   await world.until(one, () => world.granted["a"] === 1);
   await world.until(nothingLeft, ({ intent }) => intent === "release");

@@ -1,8 +1,8 @@
 /**
- * The laws of a rollout. The product's code decides, and the model plays the cluster. At most
- * `maxUnavailable` grants are unproved. No content restarts a kubelet twice. Breaking content
- * reaches few nodes. No node gets unproved or withdrawn content without a grant. Every change ends.
- * `laws.slow.test.ts` plays thousands of other schedules.
+ * The laws of a rollout: At most `maxUnavailable` grants are unproved. No content restarts a
+ * kubelet twice. Breaking content reaches few nodes. No node gets unproved or withdrawn content
+ * without a grant. Every change ends. The product's code decides, and the model simulates the
+ * cluster. `laws.slow.test.ts` runs thousands of other schedules.
  */
 import { test } from "node:test";
 import { plansOnce } from "#test/model/once.ts";
@@ -20,7 +20,7 @@ test("keeps every law when the controller decides only after a change, or at the
   playAll(3001, 15, { isLockstep: false, isLazy: true, rewrite: {} });
 });
 
-test("keeps every law on schedules that once broke a law", () => {
+test("keeps every law on schedules that broke a law in an earlier version", () => {
   const lockstep = { isLockstep: true, rewrite: {} };
   for (const plan of plansOnce) playAll(0, 1, lockstep, () => plan);
 });

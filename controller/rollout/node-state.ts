@@ -1,7 +1,7 @@
 /**
  * The state of a pod's grant, from the pod's readiness, its agent's termination message and the
  * time. Also the record of each pod between two decisions. Pure. A restart of the controller loses
- * the records. Waits then begin again, and the slots of deleted pods are lost.
+ * the records. Waits then begin again, and deleted pods no longer occupy slots.
  */
 import {
   type ExcuseReason,
@@ -19,18 +19,19 @@ import { type Grant, keyOf } from "#contract/grant.ts";
 export const absenceSeconds = 60;
 
 /**
- * Seconds for which a pod must be Ready without interruption. A starting kubelet reports a
- * container younger than 10 s as Ready without a probe, until the first probe one second later.
+ * Seconds for which a pod must be Ready without interruption. A kubelet that has just started
+ * reports a container younger than 10 s as Ready without a probe. Its first probe, one second
+ * later, corrects this.
  */
 export const unbrokenSeconds = 3;
 
 /** Seconds before a node is granted the same content again after a failure or an excuse. */
 const againSeconds = 600;
 
-/** The longest such pause. A node that fails again and again is tried four times a day. */
+/** The longest pause before a node is granted the same content again: four tries a day. */
 const longestAgainSeconds = 21_600;
 
-/** Seconds before the next try after `times` failures. They double each time. */
+/** Seconds before the next try after `times` failures. The pause doubles with each failure. */
 export const retrySeconds = (times: number): number =>
   Math.min(longestAgainSeconds, againSeconds * 2 ** (times - 1));
 
@@ -42,10 +43,11 @@ export const retrySeconds = (times: number): number =>
 export const syncSeconds: readonly number[] = [5, 10, 20, 40];
 
 /**
- * Seconds during which another sync of the volume is of no use. A pod that turned NotReady after
- * its grant is at work: its agent has read the grant. The kubelet syncs a pod whose readiness
- * changes, so a Secret that arrived after the grant is mounted as well. The kubelet may still lack
- * the content if that takes longer than `usual`, or if the pod is Ready again without a proof.
+ * Seconds during which another sync of the volume is of no use. If a pod turned NotReady after its
+ * grant, its agent has read the grant and is at work. The kubelet syncs a pod whose readiness
+ * changes, so a Secret that arrived after the grant is mounted as well. Another sync is useful only
+ * after `usual` seconds, or if the pod is Ready again without a proof, because the kubelet may then
+ * still lack the content.
  */
 export function workingSeconds(
   { grant, ready }: PodFacts,
@@ -76,7 +78,7 @@ export type Judgement = Readonly<{
   grantState: GrantState;
   /** The record, updated with this state. */
   record: PodRecord;
-  /** Seconds after which the state may change only because time has passed. */
+  /** Seconds until the passing of time alone can change the state. */
   changesIn: number;
 }>;
 
@@ -117,11 +119,10 @@ type Circumstances = Readonly<{
   isServed: boolean;
   /** The pod has no grant, and reports that the previous pod's grant failed. */
   inherits: boolean;
-  /** How many seconds a grant may stay unproved. */
+  /** How many seconds a grant can stay unproved before its node fails or is excused. */
   seconds: number;
 }>;
 
-/** The state of one pod's grant. */
 export function judgeGrant(
   pod: PodFacts,
   record: PodRecord,
@@ -174,7 +175,8 @@ export function judgeGrant(
     if (kind === "failed") return answer({ is: "failed", because: "word" }, never);
     if (kind !== "proved") return answer({ is: "excused", because: kind }, never);
   }
-  // A termination message remains while the agent is not running. A withdrawal needs nothing else.
+  // The agent's termination message remains when the agent stops, and a withdrawal needs no other
+  // proof.
   if (wait === 0 && (isRelease || !record.isSettled || !isIdle))
     return answer(
       { is: "proved" },
@@ -182,13 +184,13 @@ export function judgeGrant(
       "now",
     );
   if (record.isSettled) {
-    // The pod has proved the content, so the content is not why its agent stopped.
+    // The pod has proved the content, so its agent stopped for another reason.
     if (out) return answer({ is: "excused", because: "away" }, never);
     return isIdle
       ? answer({ is: "excused", because: "not-ready" }, never)
       : answer({ is: "proved" }, Math.min(wait, absence));
   }
-  // A controller that has just started does not know that the pod had proved the content.
+  // A controller that has just started has no record that the pod proved the content.
   if (isServed && isIdle && record.isUnchanged)
     return answer({ is: "excused", because: "not-ready" }, never, "before");
   if (out)
@@ -291,8 +293,8 @@ const unknownReason = "reason unknown";
 type Note = (uid: string, change: (record: PodRecord) => PodRecord) => void;
 
 /**
- * Records the results of writes in `holder`. The records are copied once, at the first call: there
- * may be 5,000 pods and as many calls.
+ * Records the results of writes in `holder`. The records are copied only at the first call, because
+ * there may be 5,000 pods and as many calls.
  */
 export function recordUpdater(holder: { grants: Memory }): Note {
   let pods = new Map<string, PodRecord>();
@@ -329,12 +331,12 @@ export function afterRefusal(
   return { ...record, sent: undefined, refused, kept, holds, syncs };
 }
 
-/** Writes of one version of a pod without effect before they count as refused. */
+/** How many writes of one version of a pod must fail before they count as refused. */
 const mostErrors = 4;
 
 /**
  * The record after a conflict or an unexplained error. If such results repeat while the pod does
- * not change, they count as a refusal. Otherwise the node would occupy its slot for ever.
+ * not change, they count as a refusal. Without this rule, the node would occupy its slot for ever.
  */
 export function afterError(
   record: PodRecord,

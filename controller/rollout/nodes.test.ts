@@ -41,7 +41,7 @@ test("reads the named nodes, and reports a node that does not exist as gone", as
   );
 });
 
-test("reports a named node that the DaemonSet does not serve as gone", async () => {
+test("reports a named node as gone if the DaemonSet does not serve the node", async () => {
   const { read } = await serving({ a: { "kubernetes.io/os": "windows" } });
   assert.deepEqual([...(await read(["a"])).byName], [["a", undefined]]);
 });
@@ -83,7 +83,7 @@ test("reads only the metadata of nodes, in pages", async () => {
   for (const accept of accepts) assert.match(accept ?? "", /PartialObjectMetadataList/);
 });
 
-test("lists Nodes at once in another withdrawal, and when one more node has confirmed", () => {
+test("lists Nodes at once when another withdrawal begins, and when one more node has confirmed", () => {
   const nodeListTimer = new NodeListTimer();
   const first = { confirmed: 1, missing: 0 };
   assert.equal(nodeListTimer.waits(0, first), 0);

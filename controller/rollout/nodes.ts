@@ -12,8 +12,8 @@ export const lacksNodes = ({ byName, all }: NodesRead, reads: NodesToRead): bool
   !all && (reads.all || [...reads.nodes].some((name) => !byName.has(name)));
 
 /**
- * Seconds between two listings of all Nodes in a withdrawal. `changing`: while something changes.
- * `same`: otherwise.
+ * Seconds between two lists of all Nodes in a withdrawal: while the numbers in `Listed` change, and
+ * while they stay the same.
  */
 const pauses = { changing: 60, same: 600 } as const;
 
@@ -44,7 +44,7 @@ export class NodeListTimer {
     this.#last = { at, confirmed, missing, isSame };
   }
 
-  /** No withdrawal is under way. The next withdrawal begins with its own lists. */
+  /** Called while no withdrawal is under way, so that the next withdrawal lists Nodes at once. */
   forget(): void {
     this.#last = undefined;
   }
@@ -55,7 +55,7 @@ const mostSingle = 50;
 
 /**
  * Reads these Nodes. A Node that does not exist, or that the DaemonSet does not serve, is in the
- * answer without facts. `all` stands for the Nodes that the DaemonSet serves.
+ * result without facts. `all` means all Nodes that the DaemonSet serves.
  */
 export async function readNodes(
   cluster: Cluster,
@@ -75,7 +75,7 @@ export async function readNodes(
   const queries = isList
     ? [{ labelSelector }]
     : [...nodes].map((name) => ({ labelSelector, fieldSelector: `metadata.name=${name}` }));
-  // A list of one Node needs no additional right. Getting a Node would.
+  // A list of one Node, unlike a get, needs no additional right.
   for (const query of queries) {
     await cluster.pages<KubernetesObject>(collections.nodes, query, take, { as: "metadata" });
   }

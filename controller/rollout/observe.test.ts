@@ -53,7 +53,7 @@ type Changes = Partial<Omit<Observed, "objects" | "published">> &
     policy?: ReturnType<typeof policyWith>;
   }>;
 
-/** The objects of a cluster in which revision 4 is being rolled out, with changes. */
+/** The objects of a cluster in which revision 4 is being rolled out, with these changes. */
 function facts({
   objects,
   agent: one = agent,
@@ -100,13 +100,13 @@ const slots: readonly (readonly [
   ["a withdrawal", { newest: numbered(4, { intent: "release" }) }, { intent: "release" }],
 ];
 for (const [what, declared, expected] of slots)
-  test(`sees ${what}`, () =>
+  test(`reads ${what}`, () =>
     assert.partialDeepStrictEqual(
       facts({ objects: { global: published(declared) } }).secret,
       expected,
     ));
 
-test("reads a Secret of version 0.2 as one in the policy's mode that serves nothing", () => {
+test("reads a Secret of version 0.2 as if it had the policy's mode and an empty served slot", () => {
   const { data = {} } = published();
   const keys = ["revision", ".dockerconfigjson", "salt", "intent", "sources"];
   const older = Object.fromEntries(keys.map((key) => [key, data[key] ?? ""]));
@@ -117,7 +117,7 @@ test("reads a Secret of version 0.2 as one in the policy's mode that serves noth
   assert.partialDeepStrictEqual(secret, { revision: 4, mode: "Reread", served: 0 });
 });
 
-test("sees an edited Secret as absent", () => {
+test("treats an edited Secret as absent", () => {
   const global = published();
   const owned = (keys: readonly string[]) => ({
     ...global,
@@ -141,7 +141,7 @@ test("sees an edited Secret as absent", () => {
   }
 });
 
-/** The live DaemonSet, with changes of its template's annotations. */
+/** The live DaemonSet, with these changes of its template's annotations. */
 function live(said: Readonly<Record<string, string | undefined>>, one: Agent = agent): V1DaemonSet {
   const made = structuredClone(daemonSet(one));
   Object.assign(made.spec?.template.metadata?.annotations ?? assert.fail(), said);
@@ -206,9 +206,9 @@ const templates: readonly (readonly [
   ],
 ];
 for (const [what, changes, expected] of templates)
-  test(`sees ${what}`, () => assert.deepEqual(facts(changes).template, expected));
+  test(`reads ${what}`, () => assert.deepEqual(facts(changes).template, expected));
 
-test("sees pods as current if they were made from the live template since its last restart", () => {
+test("treats pods as current only if they were made from the live template after its last kubectl rollout restart", () => {
   const digest = templateDigest(agent);
   const time = "2026-01-01T00:00:00Z";
   const pods = [digest, `${digest} ${time}`, "older", ""].map((template) => ({ template }));
@@ -266,7 +266,7 @@ const withdrawals: readonly (readonly [
   ],
 ];
 for (const [what, { newest, served }, after, accepted, expected] of withdrawals)
-  test(`sees which slots contain a withdrawn source: ${what}`, () => {
+  test(`finds which slots contain a withdrawn source: ${what}`, () => {
     const global = published({
       newest: numbered(4, { sources: newest }),
       served: served === undefined ? "nothing" : numbered(3, { sources: served }),
@@ -322,7 +322,7 @@ const failures: readonly (readonly [most: number | string, desired: number, node
   ["50%", 0, 0],
 ];
 for (const [most, desired, nodes] of failures)
-  test(`lets ${nodes} nodes fail when ${most} of ${desired} may`, () =>
+  test(`allows ${nodes} failed nodes when maxFailures is ${most} of ${desired} nodes`, () =>
     assert.equal(failuresAllowed(most, desired), nodes));
 
 test("law: a budget is at least one node, and never less than its percentage", () => {

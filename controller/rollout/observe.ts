@@ -1,6 +1,6 @@
 /**
- * Translates the objects into the snapshot that a decision sees, and reads the rollout's part of
- * the state Secret. Pure.
+ * Translates the objects into the snapshot for a decision, and reads the rollout's part of the
+ * state Secret. Pure.
  */
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { digestOf } from "#pullsecret/merge/digest.ts";
@@ -46,8 +46,8 @@ export function factsOf(
   const { accepted, rollout } = readState(objects.state);
   const live = templateOf(daemonSet?.spec?.template.metadata?.annotations);
   const remain = Object.keys(accepted);
-  // Someone edited the Secret, so agents may have content under a revision that was never
-  // published.
+  // An edited Secret counts as absent, because agents may have content that was never published
+  // under its revision.
   const intact = isEdited(global) ? undefined : published;
   const served = intact?.served === "nothing" ? undefined : intact?.served;
   const { desiredNumberScheduled: desired = 0 } = daemonSet?.status ?? {};
@@ -110,7 +110,7 @@ function secretFacts(published: Published, mode: PublishedMode): SecretFacts {
   };
 }
 
-/** The budget in nodes: rounded up and at least 1, like the DaemonSet controller's. */
+/** The budget in nodes: rounded up and at least 1, as the DaemonSet controller does it. */
 export function budgetNodes(budget: number | string, desired: number): number {
   const nodes =
     typeof budget === "number" ? budget : Math.ceil((Number.parseInt(budget, 10) * desired) / 100);
@@ -118,8 +118,8 @@ export function budgetNodes(budget: number | string, desired: number): number {
 }
 
 /**
- * How many nodes may fail before a rollout halts. A percentage is rounded down: 1% of 20 nodes
- * allows none.
+ * How many nodes are allowed to fail before a rollout halts. A percentage is rounded down: 1% of 20
+ * nodes allows none.
  */
 export function failuresAllowed(most: number | string, desired: number): number {
   return typeof most === "number" ? most : Math.floor((Number.parseInt(most, 10) * desired) / 100);
@@ -141,8 +141,8 @@ function grantPolicy(
 
 /**
  * True when a source supplied a registry before, supplies none now, and is not among the sources
- * that `remain`. (A source whose entries another source overrides has withdrawn nothing.) Both
- * texts are JSON, registry → source, as in global-pull-secret. A malformed text supplies nothing.
+ * that `remain`. (A source that another source overrides has withdrawn nothing.) Both texts are
+ * JSON, registry → source, as in global-pull-secret. A malformed text supplies nothing.
  */
 export function withdrawsSource(
   before: string | undefined,
@@ -186,8 +186,8 @@ const timeOf = (value: unknown): number =>
   typeof value === "number" && Number.isFinite(value) ? value : -1;
 
 /**
- * Recognizes content after its Secret was lost. The hash has no salt, because the state contains
- * the sources' documents anyway.
+ * A hash to recognize content after its Secret was lost. The hash has no salt, because the state
+ * contains the sources' documents anyway.
  */
 export const contentHash = ({ intent, sources, document }: RevisionContent): string =>
   createHash("sha256")
@@ -211,13 +211,16 @@ const namesOf = (value: unknown): readonly string[] =>
     ? value.filter((one): one is string => typeof one === "string").slice(0, mostListed)
     : [];
 
-/** How many characters of a retry request count; the rest is cut off. A time has far fewer. */
+/**
+ * How many characters of a retry request count; the rest is cut off. A request is usually a time,
+ * which is far shorter.
+ */
 const longestRetry = 256;
 
 /**
  * The retry requests as one text. It differs from `known` if there is a new request. Several
- * objects may request a retry, each with its own value. After a value is removed, its last value is
- * kept. So neither removing an annotation nor restoring it triggers a retry.
+ * objects may request a retry, each with its own value. If an object's value is removed, its last
+ * value stays in the text. So neither removing an annotation nor restoring it triggers a retry.
  */
 export function retryOf(asked: readonly string[], known: string): string {
   const before = readRequests(known);

@@ -36,7 +36,7 @@ for (const count of [1, 3])
     const begun = granted(w);
     assert.ok(begun <= count + 2);
     pass(w, driver, 900);
-    // A change that has begun is completed.
+    // A grant that was made before the pause is completed.
     assert.deepEqual([granted(w), having(w, newer), served(w)], [begun, begun, "1.2"]);
     const { pending, places, phase } = lastView(w);
     assert.deepEqual([pending, places, phase], ["paused", 0, "rollout"]);
@@ -65,7 +65,7 @@ test("reports a node that returns with older content during a pause, and grants 
   assert.equal(lastView(w).pending, "no");
 });
 
-test("stops the withdrawal of one of two sources halfway when a pause begins, and reports it", () => {
+test("when a pause begins, stops the withdrawal of one of two sources halfway, and reports the pause", () => {
   const w = servedCluster({ seed: 1, nodes, budget: 2 });
   pass(w, driver, 10);
   w.api.b = 0;
@@ -75,7 +75,7 @@ test("stops the withdrawal of one of two sources halfway when a pause begins, an
   join(w, "late");
   pass(w, driver, 900);
   assert.ok(having(w, "1.0") < nodes);
-  // During a pause the newer content cannot be proved by all nodes, so it is not served.
+  // During a pause not all nodes can prove the newer content, so it is not served.
   assert.deepEqual([w.machines.get("late")?.file, lastView(w).pending], [RELEASE, "paused"]);
   w.api.paused = false;
   assert.ok(until(w, driver, 900, () => having(w, "1.0") === nodes + 1) < 900);

@@ -53,7 +53,7 @@ const agentStatus = (state: object, lastState: object = {}) => ({
 });
 const running = { running: { startedAt: at(2) } };
 
-/** A pod as an API server returns it, with changes of its parts. */
+/** A pod as an API server returns it, with these changes. */
 const pod = ({ metadata, spec, status }: Changes = {}): KubernetesObject =>
   ({
     apiVersion: "v1",
@@ -137,7 +137,7 @@ const cases: readonly (readonly [what: string, changes: Changes, expected: Parti
   ],
   ["a deletion that has begun", { metadata: { deletionTimestamp: at(9) } }, { isDeleting: true }],
   [
-    "no grant and no mode of a pod of version 0.2, which has no since",
+    "no grant and no mode of a pod of version 0.2, whose grant has no `since`",
     {
       metadata: {
         annotations: {
@@ -236,7 +236,7 @@ for (const [what, changes] of strangers)
   test(`does not keep a pod ${what}, although it has the label`, () =>
     assert.equal(keepPod(pod(changes)), undefined));
 
-test("recognizes an agent's pod only by its controller", () => {
+test("recognizes an agent's pod only by the DaemonSet that controls it", () => {
   assert.equal(isAgent({ metadata: { ownerReferences: [owner] } }), true);
   assert.equal(isAgent({}), false);
 });

@@ -8,7 +8,6 @@ import { annotations } from "#controller/objects/annotations.ts";
 import { kubeletDirectoryOf } from "#controller/objects/container.ts";
 import { restartedAt } from "#controller/objects/daemonset.ts";
 
-/** The reduced pod. */
 export type AgentPod = Omit<PodFacts, "isCurrent"> &
   Readonly<{
     name: string;
@@ -35,7 +34,7 @@ export function modeOf(
   return publishedModes.find((one) => one === mode);
 }
 
-/** The probation in seconds, by the agent's own flag. */
+/** The probation in seconds, from the flag of the pod's agent. */
 function probationOf({ spec }: V1Pod): number | undefined {
   const { args = [] } = spec?.containers.find(({ name }) => name === agentContainer) ?? {};
   const [, seconds] = /^(\d{1,5})s$/.exec(args[args.indexOf("--probation") + 1] ?? "") ?? [];
@@ -48,7 +47,7 @@ export function keepPod(object: KubernetesObject): AgentPod | undefined {
   const { metadata = {}, spec, status } = pod;
   const node = spec?.nodeName ?? meantFor(pod);
   if (node === "" || !isAgent(pod)) return undefined;
-  // Found by name, because admission may insert other containers.
+  // Find the container by name, because admission may insert other containers.
   const container = status?.containerStatuses?.find(({ name }) => name === agentContainer);
   const ended = container?.state?.terminated ?? container?.lastState?.terminated;
   const ready = conditionOf(pod, "Ready");
@@ -95,7 +94,10 @@ function meantFor({ spec }: V1Pod): string {
   return terms?.[0]?.matchFields?.[0]?.values?.[0] ?? "";
 }
 
-/** The machine-readable part of the termination message. `released` proves a release. */
+/**
+ * The machine-readable part of the termination message. `released` counts as the proof of a
+ * release.
+ */
 function readTerminationMessage(message: string | undefined): PodFacts["terminationMessage"] {
   const parsed = parseMessage(message);
   if (parsed === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The progress when revision 7 is on all three nodes, with changes. */
+/** The progress when revision 7 is on all three nodes, with these changes. */
 import { type ListedNode, type View, stateOf } from "./facts.ts";
 import { idleView } from "./survey.ts";
 import type { Progress } from "./step.ts";

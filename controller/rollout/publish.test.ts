@@ -1,11 +1,11 @@
-/** Which revisions are published, whatever nodes report. */
+/** Which revisions the controller publishes, whatever nodes report. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { globalSecret, newSalt, readPublished } from "#controller/objects/global-secret.ts";
 import { decide } from "./decide.ts";
 import { stateOf, type PodFacts, type SecretFacts, type Snapshot, noMemory } from "./facts.ts";
 
-/** Revision `revision` is served, and the only node reports that it has `journal`. */
+/** Revision `revision` is served, and the only node reports the revision `journal`. */
 function snapshotOf(revision: number, journal: number): Snapshot {
   const key = { revision, digest: "d", since: "t0" };
   const secret: SecretFacts = {

@@ -1,4 +1,4 @@
-/** Steps of a rollout while the API server, or someone's admission, refuses some of the writes. */
+/** Steps of a rollout while the API server or admission refuses some of the writes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApiError } from "#kube/client/api-error.ts";
@@ -145,7 +145,7 @@ async function patching(allowed: readonly string[]): Promise<World> {
   return world;
 }
 
-test("writes the state a few times a minute while admission refuses all grants, and then continues", async () => {
+test("writes the state only a few times a minute while admission refuses all grants, and then continues", async () => {
   const world = await patching([]);
   const from = world.writes.length;
   const minutes = 5;
@@ -158,7 +158,7 @@ test("writes the state a few times a minute while admission refuses all grants, 
   assert.ok(world.seconds - seconds < 180, `${world.seconds - seconds} s`);
 });
 
-test("finds a canary that admission lets it patch, whatever the order of the nodes", async () => {
+test("finds a canary whose pod admission lets the controller patch, whatever the order of the nodes", async () => {
   const world = await patching(["n8", "n9"]);
   const { seconds } = world;
   await world.until(two, ({ ended }) => ended);
@@ -180,7 +180,7 @@ test("grants to 200 nodes in half a minute while the API server answers one patc
   };
   const isGranted = () => Object.values(world.granted).every((revision) => revision === 1);
   const { seconds } = world;
-  // No step fails. A failed step would be followed by a pause that doubles.
+  // No step fails. After each failed step, the controller would wait twice as long.
   await world.until(one, isGranted);
   assert.ok(world.seconds - seconds <= 30, `${world.seconds - seconds} s`);
 });

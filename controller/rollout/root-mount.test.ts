@@ -21,7 +21,7 @@ const can: Handlers = [
 const cannot: Handlers = [{ name: "", features: { recursiveReadOnlyMounts: false } }];
 const linux = { "kubernetes.io/os": "linux" };
 
-/** A cluster with Nodes that change, and how often they are listed or read. */
+/** A cluster with Nodes that change. Counts how often Nodes are listed or read. */
 class Nodes {
   readonly #api = new FakeApi(new Store(() => new Date()));
   readonly #kubelets = directly(this.#api, "kubelet");
@@ -65,7 +65,7 @@ const live = daemonSet(agent);
 const skipping = daemonSet({ ...agent, hiddenFiles: "Skip" });
 const stuck = [{ waitingReason: "CreateContainerConfigError" } as AgentPod];
 
-/** What the test changes. */
+/** The inputs that a test can set. */
 type Asked = Readonly<{ pods?: readonly AgentPod[]; isRemoval?: boolean }>;
 
 /**
@@ -180,7 +180,7 @@ test("forgets an undecided node that is no longer served", async () => {
   assert.deepEqual([await ask(30), await ask(900), nodes.reads], ["search", "search", 2]);
 });
 
-test("reads a node that stays down at intervals that grow to ten minutes", async () => {
+test("while a node stays down, reads it again at intervals that grow to ten minutes", async () => {
   const nodes = await nodesWith(["a", can], ["down", [], "not Ready"]);
   const ask = asking(nodes);
   const reads: number[] = [];
@@ -229,7 +229,7 @@ for (const [template, expected] of [
     assert.equal(await ask(5, template, { pods: stuck }), "search");
   });
 
-test("waits with the first template until Nodes can be listed", async () => {
+test("writes no first template until Nodes can be listed", async () => {
   const nodes = await nodesWith(["a", can]);
   nodes.isBroken = true;
   const ask = asking(nodes);
@@ -238,7 +238,7 @@ test("waits with the first template until Nodes can be listed", async () => {
   assert.equal(await ask(5), "search");
 });
 
-test("lists no Nodes during a removal, and mounts the root directory only if the live template does and pods start", async () => {
+test("lists no Nodes during a removal, and mounts the root directory only if the live template mounts it and its pods start", async () => {
   const nodes = await nodesWith(["a", can]);
   const isRemoval = true;
   const ask = asking(nodes);

@@ -1,8 +1,8 @@
 /**
- * Whether agents' pods may mount the nodes' root directory. The mount is recursively read-only, or
- * there is no mount. Otherwise the mounts below it, such as /proc and /run, would be writable. A
- * pod with this option does not start on a node whose container runtime does not support it. So all
- * served nodes must report support.
+ * Decides whether agents' pods are allowed to mount the nodes' root directory. Without the option
+ * `recursiveReadOnly`, mounts below the root directory, such as /proc and /run, would be writable.
+ * A pod with this option does not start on a node whose container runtime does not support the
+ * option. So all served nodes must report support.
  */
 import type { V1Node } from "@kubernetes/client-node";
 import { type Agent, nodesOf } from "#controller/objects/agent.ts";
@@ -20,8 +20,8 @@ const notMade = "CreateContainerConfigError";
 const stuckSeconds = 60;
 
 /**
- * Seconds until the Nodes that have not answered are read again, and how many of them. While none
- * of them answers, the pause doubles up to `longest`, because Nodes may stay down for weeks.
+ * After `seconds`, `most` Nodes without an answer are read again. While none of them answers, the
+ * pause doubles up to `longest` seconds, because Nodes may stay down for weeks.
  */
 const undecided = { seconds: 30, longest: 600, most: 50 } as const;
 
@@ -31,26 +31,29 @@ type Looked = Readonly<{
   pods: Iterable<AgentPod>;
   /** Seconds of a clock that never goes back. */
   steady: number;
-  /** Everything is being withdrawn. */
+  /** True while everything is being withdrawn. */
   isRemoval: boolean;
 }>;
 
 export type RootMount = Readonly<{
-  /** No agent searches. */
+  /** No agent searches for hidden files. */
   skips: boolean;
   /**
    * The nodes without support, which prevent the mount of the root directory. Empty if they are not
    * known yet.
    */
   names: readonly string[];
-  /** Seconds until the result may change only because time has passed. */
+  /** Seconds until the passing of time alone can change the result. */
   again: number;
 }>;
 
 const never = Number.POSITIVE_INFINITY;
 const searches: RootMount = { skips: false, names: [], again: never };
 
-/** Names of Nodes by their answers. */
+/**
+ * `can`: some Node reports support. `cannot`: names of Nodes without support. `unknown`: names of
+ * Nodes that have not answered.
+ */
 type Answers = Readonly<{ can: boolean; cannot: readonly string[]; unknown: ReadonlySet<string> }>;
 
 /** The findings of this process since it got the Lease. */
@@ -61,12 +64,13 @@ export class RootMounts {
   readonly #reads = new Repairs();
 
   /**
-   * Whether agents may mount the root directory. We list Nodes once, unless running pods with the
-   * mount already show support. We list them again when a pod does not start. A node without
-   * support counts until another process gets the Lease, so that the template does not change back
-   * and forth with nodes that come and go. A node that has not answered yet is read again. It
-   * counts only if no other node has answered. If Nodes cannot be read, the live template stays as
-   * it is. A removal reads no Nodes, because it needs no search.
+   * Whether agents are allowed to mount the root directory. We list Nodes once, unless running pods
+   * with the mount already show support. We list them again when a pod does not start. A node
+   * without support counts, even if it is gone, until another process gets the Lease, so that the
+   * template does not change back and forth with nodes that come and go. A node that has not
+   * answered yet is read again. Such a node prevents the mount only if no node has reported
+   * support. If Nodes cannot be read, the live template stays as it is. A removal reads no Nodes,
+   * because it needs no search.
    */
   async find({ daemonSet }: Pick<Snapshot, "daemonSet">, looked: Looked): Promise<RootMount> {
     const { agent, pods, steady, isRemoval } = looked;
@@ -86,8 +90,8 @@ export class RootMounts {
   }
 
   /**
-   * Lists all Nodes if nothing is known about them, or if a pod does not start. Otherwise it only
-   * reads undecided nodes again after a pause.
+   * Lists all Nodes if nothing is known about them, or if a pod does not start. In all other cases,
+   * only reads undecided nodes again, after a pause.
    */
   async #look(
     { cluster, agent, steady }: Looked,
@@ -135,7 +139,7 @@ const none: ReadonlySet<string> = new Set();
 /**
  * The Nodes' reports about the handler without a name, which runs pods without a RuntimeClass.
  * While its runtime does not answer, a kubelet reports no handlers, and its node is not Ready. A
- * kubelet before 1.31 never reports any.
+ * kubelet before 1.31 never reports handlers.
  */
 async function answersOf(
   cluster: Cluster,
@@ -143,7 +147,7 @@ async function answersOf(
 ): Promise<Answers> {
   let can = false;
   const [cannot, unknown]: [string[], Set<string>] = [[], new Set()];
-  // The handlers are in the status, so metadata is not enough. No page is kept.
+  // The handlers are in the status, so metadata is not enough. No page stays in memory.
   for (const query of queries)
     await cluster.pages<V1Node>(collections.nodes, query, (nodes) => {
       for (const { metadata: { name = "" } = {}, status } of nodes) {

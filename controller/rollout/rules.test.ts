@@ -1,6 +1,6 @@
 /**
  * Proves that the laws can fail. Each row switches off one rule of the product, by changing the
- * input, the memory or the actions of a decision. It names the law that then fails.
+ * input, the memory or the actions of a decision. The row also names the law that then fails.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -65,7 +65,7 @@ const every = (from: number, step: number, kind: string) =>
 
 /** Content breaks every kubelet. Then, every 15 s, the first Node of the list is deleted. */
 const lostCanaries = plan([150, "badSilent", 0, 0], ...every(165, 15, "leave"));
-/** A source leaves while a change is under way, and a node joins. */
+/** A source is withdrawn while a change is under way, and a node joins. */
 const joiner = plan([150, "edit", 0, 1], [158, "withdrawOne", 0, 3], [160, "join", 0, 0]);
 const oneLeaves = (seed: number): Plan => ({
   ...plan([150, "edit", 0, 1], [160, "withdrawOne", 0, 3])(seed),

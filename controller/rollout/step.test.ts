@@ -146,7 +146,7 @@ test("stays halted when both requests for a retry are removed one after the othe
   assert.equal(world.state.halted, false);
 });
 
-test("empties the served slot at once in a withdrawal, and completes it when every node has confirmed", async () => {
+test("empties the served slot at once in a withdrawal, and completes the withdrawal when every node has confirmed", async () => {
   const world = await deployed();
   const first = await world.step(nothingLeft);
   assert.deepEqual([first.intent, first.served, first.completed], ["release", 0, undefined]);
@@ -184,7 +184,7 @@ const planted: readonly (readonly [what: string, time: string | null])[] = [
   ["is missing", null],
 ];
 for (const [what, time] of planted)
-  test(`forgets a node that stays away when the time of the publication ${what}`, async () => {
+  test(`forgets a node that stays away even if the time of the publication ${what}`, async () => {
     const world = await deployed();
     world.nodes.set("b", "away");
     await world.step(nothingLeft);
@@ -368,7 +368,7 @@ test("adopts the content that version 0.2 published, and serves new nodes the co
   assert.equal(world.published?.mode, "Restart");
 });
 
-test("occupies no slot for a grant that was not sent because its canary could not be recorded", async () => {
+test("sends no grant and occupies no slot when the canary cannot be recorded", async () => {
   const world = await World.of({ a: "proves", b: "proves" });
   await world.step(one);
   const isCanary = ({ path }: { path: string }): boolean => path.startsWith(owned.state);
@@ -453,7 +453,7 @@ test("promotes content without waiting for a node that failed before the other n
   assert.deepEqual(world.granted, { a: 2, b: 0, c: 2 });
 });
 
-test("grants a withdrawal to a node that was unreachable as soon as it returns", async () => {
+test("grants a withdrawal to an unreachable node as soon as the node returns", async () => {
   const world = await deployed();
   world.nodes.set("b", "ignores");
   await world.until(nothingLeft, () => world.granted["b"] === 2);
@@ -471,7 +471,7 @@ test("grants a withdrawal to a node that was unreachable as soon as it returns",
 
 test("chooses no canary whose Node is gone, although its pod exists for another minute", async () => {
   const world = await deployed();
-  // "a" was the canary of the first content, so "b" is the next one.
+  // "a" was the canary of the first content, so "b" is the next canary.
   world.nodes.set("b", "ignores");
   world.delete(`${collections.nodes}/b`);
   const { state } = await world.until(two, () => world.granted["c"] === 2);
@@ -534,7 +534,7 @@ test("lists Nodes a few times while a withdrawal waits for a node without a pod,
   assert.ok(world.seconds - from < 20, `${world.seconds - from} s`);
 });
 
-/** The API server has ended the watch of the pods, and they are listed again. */
+/** The API server has ended the watch of the pods, and the controller lists the pods again. */
 async function unseen(world: World, wanted: WantedContent): Promise<Progress> {
   (world.remover.pods as CollectionInformer<AgentPod>).lost();
   return takeStep(world.remover, await observe(world.cluster, undefined), wanted);

@@ -28,7 +28,6 @@ import { factsOf, type Observed, contentHash, readRollout, retryOf } from "./obs
 import { lacksNodes, noNodes, readNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
 
-/** The result of one step. */
 export type Progress = Readonly<{
   /** Undefined before the agents' pods have been read once. */
   view: View | undefined;
@@ -38,7 +37,7 @@ export type Progress = Readonly<{
   intent: "apply" | "release";
   /** When the newest content was published, in seconds since 1970 by the API server's clock. */
   publishedAt: number;
-  /** The time of this step, by the same clock. */
+  /** The time of this step, in seconds since 1970 by the API server's clock. */
   now: number;
   /** The rollout of the newest content was completed in this step. */
   ended: boolean;
@@ -54,8 +53,8 @@ export type Progress = Readonly<{
   available: number;
   pods: readonly AgentPod[];
   /**
-   * A rejected write that no other step needs, or the reason why pods cannot be watched. The value
-   * stays the same until the next try.
+   * The error of a write on which no other write depends, or the reason why pods cannot be watched.
+   * The value stays the same until the next try.
    */
   failure: Error | undefined;
   /** Seconds until the next step. Infinite: only after a change. */
@@ -65,8 +64,8 @@ export type Progress = Readonly<{
 }>;
 
 /**
- * The most decisions in one step. They suffice for a publication, its grants, and what the grants
- * allow. More decisions would only delay status and Events.
+ * The most decisions in one step. Four suffice for a publication, its grants, and the writes that
+ * follow from them. More decisions would only delay status and Events.
  */
 const mostDecisions = 4;
 
@@ -94,7 +93,7 @@ class Step {
   #ended = false;
   /** The directory's record, which the next write of the state contains. */
   #directory: DirectoryRecord | undefined;
-  /** The wanted content is not published, and the pods are not known. */
+  /** True if the wanted content is not published and the pods are not known. */
   #waits = false;
   #completed: Progress["completed"];
 
@@ -111,13 +110,13 @@ class Step {
   /** Restores the declared state of existing objects, whatever the decision is. */
   async repair(): Promise<void> {
     const { global, daemonSet: live } = this.#objects;
-    // If we wrote an edited Secret, the edit would become ours. The next decision publishes it
-    // again instead.
+    // An edited Secret is not restored here, because we would write the edit as our own content.
+    // Instead, the next decision publishes the wanted content.
     if (this.#published !== undefined && !isEdited(global)) await this.#declare({});
     if (live !== undefined) await this.#writeAccess();
   }
 
-  /** Decides once and writes the result. Returns true if another decision may follow at once. */
+  /** Decides once and writes the result. Returns true if the next decision can follow at once. */
   async advance(): Promise<boolean> {
     const { cluster, agent, pods, memory, nodeListTimer, times } = this.#context;
     const { synced, items } = pods.view;
@@ -199,7 +198,8 @@ class Step {
 
   /**
    * The last view before the watch of the pods ended. If other content is wanted, the view reports
-   * that this content waits, because it waits until the pods can be read again.
+   * that this content waits, because the controller cannot roll it out before it can read the pods
+   * again.
    */
   #lastView(): View | undefined {
     const { view: last } = this.#context.memory;
@@ -276,7 +276,6 @@ class Step {
     return { ...published, publishedAt: now };
   }
 
-  /** Writes the Secret with these changes. */
   async #declare(changes: Partial<Declared>): Promise<void> {
     const { agent } = this.#context;
     const before = this.#published;
@@ -325,8 +324,8 @@ class Step {
 
   /**
    * Records the directory before content reaches it, and before another write could hide that
-   * content is there. If the state is written before the first grant anyway, for its canary, that
-   * write contains the record.
+   * content is there. Writes nothing if these actions save the state before the first grant (to
+   * record the canary), because that write contains the record.
    */
   async #recordDirectory(actions: readonly Action[]): Promise<void> {
     const { agent, cluster, memory, pods } = this.#context;
@@ -352,7 +351,7 @@ class Step {
     this.#objects = { ...this.#objects, state };
   }
 
-  /** If one of these writes is refused, the others are still made. */
+  /** Writes the agents' rights. A refused write does not prevent the other writes. */
   async #writeAccess(): Promise<void> {
     const { serviceAccount: account, role: rights, roleBinding: binding } = this.#objects;
     this.#objects = {
@@ -383,7 +382,7 @@ class Step {
     return isOther === undefined ? "refused" : isOther ? "some" : "none";
   }
 
-  /** Records whether something may have reached a node. */
+  /** Records whether content may have reached a node. */
   async #noteRolled(rolled: boolean): Promise<void> {
     const { global } = this.#objects;
     if (global === undefined) return;
@@ -398,12 +397,12 @@ class Step {
     await this.#writeAccess();
     const { daemonSet: live } = this.#objects;
     const { rollout, servedBefore } = readState(this.#objects.state);
-    // On first install nothing can have reached a node. Otherwise the note was lost, and something
-    // may have reached a node.
+    // On first install, no content can have reached a node. If the note is missing later, it was
+    // lost, and content may have reached a node.
     const isFirst = live === undefined && rollout === undefined && servedBefore === 0;
     if (recall(this.#objects.global).rolled === undefined) await this.#noteRolled(!isFirst);
-    // The state is written before the DaemonSet. If only the state is left, a removal must still
-    // wait for the nodes.
+    // The state is written before the DaemonSet. Even if only the state remains, a removal then
+    // waits for the nodes.
     if (rollout === undefined) await this.#save(this.#state);
     const written = await this.#repaired("daemonSet", live, daemonSet(agent, live));
     this.#objects = { ...this.#objects, daemonSet: written };

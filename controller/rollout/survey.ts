@@ -63,9 +63,8 @@ export class Survey {
    * version.
    */
   readonly written = new Set<string>();
-  /** The updated records of pods. */
   readonly records = new Map<string, PodRecord>();
-  /** By Node name: nodes whose reports caused a publication. */
+  /** By Node name: the publications that the nodes' reports caused. */
   readonly raised: Map<string, Raised>;
   readonly readNodes = new Set<string>();
   readAll = false;
@@ -82,7 +81,7 @@ export class Survey {
     const byNode = new Map<string, SurveyedPod>();
     this.taken = new Set();
     for (const found of snapshot.pods) {
-      // An agent of a version without grants ignores them.
+      // An agent of a version without grants ignores a grant.
       const pod = found.mode === undefined ? { ...found, grant: undefined } : found;
       const isRelease = secret.intent === "release" && pod.grant?.revision === secret.revision;
       const before = updateRecord(pod, memory.pods.get(pod.uid), now);
@@ -134,12 +133,12 @@ export class Survey {
     return this.secret.intent === "release";
   }
 
-  /** A pause delays grants and retries. A withdrawal that has begun continues. */
+  /** True if a pause delays grants and retries. It does not delay a withdrawal that has begun. */
   isPaused(): boolean {
     return this.snapshot.isPaused && !this.isRelease();
   }
 
-  /** New nodes get the newest content. */
+  /** True if new nodes get the newest content. */
   isPromoted(): boolean {
     return this.secret.served === this.secret.revision;
   }
@@ -149,25 +148,33 @@ export class Survey {
     if (seconds < this.again) this.again = Math.max(0, seconds);
   }
 
-  /** Whether the Node is gone. Undefined if it is not known; the Node is then read. */
+  /**
+   * Whether the Node is gone. If this is unknown, returns undefined and requests to read the Node.
+   */
   isGone(node: string, than: number): boolean | undefined {
     const gone = isNodeGone(this.snapshot.nodes, node, than);
     if (gone === undefined) this.readNodes.add(node);
     return gone;
   }
 
-  /** The uid of the pod's Node. Undefined if it is not known; the Node is then read. */
+  /**
+   * The uid of the pod's Node. If it is unknown, returns undefined and requests to read the Node.
+   */
   uidOf({ node, uid }: PodFacts): string | undefined {
     const { byName, all } = this.snapshot.nodes;
     const found = byName.get(node)?.uid;
     if (found !== undefined) return found;
-    // A pod whose Node is gone is about to be deleted. It still counts once.
+    // A pod whose Node is gone is about to be deleted. Its failure still counts, under the pod's
+    // uid.
     if (all || byName.has(node)) return `pod/${uid}`;
     this.readNodes.add(node);
     return undefined;
   }
 
-  /** Whether the pod may be patched now, if admission refused it before. */
+  /**
+   * Whether the controller can patch the pod now. After a refusal by admission, the controller
+   * waits for a pause.
+   */
   mayPatch({ refused }: Pick<PodRecord, "refused">): boolean {
     if (refused === undefined) return true;
     const isLong = this.now.steady - refused.at >= absenceSeconds;
@@ -177,13 +184,14 @@ export class Survey {
     return left <= 0;
   }
 
-  /** True while only one node may hold the newest content. */
+  /** True while only one node is allowed to hold the newest content. */
   isAlone(): boolean {
     return this.lacksProof() && this.snapshot.policy.maxUnavailable !== "all";
   }
 
   /**
-   * The promotion still needs a node that proves the newest content with its termination message.
+   * True while the promotion still needs a node that proves the newest content with its termination
+   * message.
    */
   lacksProof(): boolean {
     return !this.isRelease() && !this.isPromoted() && !this.state.word;
@@ -226,7 +234,7 @@ export function settlePlaces(survey: Survey): readonly string[] {
       survey.recheckIn(successor ? 1 : absenceSeconds - waited);
       continue;
     }
-    // The Node was not read yet. It may be gone, and a Node that is gone has not failed here.
+    // The Node was not read yet. If it is gone, it has not failed.
     const uid = survey.snapshot.nodes.byName.get(node)?.uid;
     if (uid === undefined) continue;
     // The slot stays occupied until the failure is stored. So a refused write loses neither the
@@ -344,8 +352,8 @@ function stateFromMessage(
 }
 
 /**
- * Why newer content waits, for status. A halt is reported as a halt, because a retry must end it
- * anyway. `hasOlder`: a node that was granted older content waits.
+ * Why newer content waits, for status. A halt comes before a pause in status, because only a retry
+ * ends a halt. `hasOlder`: a node with a grant of older content waits.
  */
 function pendingOf(
   survey: Survey,

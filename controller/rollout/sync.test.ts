@@ -11,7 +11,7 @@ import type { Snapshot } from "./facts.ts";
 
 const driver = { isLockstep: false, rewrite: {} };
 
-/** The pod is Ready with this transition time at the time of its grant. */
+/** The transition time of the pod's readiness when it gets the grant. */
 const since = -8000;
 
 /** Changes of the pod's readiness, by the seconds after its grant. */
@@ -61,7 +61,7 @@ const rows: readonly Row[] = [
   ["a canary that is Ready for 2 s", [begins, [9, true], [11, false]], [20, 40], { word: true }],
   ["a pod that was unready before its grant", [[0, false, since]], [5, 10, 20, 40]],
   [
-    "a pod that turns unready in the second of its last change",
+    "a pod that turns unready in the same second as its last change",
     [[1, false, since]],
     [5, 10, 20, 40],
   ],

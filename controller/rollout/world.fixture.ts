@@ -39,7 +39,7 @@ export type Behaviour = "proves" | "fails" | "ignores" | "away" | "podless" | "e
 const born = Date.parse("2026-01-01T00:00:00Z");
 const stamp = (time: number): string => new Date(time).toISOString().replace(".000Z", "Z");
 
-/** A document and its suppliers. */
+/** Content with one entry, which the additional Secret supplies. */
 export const content = (pair: string, changes: Partial<WantedContent> = {}): WantedContent => ({
   document: JSON.stringify({ auths: { "quay.io": { auth: btoa(pair) } } }),
   sources: '{"quay.io":"additional"}',
@@ -108,7 +108,7 @@ export class World {
     for (const pod of this.pods) if (pod.spec?.nodeName === name) this.#drop(pod);
   }
 
-  /** The node's kubelet answers again, and its pod has just become Ready. */
+  /** Lets the node's kubelet answer again, so that its pod becomes Ready. */
   returns(name: string): void {
     this.setReady(name, "True");
   }
@@ -147,7 +147,7 @@ export class World {
     assert.equal(this.api.answer({ method: "PATCH", path, query, body, type }).status, 200);
   }
 
-  /** A controller that has just started and remembers nothing. */
+  /** Makes the controller forget its decisions, like a restart. */
   restart(): void {
     this.remover.memory.grants = noMemory;
   }
@@ -274,7 +274,6 @@ export class World {
     await this.#report(pod, undefined);
   }
 
-  /** Lets the agent answer its grant. */
   async #answer(pod: V1Pod, node: string): Promise<void> {
     const does = this.nodes.get(node) ?? "away";
     const { uid = "", annotations } = pod.metadata ?? {};
@@ -291,7 +290,7 @@ export class World {
       does === "elsewhere" && kubeletDirectoryOf(pod.spec) === agent.kubeletDirectory;
     if (isElsewhere && grant.revision > 0) {
       const { intent, revision } = this.published ?? {};
-      // A withdrawal is never refused: the agent waits.
+      // An agent never refuses a withdrawal. It waits instead.
       if (intent === "release" && revision === grant.revision) return this.setReady(node, "False");
       const word = { kind: "unfit", key: keyOf(grant), journal: 0 } as const;
       return this.#report(pod, messageOf("GPS261 another directory", word));

@@ -39,8 +39,8 @@ const grants = (...nodes: readonly string[]) => nodes.map((node) => action("gran
 type Request = Readonly<{ method: string; path: string; body: unknown }>;
 
 /**
- * A cluster whose answers the test decides. `remembering` makes the memory after a decision, in
- * which each of these nodes' pods has a slot for a grant that was sent.
+ * A cluster whose answers the test decides. `remembering` sets a memory as after a decision: the
+ * pod of each of these nodes occupies a slot, because a grant was sent.
  */
 function scripted(answer: (path: string) => unknown = () => undefined) {
   const now = { steady: 50, api: 1_767_225_600.5 };
@@ -146,7 +146,7 @@ for (const [what, one, expected] of bodies)
     assert.partialDeepStrictEqual(requests, [{ body: { metadata: { annotations: expected } } }]);
   });
 
-test("deletes a pod in the version that was read", async () => {
+test("deletes a pod only if it still has the version that was read", async () => {
   const { context, requests } = scripted();
   await writePods(context, [action("delete", "a")]);
   const path = `${collections.pods}/pod-of-a`;
@@ -198,7 +198,7 @@ for (const [what, error, { isSent, isRefused, isThrown, why }] of answers)
 for (const [what, error, syncs] of [
   ["is refused by admission", refusal(403, "no", "Forbidden"), 2],
   ["is answered with an error of the server", refusal(500, "panic"), 2],
-  ["conflicts, and repeats the sync", refusal(409), 0],
+  ["conflicts, so that it is due again", refusal(409), 0],
 ] as const)
   test(`does not count the grant as refused when a sync ${what}`, async () => {
     const { context, remembering, seen } = scripted(() => error);
@@ -221,7 +221,7 @@ test("does not change the decision's memory when a grant was written", async () 
   assert.equal(context.memory.grants, before);
 });
 
-test("writes to the other pods when one pod has changed, is gone, or its write is refused", async () => {
+test("writes to the other pods when one pod has changed, is gone, or cannot be written", async () => {
   const errors = new Map([
     ["b", refusal(409)],
     ["c", refusal(404)],

@@ -19,7 +19,7 @@ import type { NodeListTimer } from "./nodes.ts";
 
 export type PodAction = Extract<Action, { pod: PodFacts }>;
 
-/** True for a write of one pod. It does not depend on other pods. */
+/** True for a write of one pod. Such a write does not depend on other pods. */
 export const isPodAction = (action: Action): action is PodAction => "pod" in action;
 
 /**
@@ -29,15 +29,15 @@ export const isPodAction = (action: Action): action is PodAction => "pod" in act
 const parallel = 16;
 
 /**
- * After this many consecutive errors, the API server is the cause and not a pod. There is one error
- * for each parallel request.
+ * After this many consecutive errors, the API server is the cause and not a pod. The number is one
+ * error for each parallel request.
  */
 const mostInARow = parallel;
 
 /**
- * Sends these writes in parallel. If a pod has changed or is gone, the next decision sees it. A
- * refusal is recorded for its pod, and so is an error that concerns only this pod. A refused sync
- * is not recorded, because the next one is due anyway.
+ * Sends these writes in parallel. If a pod has changed or is gone, the next decision takes this
+ * into account. A refusal is recorded for its pod, and so is an error that concerns only this pod.
+ * A refused sync is not recorded, because the next sync is due anyway.
  *
  * After "too many requests", nothing more is sent until Retry-After has passed; the next decision
  * repeats the unsent writes. Rejects after all writes have ended if none succeeded and the error is
@@ -99,8 +99,8 @@ export async function writePods(
 }
 
 /**
- * The API server has too many requests, or is unavailable and reports for how long. It wrote
- * nothing.
+ * True if the API server has too many requests, or is unavailable and reports for how long. In both
+ * cases it wrote nothing.
  */
 const isBusy = ({ status, retryAfterSeconds }: ApiError): boolean =>
   status === 429 || (status === 503 && retryAfterSeconds !== undefined);
@@ -139,7 +139,8 @@ const annotationsOf = ({ revision, digest, since, word }: Grant) => ({
 });
 
 /**
- * Seconds until the next try: after a conflict, after the first failure, and after further ones.
+ * Seconds until the next try: after a conflict, after the first failure, and after further
+ * failures.
  */
 const pauses = { conflict: 1, first: 5, later: 60 } as const;
 
@@ -195,18 +196,16 @@ export type RolloutContext = Readonly<{
   requests: Requests;
   pods: Pick<CollectionInformer<AgentPod>, "view" | "wrote">;
   /**
-   * The memory of decisions, while this process leads. `busyUntil`: no pods are written before this
-   * time of the steady clock, at the API server's request. `view`: the last view and its revision,
-   * shown while the pods are listed again.
+   * The memory of decisions, while this process leads. `busyUntil`: the time of the steady clock
+   * before which the API server wants no writes of pods. `view`: the last view and its revision,
+   * which status shows while the pods are listed again.
    */
   memory: {
     grants: Memory;
     busyUntil?: number;
     view?: Readonly<{ view: View; revision: number }>;
   };
-  /** When a withdrawal lists Nodes. */
   nodeListTimer: NodeListTimer;
-  /** Refused writes of the agents' rights and of the DaemonSet. */
   repairs: Repairs;
   /**
    * The two times of a decision: by a clock that never goes back, and by the API server's clock.

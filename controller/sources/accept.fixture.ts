@@ -28,11 +28,11 @@ export const secret = (document: string | undefined, type = secretType): V1Secre
     document === undefined ? {} : { ".dockerconfigjson": Buffer.from(document).toString("base64") },
 });
 
-/** Sources, by the state of each. */
+/** What a read of each source finds. */
 export type Finds = Omit<Sources, "inputs"> &
   Readonly<{
     additional: AdditionalInput["found"] | undefined;
-    /** The highest first. */
+    /** The highest priority first. */
     extras: Readonly<Record<string, ExtraInput["found"]>>;
     original: Original;
     /** undefined: there is no original. */

@@ -17,7 +17,7 @@ import { accept } from "./accept.ts";
 import { globalSecret, newSalt } from "../objects/global-secret.ts";
 import { noState, stateSecret } from "../objects/state.ts";
 
-test("H9: prefers the additional Secret on a conflict, and the sources show it", () => {
+test("H9: prefers the additional Secret on a conflict, and records the supplier of each registry", () => {
   const { wanted } = accept(sources({ additional, original, originalName }), policy);
   assert.equal(
     wanted?.document,
@@ -55,7 +55,8 @@ test("H19: records a rewrite that changes the meaning, and a rewrite with the sa
   assert.equal(after(short, long), short);
   assert.equal(after(short, reordered), short);
   assert.equal(after(short, short.replace("quay.io", "https://quay.io/v2/")), short);
-  // The limit for all sources together counts these bytes, so a shorter document must help.
+  // The limit for all sources together counts the recorded bytes, so the shorter document must be
+  // recorded.
   assert.equal(after(long, short), short);
   for (const other of [
     text({ ...entries, "a.example": "add:3" }),
@@ -107,7 +108,7 @@ test("keeps the last accepted state of an additional Secret that was valid but e
   assert.equal(wanted?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
 });
 
-test("keeps the published content when both are invalid, and reports both", () => {
+test("keeps the published content when both sources are invalid, and reports both", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const { wanted, problems } = accept(
     sources({ additional: bad, original: bad, originalName, ...before }),
@@ -167,7 +168,7 @@ for (const [sentence, one, code] of refused) {
   });
 }
 
-test("intends to apply as long as there is an additional Secret, whatever source the entries come from", () => {
+test("has the intent `apply` as long as there is an additional Secret, whatever source the entries come from", () => {
   const same = secret(text({ "quay.io": "orig:1" }));
   const { wanted } = accept(sources({ additional: same, original, originalName }), policy);
   assert.doesNotMatch(wanted?.sources ?? "", /additional/);
@@ -191,7 +192,7 @@ test("accepts an absent additional Secret, whatever the flags and the original a
       }
 });
 
-test("keeps the content in force even when a flag forbids it, so that its objects are still repaired", () => {
+test("keeps the content in force even when a flag forbids it, so that the controller still repairs its objects", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const strict = { conflicts: "additional", protect: ["a.example"] } as const;
   const { wanted, problems, accepted } = accept(
@@ -236,12 +237,12 @@ const sizes: readonly (readonly [sentence: string, additional: string, refused: 
     true,
   ],
   [
-    "accepts entries that merge to slightly fewer bytes",
+    "accepts entries if the merged document and the list of their sources fit",
     filled("a.example", capacity - small.length - 40),
     false,
   ],
   [
-    "refuses entries that merge, with their sources, to more bytes",
+    "refuses entries if the merged document and the list of their sources do not fit",
     filled("a.example", capacity - small.length - 2),
     true,
   ],
@@ -280,7 +281,7 @@ test("refuses only an original that grows too large, and still delivers the addi
   assert.deepEqual(problems.additional, []);
 });
 
-test("law: fits the recorded documents into one Secret, and published and served content into the other", () => {
+test("law: fits the recorded documents into one Secret, and the published and served content into the other Secret", () => {
   const worst = { document: '"'.repeat(capacity - 2), sources: "{}", intent: "release" } as const;
   const revision = 999_999_999_999_999;
   const state = {

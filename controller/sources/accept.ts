@@ -1,7 +1,7 @@
 /**
  * Judges the sources and merges them into the document for the nodes. If a source is not acceptable
  * or cannot be read, its last accepted document is used instead. So an invalid source never stops
- * the rotation of the others.
+ * the rotation of the other sources.
  */
 import { sourceIds, type RevisionContent } from "#contract/names.ts";
 import type { MergePolicy } from "#pullsecret/merge/merge.ts";
@@ -17,7 +17,7 @@ import { registriesOf, verdictOf, type RegistryVerdict, type SourceVerdict } fro
 export type WantedContent = RevisionContent & Readonly<{ entries: number; fromAdditional: number }>;
 
 export type SourcesVerdict = Readonly<{
-  /** Undefined when there is nothing to deploy. */
+  /** Undefined: nothing to deploy. */
   wanted: WantedContent | undefined;
   /**
    * Problems of additional-pull-secret and of the original. Empty if a source is accepted or
@@ -25,11 +25,11 @@ export type SourcesVerdict = Readonly<{
    */
   problems: Readonly<Record<keyof typeof sourceIds, readonly Problem[]>>;
   warnings: readonly Problem[];
-  /** Each source that exists or is declared, highest first, the original last. */
+  /** Each source that exists or is declared, highest priority first, the original last. */
   sources: readonly SourceVerdict[];
   /** Which source supplies each registry of `wanted`, sorted. Empty when nothing new is wanted. */
   registries: readonly RegistryVerdict[];
-  /** The original could not be read. This is not a problem of its content. */
+  /** True if the original could not be read. This is not a problem of its content. */
   unknown: boolean;
   /** When the entries of the absent additional Secret will be removed. Undefined when it exists. */
   withdrawsAt: Date | undefined;
@@ -37,7 +37,7 @@ export type SourcesVerdict = Readonly<{
   accepted: RememberedState["accepted"];
 }>;
 
-/** `inputs`: highest first, the original last. */
+/** `inputs`: highest priority first, the original last. */
 export type Sources = Remembered & Readonly<{ inputs: readonly SourceInput[] }>;
 
 /** True when no source except the original supplies anything, so there is nothing to apply. */
@@ -57,10 +57,10 @@ export function accept({ inputs, ...known }: Sources, asked: MergePolicy): Sourc
   const applying = readings.filter(
     ({ input: { applies }, now }) => applies !== "never" && now.present,
   );
-  // Protection applies to all sources except the original. A registry that cannot be protected must
-  // not stop a withdrawal.
+  // Protection applies to all sources except the original. Without other sources, an invalid
+  // protected registry must not stop the withdrawal.
   const policy = applying.length === 0 ? { ...asked, protect: [] } : asked;
-  // Every source is invalid and has never been valid, so there is nothing to put on a node.
+  // If every source is invalid and has never been valid, there is nothing to put on a node.
   const allInvalid = applying.length > 0 && applying.every(({ now }) => now.entries === undefined);
   if (allInvalid) return refused(readings, undefined, known, []);
   const chosen = choose(readings, policy);
@@ -84,8 +84,8 @@ function judged(
     wanted: {
       document,
       sources,
-      // The intent comes from the sources and not from the entries. Even if every entry is labelled
-      // as the original's, another source may exist.
+      // The intent comes from the sources and not from the entries. Even if every entry has the
+      // original's label, another source may exist.
       intent: apply ? "apply" : "release",
       entries: merged.entries.length,
       fromAdditional: merged.entries.filter(({ from }) => from === sourceIds.additional).length,
@@ -103,7 +103,7 @@ function judged(
 }
 
 /**
- * The verdict when nothing new is accepted. The state keeps its records. `problems`: of the
+ * The verdict when nothing new is accepted. The state keeps its records. `problems`: those of the
  * additional Secret.
  */
 function refused(

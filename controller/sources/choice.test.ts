@@ -1,4 +1,7 @@
-/** Several sources: which are used, how they are reported, and which cannot block others. */
+/**
+ * Several sources: which are used, how they are reported, and that no extra source blocks another
+ * source.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -23,7 +26,7 @@ const one = (registry: string, pair: string) => secret(text({ [registry]: pair }
 const base = { additional, original, originalName };
 const alone = accept(sources(base), policy).wanted;
 
-/** The state of an extra that was never valid, and its verdict. */
+/** The state of an extra source that was never valid, and its verdict. */
 const refusals: readonly (readonly [
   found: ExtraInput["found"],
   accepted: string,
@@ -51,7 +54,7 @@ const refusals: readonly (readonly [
 ];
 for (const [found, accepted, reason, message] of refusals) {
   const sentence = typeof found === "string" ? found : String(found.type);
-  test(`an extra that is ${reason} (${sentence}) blocks no other source`, () => {
+  test(`an extra source that is ${reason} (${sentence}) blocks no other source`, () => {
     const verdict = accept(sources({ ...base, extras: { "team-a": found } }), policy);
     assert.deepEqual(verdict.wanted, alone);
     assert.deepEqual(verdict.problems, { additional: [], original: [] });
@@ -61,7 +64,7 @@ for (const [found, accepted, reason, message] of refusals) {
   });
 }
 
-test("grants the right to read one Secret by a command that names only that Secret", () => {
+test("shows a command that grants the right to read only the one Secret", () => {
   const extras = { "team-a": "forbidden" } as const;
   const reported = accept(sources({ ...base, extras }), policy).sources.map(
     ({ message }) => message,
@@ -88,7 +91,7 @@ for (const found of [bad, "forbidden", "unknown", "kept"] as const) {
   });
 }
 
-test("does not delay an extra because of a broken additional Secret that was never valid", () => {
+test("does not delay an extra source because of a broken additional Secret that was never valid", () => {
   const extras = { "team-a": one("t.example", "team:1") };
   const { wanted, problems } = accept(sources({ additional: bad, extras }), policy);
   assert.equal(wanted?.document, text({ "t.example": "team:1" }));
@@ -96,7 +99,7 @@ test("does not delay an extra because of a broken additional Secret that was nev
   assert.equal(problems.additional.length, 1);
 });
 
-test("does not delay an extra if the additional Secret was never in force and has a protected registry", () => {
+test("does not delay an extra source if the additional Secret was never in force and has a protected registry", () => {
   const strict = { conflicts: "additional", protect: ["quay.io"] } as const;
   const extras = { "team-a": one("t.example", "team:1") };
   const { wanted, problems } = accept(sources({ additional, extras }), strict);
@@ -127,7 +130,7 @@ test("reports each source, its version, and the order of suppliers of a registry
   );
 });
 
-test("leaves out only the extra that serves a protected registry, and reports it", () => {
+test("leaves out only the extra source that has a protected registry, and reports this source", () => {
   const strict = { conflicts: "additional", protect: ["t.example"] } as const;
   const extras = { "team-a": one("t.example/x", "a:1"), "team-b": one("b.example", "b:1") };
   const verdict = accept(sources({ ...base, extras }), strict);
@@ -138,7 +141,7 @@ test("leaves out only the extra that serves a protected registry, and reports it
   assert.match(teamA?.message ?? "", /^GPS127 team-a: /);
 });
 
-test("leaves out the lowest extras when the sources are too large together, and never the additional Secret or the original", () => {
+test("when the sources are too large together, leaves out only the extra sources with the lowest priority", () => {
   const padded = (registry: string, bytes: number) =>
     secret(text({ [registry]: "u:p" }) + " ".repeat(bytes));
   const extras = {
@@ -155,7 +158,7 @@ test("leaves out the lowest extras when the sources are too large together, and 
   assert.equal("middle" in verdict.accepted, false);
 });
 
-test("treats a source like any other if its name is a property of every object", () => {
+test("treats a source like any other if every JavaScript object has a property of this name", () => {
   const name = "constructor";
   for (const found of [bad, "absent", one("c.example", "c:1")] as const) {
     const verdict = accept(sources({ ...base, extras: { [name]: found } }), policy);
@@ -174,7 +177,7 @@ const finds = fc.oneof(
   fc.constantFrom<ExtraInput["found"][]>(bad, "forbidden", "unknown", "absent", "reserved"),
 );
 
-test("law: judges the additional Secret and the original in the same way with and without extras", () => {
+test("law: judges the additional Secret and the original in the same way with and without extra sources", () => {
   const protect = fc.constantFrom([], ["quay.io"], ["t.example", "a.example"]);
   fc.assert(
     fc.property(
@@ -197,7 +200,7 @@ test("law: judges the additional Secret and the original in the same way with an
   );
 });
 
-test("law: keeps the last accepted document of a named extra in force, whatever happens to it", () => {
+test("law: keeps the last accepted document of an extra source in force while the policy names the source", () => {
   const unread = fc.constantFrom<ExtraInput["found"][]>(bad, "forbidden", "unknown", "kept");
   const history = fc.array(
     fc.oneof(

@@ -1,8 +1,8 @@
 /**
  * Chooses which document of each source goes into the merge: the present document, the last
- * accepted document, or no document. Pure. The additional and the original are chosen first, as if
- * there were no other source. Then each extra is added, highest first, if it fits. So no extra can
- * block another source.
+ * accepted document, or no document. Pure. The documents of the additional Secret and the original
+ * are chosen first, as if there were no other source. Then the document of each extra source is
+ * added if it fits, highest priority first. So no extra source can block another source.
  */
 import { canonical, sourcesOf } from "#pullsecret/merge/canonical.ts";
 import { bytesOf, judgeSize } from "#pullsecret/merge/capacity.ts";
@@ -11,12 +11,12 @@ import type { Problem } from "#pullsecret/problems/problems.ts";
 import type { SourceInput } from "./input.ts";
 import type { ReadSource, Supply } from "./source.ts";
 
-/** A source with its documents. Sources are ordered highest first, the original last. */
+/** A source with its documents. Sources are ordered highest priority first, the original last. */
 export type SourceReading = Readonly<{ input: SourceInput }> & ReadSource;
 
 /**
- * The chosen document of a source. `leftOut`: the source is acceptable, but together with higher
- * sources it exceeds a limit.
+ * The chosen document of a source. `leftOut`: the source is acceptable, but exceeds a limit
+ * together with the sources of higher priority.
  */
 type Choice = Readonly<{ input: SourceInput; source: Supply; leftOut: boolean }>;
 
@@ -61,9 +61,9 @@ const take = ({ input }: SourceReading, source: Supply, leftOut = false): Choice
 const isBase = ({ input }: SourceReading) => input.applies === "never";
 
 /**
- * Chooses the documents of the additional Secret and the original, so that changes of a valid
- * source are still delivered. `others`: there are extras. Then an additional Secret that was never
- * in force may be left out.
+ * Chooses the documents of the additional Secret and the original, so that a refused source does
+ * not delay changes of the other source. `others`: there are extra sources, so an additional Secret
+ * that was never in force can be left out.
  */
 function chooseCore(core: readonly SourceReading[], policy: MergePolicy, others: boolean): Outcome {
   const first = join(
@@ -104,7 +104,7 @@ function chooseCore(core: readonly SourceReading[], policy: MergePolicy, others:
   return first;
 }
 
-/** Adds the extra's current document, or its last document that fitted, or none. */
+/** Adds the extra source's current document, or its last document that fitted, or none. */
 function withExtra(
   joined: JoinedSources,
   reading: SourceReading,

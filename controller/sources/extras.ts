@@ -1,7 +1,7 @@
 /**
- * Follows each extra Secret while the policy names it. The right to read an extra Secret may be
- * missing, or be granted later. The controller polls such a Secret slowly, so the Secret does not
- * delay other sources.
+ * Follows each extra Secret while the policy names it. If the right to read a Secret is missing,
+ * the controller polls this Secret slowly, because the right may be granted later. Such a Secret
+ * delays no other source.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { namespace } from "#contract/names.ts";
@@ -13,11 +13,10 @@ import { follow } from "#kube/watch/watch.ts";
 import type { ExtraSource } from "#controller/policy/policy.ts";
 import { isReserved, ranked, extraInput, type ExtraInput } from "./input.ts";
 
-/** Reads the extra Secrets. */
 export type Extras = Readonly<{
   /**
-   * The Secrets of these sources, highest first. From now on only these are followed. `fresh`: read
-   * from the API server, whatever a watch has shown. Never rejects.
+   * The Secrets of these sources, highest priority first. From now on only these Secrets are
+   * followed. `fresh`: read from the API server, whatever a watch has shown. Never rejects.
    */
   read: (sources: readonly ExtraSource[], fresh?: boolean) => Promise<readonly ExtraInput[]>;
 }>;
@@ -42,8 +41,8 @@ type FollowedExtra = {
 };
 
 /**
- * Seconds between two requests for a Secret that cannot be read. Runs follow each other several
- * times a second during a rollout.
+ * Seconds between two requests for an unreadable Secret. Without this pause, a rollout would cause
+ * several requests a second.
  */
 const pauseSeconds = 10;
 
@@ -66,7 +65,8 @@ export function followExtras({ live, hint, failed, now, signal }: Options): Extr
       failed(error) {
         if (error.message !== lastError) failed(name, error);
         lastError = error.message;
-        // A Secret may be readable even if it cannot be watched. It is then polled slowly.
+        // A Secret that cannot be watched might be readable. The controller then polls this Secret
+        // slowly.
         hint();
       },
       signal: AbortSignal.any([signal, one.end.signal]),

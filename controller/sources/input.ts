@@ -21,16 +21,16 @@ type Found = V1Secret | "absent" | "kept" | "forbidden" | "unknown";
  */
 type Traits = Readonly<{
   /**
-   * When the source's entries should be on nodes. `whilePresent`: whether or not it is valid.
-   * `onceAccepted`: only after it has been valid, so that a source that was never valid cannot
+   * When the source's entries should be on nodes. `whilePresent`: while its Secret exists, valid or
+   * not. `onceAccepted`: only after it has been valid, so that a source that was never valid cannot
    * block a withdrawal. `never`: its entries are only merged with the entries of other sources. The
    * absence of this source removes nothing, and its entries stay when the other sources are
    * withdrawn.
    */
   applies: "whilePresent" | "onceAccepted" | "never";
   /**
-   * If the sources do not fit together, core sources are chosen first, as if there were no others.
-   * The others are then added if they fit.
+   * If the sources do not fit together, core sources are chosen first, as if there were no other
+   * sources. The other sources are then added if they fit.
    */
   core: boolean;
   /** An administrator declared that the source exists, so we report its absence. */
@@ -55,17 +55,17 @@ type InputOf<Kind extends keyof typeof traits, F> = (typeof traits)[Kind] &
     until?: Date;
   }>;
 
-/** additional-pull-secret, the highest source. */
+/** additional-pull-secret, the source with the highest priority. */
 export type AdditionalInput = InputOf<"additional", V1Secret | "absent" | "kept">;
 
 /**
- * A Secret that `spec.sources` names. `reserved`: the Secret may not be a source, and is not read.
+ * A Secret that `spec.sources` names. `reserved`: the Secret must not be a source, and is not read.
  */
 export type ExtraInput = InputOf<"extra", Found | "reserved">;
 
 /**
- * The credentials that nodes may have had before our first change. The source with the lowest
- * priority.
+ * The source with the lowest priority: the credentials that nodes may have had before our first
+ * change.
  */
 export type OriginalInput = InputOf<"original", Original>;
 
@@ -115,8 +115,8 @@ export function orphans(names: readonly string[]): Problem[] {
 }
 
 /**
- * True for a Secret that may not be a source. Our own Secrets contain the merged entries, which
- * would be a loop. additional-pull-secret is already a source.
+ * True for a Secret that must not be a source. Our own Secrets would form a loop, because they
+ * contain the merged entries. additional-pull-secret is already a source.
  */
 export function isReserved({ secretName }: ExtraSource): boolean {
   return secretName.startsWith(globalSecretName) || secretName === additionalSecretName;

@@ -90,7 +90,7 @@ test("does not read an unreadable original in every run, and reports it once", a
   assert.equal(on.reported.length, 1);
 });
 
-test("reads an original again that becomes readable, and reports that", async () => {
+test("reads an original again when it becomes readable, and reports this change", async () => {
   const on = reading(away, async () => secret);
   await on.read();
   on.pass(1);

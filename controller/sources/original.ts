@@ -1,7 +1,7 @@
 /**
  * Reads the original Secret, which may be in another cluster. That cluster may be unreachable for
- * hours, refuse our credential or hang, and nothing may wait for it. So requests have a short
- * deadline and growing pauses. In between, the original is unknown.
+ * hours, refuse our credential or hang, and no other work must wait for it. So requests have a
+ * short deadline, and the pauses between them grow. During a pause, the original counts as unknown.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -18,8 +18,8 @@ import { secretsIn } from "#kube/client/paths.ts";
 import { reopened } from "#kube/client/renewal.ts";
 
 /**
- * Seconds that a read may take. This is a tenth of what counts as a hang, and enough for an API
- * server on the other side of the world.
+ * The deadline of a read in seconds. It is far below `hangsSeconds`, and enough for an API server
+ * on the other side of the world.
  */
 const readSeconds = 5;
 
@@ -80,7 +80,7 @@ const now = () => new Date();
 
 /**
  * The original that the flags name, in `home` (the controller's own cluster) or in another
- * kubeconfig's cluster. Undefined if they name none.
+ * kubeconfig's cluster. Undefined if the flags name no original.
  */
 export function openOriginal(
   { original, originalKubeconfig: file }: ControllerConfig,

@@ -135,7 +135,7 @@ export const catalogue = {
   awaited: ["GPS324", "{}", "wait for these nodes to return, or delete them"],
 } as const satisfies Catalogue;
 
-/** A problem of `source`, an object's name. `path` is the place in it. */
+/** A problem of `source`, an object's name. `path` is the place in that object. */
 export function finding(
   kind: keyof typeof catalogue,
   source: string,

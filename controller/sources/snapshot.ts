@@ -16,7 +16,7 @@ import type { ExtraInput, Original } from "./input.ts";
 export type Snapshot = Readonly<{
   additional: V1Secret | undefined;
   original: Original;
-  /** Highest first. */
+  /** Highest priority first. */
   extras: readonly ExtraInput[];
   state: V1Secret | undefined;
   global: V1Secret | undefined;

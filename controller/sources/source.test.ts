@@ -1,4 +1,4 @@
-/** The present document of a source, and the document that replaces it. */
+/** The present document of a source, and the last accepted document that replaces a refused one. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
@@ -34,7 +34,7 @@ test("removes nothing from any node when the original gets the same entries as t
   assert.equal(wanted.document, text({ "quay.io": "u:B" }));
 });
 
-test("applies an additional Secret that only repeats the original, or wins no conflict", () => {
+test("applies an additional Secret that only repeats the original, or loses every conflict", () => {
   const repeats = accept(
     sources({ additional: one("u:A"), original: one("u:A"), originalName }),
     policy,
@@ -46,7 +46,7 @@ test("applies an additional Secret that only repeats the original, or wins no co
   assert.equal(loses.wanted.document, text({ "quay.io": "u:A" }));
 });
 
-test("keeps the entries that a broken additional Secret shared with the original when the original rotates", () => {
+test("when the original rotates, keeps the entries that it shared with a broken additional Secret", () => {
   const before = acceptedFrom({ additional: one("u:B"), original: one("u:B"), originalName });
   const { wanted } = accept(
     sources({ additional: bad, original: one("u:C"), originalName, ...before }),
@@ -155,8 +155,8 @@ const documents = fc.dictionary(fc.constantFrom("quay.io", "a.example", "quay.io
 });
 const valid = documents.map((entries) => secret(text(entries)));
 /**
- * Leftovers of tools beside real entries. They are left out of an additional Secret, because nodes
- * would try them.
+ * Leftovers of tools beside real entries. The controller leaves them out of an additional Secret,
+ * because kubelets would try them.
  */
 const leftovers = fc.dictionary(
   fc.constantFrom("quay.io/team", "a.example", "docker.io"),
@@ -178,7 +178,7 @@ const changes = fc.record({
   ),
 });
 
-test("law: keeps a source's last accepted document in force, whatever happens to it and to the other", () => {
+test("law: keeps a source's last accepted document in force, whatever happens to both sources", () => {
   fc.assert(
     fc.property(
       fc.array(changes, { maxLength: 8 }),

@@ -1,4 +1,4 @@
-/** Reads one source: its present document and its last accepted one. */
+/** Reads one source: its present document and its last accepted document. */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { canonical } from "#pullsecret/merge/canonical.ts";
@@ -18,10 +18,9 @@ import type { AdditionalInput, ExtraInput, SourceInput, OriginalInput } from "./
 import { suppliersIn, type Published } from "../objects/global-secret.ts";
 import type { RememberedState } from "../objects/state.ts";
 
-/** The entries of one document. */
 export type Supply = Readonly<{
   entries: Accepted | undefined;
-  /** The document that the entries come from, or one with the same meaning. */
+  /** The document that the entries come from, or a document with the same meaning. */
   text: string | undefined;
   problems: readonly Problem[];
   /** The source supplies entries, or should supply them. */
@@ -36,7 +35,6 @@ const none: Supply = { entries: undefined, text: undefined, problems: [], presen
 /** The records of accepted documents: the published Secret and the state. */
 export type Remembered = Readonly<{ published: Published | undefined; state: RememberedState }>;
 
-/** Reads one source. Each kind of source has its `case` here. */
 export function readSource(input: SourceInput, known: Remembered): ReadSource {
   switch (input.kind) {
     case "additional":
@@ -84,7 +82,8 @@ function readOriginal({ id, secret, found }: OriginalInput, known: Remembered): 
   const before = lastGood(known, id, "original");
   if (found === "unknown")
     return fallBack(before, false, finding("originalUnknown", "original", secret));
-  // A vanished original removes nothing from the nodes, because that is usually an accident.
+  // A vanished original removes nothing from the nodes, because the deletion is usually an
+  // accident.
   if (found === "absent")
     return fallBack(before, false, finding("originalMissing", "original", secret));
   return read(found, id, "original", before, true);
@@ -92,7 +91,7 @@ function readOriginal({ id, secret, found }: OriginalInput, known: Remembered): 
 
 /**
  * Uses the last accepted document instead of the current one. `isWanted`: the source should supply
- * entries even if there is none.
+ * entries even if there is no such document.
  */
 function fallBack(
   before: Supply | undefined,
@@ -102,7 +101,10 @@ function fallBack(
   return { now: { ...none, present: isWanted, ...before, problems }, before };
 }
 
-/** Reads a source that must have the right type. A Secret of another type is not opened. */
+/**
+ * Reads a source that must have the right type. The document of a Secret of another type is not
+ * read.
+ */
 function readAdded(
   secret: V1Secret,
   id: string,
@@ -128,8 +130,8 @@ function read(
   const bytes = Buffer.from(value, "base64");
   const parsed = parse(bytes, { name: id, role });
   if (!parsed.ok) return refused(...parsed.problems);
-  // The kubelet would find no credentials in such a file. It is probably a mistake, and would
-  // remove all credentials.
+  // The kubelet would find no credentials in such a file. Such a document is probably a mistake,
+  // and would remove all credentials.
   if (role === "original" && !hasAuths(bytes))
     return refused(problem("noAuths", "original", "auths"));
   // The file of a credential helper: its entries have no credentials, and the kubelet would try
@@ -141,10 +143,10 @@ function read(
 }
 
 /**
- * The document to record: the whole text, or only the accepted entries if a part was left out that
- * must not return. If the new document has the same meaning and is not shorter, we keep the
- * previous one. So rewriting a Secret without changing its meaning costs no write, however often it
- * happens.
+ * The document to record: the whole text, or only the accepted entries if a later read of the text
+ * would also accept rejected parts. If the new document has the same meaning and is not shorter, we
+ * keep the previous document. So rewriting a Secret without changing its meaning costs no write,
+ * however often it happens.
  */
 function toRemember(
   { text, accepted }: Readonly<{ text: string; accepted: Accepted }>,
@@ -183,8 +185,9 @@ export function lastGood(
   if (kept !== undefined) return { entries: kept, text, problems: [], present: true };
   if (published === undefined) return undefined;
   // An old installation recorded no documents, so we use the published entries with this source's
-  // label. If several sources had the same entry, the entry has the label of the lowest source, so
-  // the result may lack entries. This happens only once, because we record the result.
+  // label. If several sources had the same entry, the entry has the label of the source with the
+  // lowest priority, so the result may lack entries. This happens only once, because we record the
+  // result.
   const all = reread(published.document, id, "original");
   if (all === undefined) return undefined;
   const suppliers = suppliersIn(published);
@@ -215,7 +218,7 @@ const account = "global-pull-secret-controller";
 
 /**
  * The command that grants the right to read and watch only this Secret. The right is limited by
- * name, because an editor of GlobalPullSecret must not gain the right to read any Secret.
+ * name, because an editor of GlobalPullSecret must not gain the right to read other Secrets.
  */
 function grantFor(secretName: string): string {
   const role = `global-pull-secret-source-${secretName}`;

@@ -12,7 +12,7 @@ test("names the additional Secret by its name, and every other source by its id"
   ]);
 });
 
-test("names a registry's supplier and the sources it shadows like their verdicts", () => {
+test("gives a registry's supplier and its shadowed sources the same names as in their verdicts", () => {
   const credential = new Credential("u", "p");
   const entry = { registry: "a.io", credential, from: "team-a" };
   assert.deepEqual(registriesOf([{ ...entry, shadows: ["additional", "original"] }]), [
@@ -28,7 +28,7 @@ test("reports when a registry's credential expires, if that is known", () => {
   assert.doesNotMatch(JSON.stringify(found), /eyJ/);
 });
 
-test("hides a secret inside an original's key, and merges two keys that differ only there", () => {
+test("hides a secret inside an original's key, and merges two keys that differ only in the secret", () => {
   const credential = new Credential("u", "p");
   const entry = { credential, from: "original", shadows: [] };
   const found = registriesOf([

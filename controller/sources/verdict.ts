@@ -10,7 +10,7 @@ import type { MergedEntry } from "#pullsecret/merge/merge.ts";
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
 import type { SourceInput } from "./input.ts";
 
-/** The verdict on one source. Verdicts are ordered highest first. */
+/** The verdict on one source. Verdicts are ordered highest priority first. */
 export type SourceVerdict = Readonly<{
   /** `additional-pull-secret`, `original`, or the name in `spec.sources`. */
   name: string;
@@ -30,9 +30,9 @@ export type SourceVerdict = Readonly<{
 export type RegistryVerdict = Readonly<{
   registry: string;
   source: string;
-  /** Sources with another credential for this registry, highest first. */
+  /** Sources with another credential for this registry, highest priority first. */
   shadows: readonly string[];
-  /** When the credential expires, if the credential contains that. */
+  /** When the credential expires, if the credential contains this time. */
   expires?: string;
 }>;
 
@@ -40,7 +40,7 @@ export type RegistryVerdict = Readonly<{
 export const nameOf = (id: string): string =>
   id === sourceIds.additional ? additionalSecretName : id;
 
-/** True for a source in spec.sources. Such a source cannot have one of the other two names. */
+/** True for a source in spec.sources. The names of the other two sources are reserved. */
 export const isExtra = ({ name }: Pick<SourceVerdict, "name">): boolean =>
   name !== additionalSecretName && name !== sourceIds.original;
 
@@ -66,8 +66,8 @@ export function registriesOf(entries: readonly MergedEntry[]): readonly Registry
 
 /**
  * The verdict on one source. An absent source that is not declared has no verdict. `inForce`: its
- * entries, present or earlier, are in force. `leftOut`: it is acceptable, but does not fit together
- * with higher sources.
+ * entries, present or earlier, are in force. `leftOut`: the source is acceptable, but does not fit
+ * together with the sources of higher priority.
  */
 export function verdictOf(
   input: SourceInput,
@@ -114,10 +114,12 @@ function awaited(until: Date | undefined): string {
   return `deleted: its entries will be removed${at}, unless it is created again`;
 }
 
-/** Problems to show. The rest are only counted, because a message of 32 KiB is too long to read. */
+/**
+ * How many problems to show. The others are only counted, because a message of 32 KiB is too long
+ * to read.
+ */
 const shown = 3;
 
-/** The message of a verdict: the faults, what to do, and the content that stays in force. */
 export function messageOf(problems: readonly Problem[], inForce: boolean): string {
   if (problems.length === 0) return "in order";
   const lines = problems.slice(0, shown).map((one) => `${one.code} ${formatProblem(one)}`);

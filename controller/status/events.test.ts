@@ -13,8 +13,8 @@ type Sent = {
 };
 
 /**
- * An API server that refuses an Event whose name exists, like a real one, and an announcer with its
- * own clock.
+ * An API server that refuses an Event whose name exists, as a real API server does, and an
+ * announcer with its own clock.
  */
 function setUp(refuse: (body: Sent) => number = () => 0) {
   const created: Sent[] = [];
@@ -115,7 +115,7 @@ test("retries an Event that could not be sent, and delays neither other Events n
   );
 });
 
-test("sends a bounded number of requests to a cluster that refuses Events, and logs all of them", async () => {
+test("sends a bounded number of requests to a cluster that refuses Events, and logs all Events", async () => {
   let asked = 0;
   const { another, logged, dropped } = setUp(() => (asked++, 403));
   const { announce, idle } = another();

@@ -1,8 +1,8 @@
 /**
  * Events on additional-pull-secret, where administrators look (`kubectl get events -n
  * kube-system`). The name of an Event is a digest of its content. If another controller or a later
- * process sends the same Event, it already exists and is not repeated. Nothing waits for an Event,
- * so a cluster that refuses Events (a rate limit, a policy) still gets its credentials.
+ * process sends the same Event, the Event already exists and is not repeated. Nothing waits for an
+ * Event, so a cluster that refuses Events (a rate limit, a policy) still gets its credentials.
  */
 import { createHash } from "node:crypto";
 import type { V1ObjectMeta } from "@kubernetes/client-node";
@@ -19,7 +19,10 @@ export type Notice = Readonly<{
   type: "Normal" | "Warning";
   reason: NewsReason | TroubleReason;
   message: string;
-  /** The subject. The same message about another revision or another edit is another Event. */
+  /**
+   * The subject, such as a revision or a Secret's version. The same message about another subject
+   * is another Event.
+   */
   subject: string;
   /** The Event is repeated while the problem lasts. */
   lasting?: boolean;
@@ -28,14 +31,19 @@ export type Notice = Readonly<{
 /** The API server refuses longer messages. */
 const longestMessage = 1024;
 
-/** How many digests of recent Events to keep; these are not sent again. 500 take 50 kB. */
+/**
+ * How many digests of recent Events to keep. These Events are not sent again. 500 digests take 50
+ * kB.
+ */
 const remembered = 500;
 
-/** How many Events may wait. If more do, the oldest are dropped. Each takes about 1 KiB. */
+/**
+ * How many Events wait at most. If more would wait, the oldest are dropped. Each takes about 1 KiB.
+ */
 const mostWaiting = 100;
 
 /**
- * The number of tries for one Event, over 8 minutes. If a cluster has refused it this often, it
+ * The number of tries for one Event, over 8 minutes. A cluster that has refused an Event this often
  * will keep refusing it.
  */
 const mostTries = 12;
@@ -53,9 +61,7 @@ type Options = Readonly<{
   cluster: Cluster;
   /** Called with each Event, for the log, even if the cluster refuses it. */
   reported: (notice: Notice) => void;
-  /** Called with each Event that was created. */
   sent: (notice: Notice) => void;
-  /** Called with each Event that was dropped. */
   dropped: (notice: Notice, why: string) => void;
   now: () => Date;
   pause?: (milliseconds: number) => Promise<void>;
@@ -83,7 +89,8 @@ export function announcer({
       const why = await send(one.body);
       if (why === undefined) sent(one.notice);
       else if (why !== "known") one.tries += 1;
-      // The Event may have been dropped meanwhile. If it is refused, it must not block the others.
+      // The Event may have been dropped during the request. A refused Event moves to the end of the
+      // queue, so that it blocks no other Event.
       const at = queue.indexOf(one);
       if (at >= 0) queue.splice(at, 1);
       if (why === undefined || why === "known") continue;
@@ -120,7 +127,7 @@ export function announcer({
         const oldest = queue.shift();
         if (oldest !== undefined) dropped(oldest.notice, "too many are waiting");
       }
-      // Rounded to half an hour, so that two controllers together repeat it once.
+      // Rounded to half an hour, so that two controllers together repeat the Event once.
       const name = notice.lasting ? `${digest}.${Math.floor(time / repeatMilliseconds)}` : digest;
       queue.push({
         notice,

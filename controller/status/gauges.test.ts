@@ -14,7 +14,6 @@ const nodeStates = (counts: Readonly<Record<string, number>>) =>
   );
 const rolling = progressWith(rollingOut("rollout"));
 
-/** A state, its description, and all its series. */
 const cases: readonly (readonly [state: string, gauges: Gauges, series: Record<string, number>])[] =
   [
     ["nothing is declared", nothing, { revision: 0 }],

@@ -1,6 +1,6 @@
 /**
- * The values of the gauges, also for a subject that is gone. Pure. An absent series raises no
- * alert, but a stale value raises one for ever. The table is in docs/reference/metrics.md.
+ * Computes the gauges, and removes the series of a subject that is gone, because a stale value
+ * would raise an alert for ever. The table is in docs/reference/metrics.md.
  */
 import type { NodeState } from "#controller/rollout/facts.ts";
 import type { Progress } from "../rollout/step.ts";
@@ -17,7 +17,7 @@ export type Gauges = Readonly<{
   nodeStates: Readonly<Partial<Record<NodeState, number>>> | "kept";
 }>;
 
-/** There is no revision, or no node that should have it. */
+/** The gauges if there is no revision, or no node that should have it. */
 export const nothing: Gauges = {
   revision: 0,
   rolledOut: undefined,

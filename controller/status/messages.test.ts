@@ -43,7 +43,7 @@ test("names the nodes of a halted rollout, their agents' messages and how to try
   }
 });
 
-test("quotes why a rollout cannot begin on each node", () => {
+test("quotes, for each node, why a rollout cannot begin", () => {
   const { message } = messages.unserved(3, [
     { node: "a", message: "GPS336 the node's agent does not start: ImagePullBackOff" },
   ]);

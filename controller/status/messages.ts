@@ -1,6 +1,6 @@
 /**
- * All messages of the controller: facts in, Notice out. Pure. No message contains a credential. At
- * the end, `newsOf` and `troublesOf` choose the messages about a rollout.
+ * All messages of the controller, made from facts. Pure. No message contains a credential. At the
+ * end of this file, `newsOf` and `troublesOf` choose the messages about a rollout.
  */
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
 import {
@@ -74,7 +74,9 @@ export function originalUnknown(problems: readonly Problem[], subject: string): 
   );
 }
 
-/** An extra source. The message contains its name, and the subject its Secret's version. */
+/**
+ * About an extra source. `message` contains the source's name, and `subject` its Secret's version.
+ */
 export function sourceRejected(source: SourceVerdict): Notice {
   const { name, reason, message, resourceVersion } = source;
   return lasting("sourceRejected", message, `${name}/${reason}/${resourceVersion ?? ""}`);
@@ -118,7 +120,6 @@ export function foreign(objects: readonly string[], subject: string): Notice {
   return lasting("foreign", lines(problems), subject);
 }
 
-/** `group`: the API group of the other operator. */
 export function unsupported(group: string): Notice {
   return lasting("unsupported", line(finding("unsupported", "cluster", "apis", group)), group);
 }
@@ -128,7 +129,6 @@ export function refused(errorText: string): Notice {
   return lasting("refused", line(finding("refused", "API server", "request", errorText)), "");
 }
 
-/** `errorText`: the text of the last error. */
 export function unanswered(errorText: string): Notice {
   return lasting("unanswered", line(finding("unanswered", "API server", "request", errorText)), "");
 }
@@ -148,7 +148,7 @@ export function contested(objects: readonly ContestedObject[]): Notice {
   return lasting("contested", line(finding("contested", "API server", "objects", what)), "");
 }
 
-/** `differences`: the objects' paths, and the fields that differ from the declared ones. */
+/** `differences`: the objects' paths, and the fields that differ from the declared objects. */
 export function mutated(
   differences: readonly (readonly [path: string, fields: readonly string[]])[],
 ): Notice {
@@ -159,7 +159,6 @@ export function mutated(
   return lasting("mutated", line(finding("mutated", "API server", "admission", what)), "");
 }
 
-/** `count`: nodes without an agent. */
 export function podsRefused(count: number): Notice {
   const what = `${nodes(count)} without an agent, because its pod is not created`;
   return lasting("podsRefused", line(finding("podsRefused", "DaemonSet", "pods", what)), "");
@@ -214,7 +213,7 @@ function upgradeRefused(kept: readonly Readonly<{ node: string; why: string }>[]
   return lasting("upgradeRefused", line(finding("upgradeRefused", "upgrade", "pods", what)), "");
 }
 
-/** `troubled`: nodes that failed with a revision that is in force on the others. */
+/** `troubled`: nodes that failed with a revision that is in force on the other nodes. */
 function failed(revision: number, troubled: readonly TroubledNode[]): Notice {
   const what = `revision ${revision} failed on ${nodes(troubled.length)}: ${listed(troubled)}`;
   return lasting("failed", line(finding("failed", "rollout", "nodes", what)), String(revision));
@@ -226,7 +225,6 @@ export function unserved(revision: number, troubled: readonly TroubledNode[]): N
   return lasting("unserved", line(finding("unserved", "rollout", "nodes", what)), String(revision));
 }
 
-/** `at`: when the withdrawal begins. */
 export function withdrawing(at: Date): Notice {
   const when = at.toISOString();
   const command = `kubectl annotate secret ${globalSecretName} -n ${namespace} ${withdrawNowAnnotation}=true`;
@@ -288,7 +286,10 @@ export function leftBehind(revision: number, names: readonly string[]): Notice {
 
 export type Trouble = readonly [kind: TroubleKind, notice: Notice];
 
-/** The Event when a rollout is complete. Nodes that get the revision later do not repeat it. */
+/**
+ * The Event when a rollout is complete. Nodes that get the revision later do not cause another
+ * Event.
+ */
 export function newsOf(progress: Progress): Notice | undefined {
   const { ended, view, revision, publishedAt, desired, now } = progress;
   if (!ended || view === undefined) return undefined;

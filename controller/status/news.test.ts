@@ -11,7 +11,10 @@ const stuck = (count: number, reason: Parameters<typeof listed>[1], waiting?: st
 const canary = (view: Parameters<typeof rollingOut>[1]) =>
   progressWith(rollingOut("canary", { counts, ...view }));
 
-/** Situation → the kind of trouble, and part of its message. Empty if it passes by itself. */
+/**
+ * Situation → the kind of trouble, and part of its message. Empty if the situation passes by
+ * itself.
+ */
 const table: readonly (readonly [
   when: string,
   progress: ReturnType<typeof progressWith>,
@@ -73,7 +76,7 @@ const table: readonly (readonly [
     [["halted", /GPS305 /]],
   ],
   [
-    "a pod of an older agent may not be deleted",
+    "the API server refuses to delete an older agent's pod",
     progressWith({ view: { kept: [{ node: "a", why: "no deletions here" }] } }),
     [
       [
@@ -83,7 +86,7 @@ const table: readonly (readonly [
     ],
   ],
   [
-    "nodes failed with a revision that the others have",
+    "nodes failed with a revision that the other nodes have",
     progressWith({ view: { failed: [listed("a", "late")], excused: [listed("b", "away")] } }),
     [
       [

@@ -9,7 +9,7 @@ const mostNames = 10;
 /** The longest message of a failure that the API server accepts. */
 const longestMessage = 1024;
 
-/** Counts of nodes. Undefined before the agents' pods have been read. */
+/** Undefined before the agents' pods have been read. */
 export function nodesOf({ view, desired, available }: Progress): NodesStatus | undefined {
   if (view === undefined) return undefined;
   const { counts, excused, failed } = view;
@@ -48,7 +48,7 @@ export function failuresOf(
 /** A node, and why it does not have the newest content. */
 export type TroubledNode = Readonly<{ node: string; message: string }>;
 
-/** Failed nodes, then excused ones, each with its agent's termination message if there is one. */
+/** Failed nodes, then excused nodes, each with its agent's termination message if there is one. */
 export function troubledOf(progress: Progress): readonly TroubledNode[] {
   const { view, pods } = progress;
   const byNode = new Map(pods.map((pod) => [pod.node, pod]));
@@ -58,15 +58,14 @@ export function troubledOf(progress: Progress): readonly TroubledNode[] {
   }));
 }
 
-/** Why a node is not served. */
 function messageOf(
   { reason, waitingReason, why }: ListedNode,
   pod: Progress["pods"][number] | undefined,
 ): string {
   const agentMessage = pod?.terminationMessage?.kind === "proved" ? undefined : pod?.message;
   const because = waitingReason === undefined ? "" : `: ${waitingReason}`;
-  // An agent that exited by itself did start. Only its termination message explains what it waits
-  // for.
+  // An agent with a termination message has started and has exited by itself. Only this message
+  // explains what the agent waits for.
   const isRunning = waitingReason === undefined && agentMessage !== undefined;
   switch (reason) {
     case "word":
@@ -91,7 +90,7 @@ function messageOf(
 
 /** Names of up to ten nodes that cannot be served now, and their number. */
 export function leftOut({ view }: Progress): Readonly<{ names: readonly string[]; count: number }> {
-  // During a rollout, a failure may still lead to a halt.
+  // During a rollout, a failed node is not left out yet, because it may lead to a halt.
   const failed = view?.phase === "served" ? view.failed : [];
   const nodes = [...failed, ...(view?.excused ?? [])];
   return { names: nodes.slice(0, mostNames).map(({ node }) => node), count: nodes.length };

@@ -21,7 +21,7 @@ const rows: readonly (readonly [
     undefined,
   ],
   [
-    "nodes have had none for 9 s",
+    "nodes have lacked an agent for 9 s",
     [
       [0, 0],
       [9, 0],
@@ -29,7 +29,7 @@ const rows: readonly (readonly [
     undefined,
   ],
   [
-    "nodes have had none for 10 s",
+    "nodes have lacked an agent for 10 s",
     [
       [0, 0],
       [10, 1],
@@ -37,7 +37,7 @@ const rows: readonly (readonly [
     2,
   ],
   [
-    "all had one meanwhile",
+    "every node had an agent in between",
     [
       [0, 2],
       [5, 3],

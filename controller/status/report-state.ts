@@ -20,9 +20,9 @@ export class EventSubjects {
   #original = "";
 
   /**
-   * The version in which the Secret got its present meaning. An edit of labels or white space
-   * changes nothing. A refused Secret has no meaning to compare, so it is reported again when its
-   * bytes change.
+   * The version in which the Secret got its present meaning. An edit of labels or white space does
+   * not change this version. A refused Secret has no meaning to compare, so it is reported again
+   * when its bytes change.
    */
   additional(secret: V1Secret | undefined, { wanted, problems }: SourcesVerdict): string {
     const refused = wanted === undefined || problems.additional.length > 0;
@@ -37,8 +37,8 @@ export class EventSubjects {
   }
 
   /**
-   * An absent original is reported once for each Secret that existed, because it may come and go
-   * many times.
+   * An absent original is reported once after each version that existed, because the Secret may
+   * come and go many times.
    */
   original(secret: Snapshot["original"]): string {
     if (typeof secret === "string") return `${secret} after ${this.#original}`;
@@ -52,15 +52,16 @@ const isSame = (a: unknown, b: unknown) => contains(a, b) && contains(b, a);
 const versionOf = (metadata: V1ObjectMeta | undefined) => metadata?.resourceVersion ?? "";
 
 /**
- * Seconds for which a node may lack an agent. It lacks one for a second or two between the deletion
- * of a pod and the creation of the next.
+ * Seconds for which a node can lack an agent before the controller reports it. Between the deletion
+ * of a pod and the creation of the next pod, a node lacks an agent for a second or two.
  */
 const toleranceSeconds = 10;
 
 /**
- * Counts the nodes that have lacked an agent for longer. Undefined if there are none. A DaemonSet
- * has no condition for pods that cannot be created (Pod Security, a quota, a webhook); only its
- * numbers show them. The reason is in its Events, which the controller has no right to read.
+ * Returns a function that counts the nodes without an agent. The count is undefined until such
+ * nodes have existed for `toleranceSeconds`. A DaemonSet has no condition for pods that cannot be
+ * created (Pod Security, a quota, a webhook); only its numbers show them. The reason is in its
+ * Events, which the controller has no right to read.
  */
 export function missingPodsClock(
   now: () => Date,
@@ -108,7 +109,8 @@ export class RequestTroubles {
     if (error instanceof ApiError && silent.has(error.status)) {
       this.#silences += 1;
       if (this.#silences < silencesBeforeReport) return undefined;
-      // Each failure may have another text, and each text would be another Event.
+      // Keep the first text: each failure may have another text, and each text would be another
+      // Event.
       this.#silence ??= messages.unanswered(message);
       return [["unanswered", this.#silence]];
     }
@@ -118,7 +120,6 @@ export class RequestTroubles {
     return [["refused", messages.refused(message)]];
   }
 
-  /** Records a run that completed. */
   succeeded(): void {
     [this.#refusals, this.#silences, this.#silence] = [0, 0, undefined];
   }

@@ -11,7 +11,6 @@ import { progressWith, rollingOut } from "../rollout/progress.fixture.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
 import { type Report, createReport } from "./report.ts";
 
-/** The objects that another client keeps changing. */
 let contests: readonly ContestedObject[] = [];
 
 function reportWith(announce: Announce): Report {
@@ -42,14 +41,14 @@ async function reported(...documents: readonly string[]): Promise<string[]> {
   return [...said];
 }
 
-test("reports rewrites with the same meaning once, so that a thousand do not make a thousand Events", async () => {
+test("reports rewrites with the same meaning once, so that a thousand rewrites do not cause a thousand Events", async () => {
   const auths = '{"auths":{"a.io":{"auth":"dTpw"}}}';
   assert.deepEqual(await reported(auths, ` ${auths}`, JSON.stringify(JSON.parse(auths), null, 2)), [
     "Accepted v0",
   ]);
 });
 
-test("reports another meaning, the return to an earlier one, and each refused edit", async () => {
+test("reports another meaning, the return to an earlier meaning, and each refused edit", async () => {
   const [one, two] = ['{"auths":{"a.io":{"auth":"dTpw"}}}', '{"auths":{"a.io":{"auth":"dTpx"}}}'];
   assert.deepEqual(await reported(one, two, one), ["Accepted v0", "Accepted v1", "Accepted v2"]);
   assert.deepEqual(await reported(one, "{", "{ ", one), [
@@ -157,7 +156,7 @@ test("reports a refused write that no rollout waits for, from the second refusal
   };
   const refused = () => failure(403, "Forbidden");
   const first = refused();
-  // It is not tried in every run.
+  // The controller does not try this write in every run.
   for (let rounds = 0; rounds < 3; rounds++) await look(first);
   assert.deepEqual(announced, []);
   const second = refused();
@@ -232,7 +231,7 @@ test("reports a kept kubelet directory while it lasts", async () => {
   assert.deepEqual(await series(), {});
 });
 
-test("reports a search that is skipped while it lasts, about the same Secret from the first run on", async () => {
+test("reports a skipped search while it lasts, and names the same Secret from the first run on", async () => {
   const uids = new Set<string | undefined>();
   const subjects = reportWith(({ reason }, secret) => {
     if (reason === "HiddenFilesUnsearched") uids.add(secret?.uid);
@@ -307,7 +306,7 @@ test("shows in a metric when a source's first credential expires, until the sour
   assert.deepEqual(await expiries(), []);
 });
 
-test("requests a retry on an object that exists when a rollout is halted", async () => {
+test("when a rollout is halted, gives a retry command for an object that exists", async () => {
   const isHalted = progressWith(rollingOut("halted", { failures: 1 }));
   const additional = pullSecret("{}");
   for (const [object, found, wanted] of [

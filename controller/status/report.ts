@@ -51,7 +51,7 @@ type Area =
   | "rollout"
   | "removal";
 
-/** If a source is gone, its series must disappear. */
+/** Removes the series of all sources, so that a deleted source has no series. */
 function forgetSources(metrics: ControllerMetrics): void {
   metrics.accepted.reset();
   metrics.expiry.reset();
@@ -85,14 +85,14 @@ export function createReport({
 }: Options): Report {
   const status = statusReporter(writer, now);
   let paused = false;
-  /** False without the CRD. */
+  /** False if the object or its CRD does not exist. */
   let hasObject = true;
   const eventSubjects = new EventSubjects();
   const podless = missingPodsClock(now);
   const lasting = new Map<Area, readonly Trouble[]>();
   let lastLine = "";
   const requests = new RequestTroubles();
-  /** The write that failed in the last completed run, and the failure that was reported last. */
+  /** The failed write of this run, and the failure that was reported last. */
   let [failure, reported]: (Error | undefined)[] = [];
   let secret: V1ObjectMeta | undefined;
 
@@ -304,7 +304,7 @@ export function createReport({
     },
 
     succeeded() {
-      // The failure stays the same until that write is tried again.
+      // The failure stays the same until the controller tries the failed write again.
       const isNews = failure !== reported;
       reported = failure;
       if (failure === undefined) requests.succeeded();
@@ -324,11 +324,12 @@ export function createReport({
   };
 }
 
-/** Receives the outcome of a run, for Events, status, metrics and log. */
 export type Report = Readonly<{
   /** The policy has been read. */
   begins: (policyReading: ReportedPolicy) => void;
-  /** `kept`: the directory where the agents stay, although the installer wants another one. */
+  /**
+   * `kept`: the directory where the agents stay, although the installer wants another directory.
+   */
   directory: (kept: string | undefined, wanted: string, snapshot: Snapshot) => void;
   /**
    * The nodes that prevent all agents from searching for files that config.json would hide. Empty
@@ -345,7 +346,7 @@ export type Report = Readonly<{
   paused: () => void;
   /** Nothing is declared, and none of our objects exist. */
   idle: () => void;
-  /** How the whole run ended. Never rejects. */
+  /** How the whole run ended. */
   succeeded: () => void;
   failed: (error: unknown) => void;
 }>;

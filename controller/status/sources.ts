@@ -1,7 +1,7 @@
 /**
  * The sources in status: the verdict of a run, and which version of each source the nodes have.
  * Pure. A new version that does not change the published content (an annotation, white space)
- * counts as served once it is read. Other versions count when their revision is served.
+ * counts as served once it is read. Other versions count as served when their revision is served.
  */
 import type { SourceStatus } from "#api/global-pull-secret.ts";
 import type { SourcesVerdict } from "../sources/accept.ts";
@@ -28,15 +28,14 @@ export function sourceFacts({ sources }: SourcesVerdict): readonly SourceFacts[]
 export type Versions = Readonly<Record<string, string | undefined>>;
 
 /**
- * Versions by source. `published`: the versions in the present revision; `served`: those in the
- * last served revision.
+ * Versions by source. `published`: the versions in the present revision; `served`: the versions in
+ * the last served revision.
  */
 export type ServedVersions = Readonly<{ revision: number; published: Versions; served: Versions }>;
 
 export const nothingKnown: ServedVersions = { revision: 0, published: {}, served: {} };
 
 type Seen = Readonly<{
-  /** Revision of global-pull-secret. */
   revision: number;
   /** The published content matches the sources. */
   same: boolean;
@@ -49,7 +48,7 @@ type Seen = Readonly<{
 /**
  * The versions after a run. When the controller restarts, it keeps only the served versions,
  * because status contains them. It finds the published versions again in the next run or, if a
- * source changed meanwhile, with the next revision. So it reports no version too early.
+ * source changed meanwhile, with the next revision. Therefore it never reports a version too early.
  */
 export function servedAfter(
   before: ServedVersions,

@@ -15,7 +15,8 @@ const refusal = (code: number) =>
   new ApiError({ status: code, reason: "No", method: "PATCH", path: "/x" });
 
 /**
- * An API server that accepts statuses, or first gives these answers, and pauses that a test ends.
+ * An API server that first fails with these errors and then accepts statuses, and pauses that a
+ * test ends.
  */
 function bench(...errors: readonly Error[]) {
   const clock = { milliseconds: 0 };
@@ -44,7 +45,7 @@ function bench(...errors: readonly Error[]) {
         pauses.push({ milliseconds, end });
       }),
   });
-  /** Waits until the writer waits for the next pause, or has nothing left to do. */
+  /** Waits until the writer is in its next pause, or has nothing left to write. */
   const flush = async () => {
     for (let step = 0; step < 20; step += 1) await Promise.resolve();
   };
@@ -88,7 +89,7 @@ test("does not write a status that is already there, whichever controller wrote 
   assert.equal(sent.length, 1);
 });
 
-test("reports and retries a failed write, after growing pauses, with the status of that time", async () => {
+test("reports a failed write, and retries it with growing pauses and the current status", async () => {
   const { writer, sent, failed, pauses, flush } = bench(refusal(500), refusal(403));
   writer.write(object(), status(1));
   await flush();
@@ -106,7 +107,7 @@ test("reports and retries a failed write, after growing pauses, with the status 
 });
 
 for (const code of [404, 409])
-  test(`leaves an object alone that is gone or was replaced (${code}), and writes the whole next status`, async () => {
+  test(`gives up a status if its object is gone or was replaced (${code}), and writes the whole next status`, async () => {
     const { writer, sent, failed, flush } = bench(refusal(code));
     writer.write(object(), status(1));
     await flush();

@@ -1,6 +1,7 @@
 /**
  * Writes GlobalPullSecret's status: at most once a second, and only if it changed. Nothing waits
- * for a write. A failed write affects nothing else, and is repeated with the status of that moment.
+ * for a write. A failed write affects nothing else, and is repeated with the status that is then
+ * current.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { GlobalPullSecret, GlobalPullSecretStatus } from "#api/global-pull-secret.ts";
@@ -21,7 +22,10 @@ import {
 } from "./sources.ts";
 import { statusOf } from "./status.ts";
 
-/** During a rollout the counts change several times a second, for hours in a large cluster. */
+/**
+ * The pause between two writes. In a rollout the counts change several times a second, often for
+ * hours.
+ */
 const pauseMilliseconds = 1000;
 
 /**
@@ -31,8 +35,8 @@ const pauseMilliseconds = 1000;
 export const statusManager = "global-pull-secret-status";
 
 /**
- * Milliseconds. A watch may lag by seconds. After this time we trust its version, even if it is
- * older than ours.
+ * Milliseconds. A watch may lag by seconds. After this time we trust the watch's version of the
+ * object, even if it is older than ours.
  */
 const longestLag = 60_000;
 
@@ -44,7 +48,7 @@ type Options = Readonly<{
 }>;
 
 export type StatusWriter = Readonly<{
-  /** The last written status, by this controller or the previous one. */
+  /** The last written status, by this controller or the previous controller. */
   before: (object: GlobalPullSecret) => GlobalPullSecretStatus | undefined;
   /** Queues a status. Returns at once and never fails. */
   write: (object: GlobalPullSecret, status: GlobalPullSecretStatus) => void;
@@ -56,7 +60,7 @@ type QueuedStatus = Readonly<{ uid: string; status: GlobalPullSecretStatus }>;
 
 export function statusWriter(options: Options): StatusWriter {
   const { cluster, failed, pause = later, now = () => performance.now() } = options;
-  /** The status that is or will be written. Later times and counts continue from it. */
+  /** The status that is or will be written. Later statuses continue its times and counts. */
   let latest: QueuedStatus | undefined;
   let waiting: QueuedStatus | undefined;
   /** The object after the last write, from the API server's answer. */
@@ -175,7 +179,8 @@ export function statusReporter(writer: StatusWriter, now: () => Date) {
 
   return {
     /**
-     * The served versions are in the status itself, because another controller may have written it.
+     * Begins a run. Reads the served versions from the status, because another controller may have
+     * written it.
      */
     begins(next: ReportedPolicy): void {
       reading = next;
@@ -207,8 +212,8 @@ function servedIn({ status }: GlobalPullSecret): Versions {
 }
 
 /**
- * Versions of the accepted sources, and undefined for an extra that is missing. A source that is
- * refused or unreadable keeps its previous version.
+ * Versions of the accepted sources, and undefined for an extra source that is missing. A source
+ * that is refused or unreadable keeps its previous version.
  */
 function versionsOf(sources: readonly SourceFacts[]): Versions {
   return Object.fromEntries(

@@ -83,7 +83,7 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
     { ...trouble("halted"), stage: rollout(rollingOut("halted")) },
     "False Halted - S False",
   ],
-  ["an old agent may not be replaced", trouble("upgradeRefused"), "False UpgradeRefused - S True"],
+  ["an old pod cannot be replaced", trouble("upgradeRefused"), "False UpgradeRefused - S True"],
   [
     "no node can be reached",
     { stage: rollout({ ...rollingOut("canary"), view: allAway }) },
@@ -216,7 +216,7 @@ test("law: is never Reconciling and Stalled at once, and Ready only when no acti
     }
 });
 
-test("names a search that is skipped in the condition Ready, which stays True", () => {
+test("reports a skipped search in the condition Ready, which stays True", () => {
   const { conditions = [] } = statusOf(factsWith(trouble("unsearched")), undefined, now);
   const ready = conditions.find(({ type }) => type === "Ready");
   assert.equal(ready?.status, "True");
@@ -298,7 +298,7 @@ test("counts a registry whose name the CRD does not accept, without displacing o
   assert.equal(status.registriesOmitted, 1);
 });
 
-test("changes a condition's time with its status, not with its message, and keeps known values until the pods are read", () => {
+test("changes a condition's time only when its status changes, and keeps known values until the pods are read", () => {
   const counted = factsWith({ stage: { kind: "rollout", progress: crowd } });
   const first = statusOf(counted, undefined, now);
   const later = new Date(now.getTime() + 60_000);
@@ -326,7 +326,7 @@ test("keeps the time of a refused revision, and the revision in force", () => {
   assert.deepEqual(statusOf(facts, first, new Date(now.getTime() + 9e6)).revision, expected);
 });
 
-test("reports a source's new version once its revision is served, or at once if the content is the same, and never an older one", () => {
+test("reports a source's new version at once if the content is the same, and otherwise once its revision is served", () => {
   const versions = (additional: string) => ({ versions: { additional } });
   const one = servedAfter(nothingKnown, { revision: 1, same: true, out: true, ...versions("5") });
   assert.deepEqual(one.served, { additional: "5" });

@@ -18,12 +18,12 @@ import { withHelp } from "#contract/help.ts";
 
 /**
  * How many registries to list. 200 take at most 200 kB, so the object fits into etcd together with
- * the fields of others.
+ * other clients' fields.
  */
 const mostRegistries = 200;
 /**
- * The longest registry that the API server accepts. A longer one would make it refuse the whole
- * status.
+ * The longest registry that the API server accepts. The API server refuses the whole status if a
+ * registry is longer.
  */
 const longestRegistry = 1024;
 /** The longest message of a source. The API server would accept more. */
@@ -63,7 +63,6 @@ export function statusOf(facts: StatusFacts, before: Before, now: Date): GlobalP
   };
 }
 
-/** The progress of a rollout, or of a removal. */
 function progressOf({ stage }: StatusFacts): Progress | undefined {
   if (stage.kind === "rollout") return stage.progress;
   return stage.kind === "removal" ? stage.removal.progress : undefined;
@@ -89,7 +88,7 @@ function revisionOf(
     ...(view?.phase === "halted" ? { refused: refusedOf(revision, before, now) } : {}),
   };
   // The API server turns an object into null when an apply removes its last field, and then refuses
-  // it.
+  // the status.
   return Object.keys(found).length > 0 ? found : undefined;
 }
 
@@ -127,9 +126,7 @@ function sourcesAccepted(sources: readonly SourceFacts[]): NewCondition {
   return { type, status: "True", reason: "AllAccepted", message: "every source is accepted" };
 }
 
-/**
- * The condition RolledOut. This is about the published content, whatever content waits after it.
- */
+/** The condition RolledOut. It is about the published content, even if newer content waits. */
 function rolledOut(progress: Progress | undefined, summary: Summary): NewCondition {
   const type = "RolledOut";
   if (progress !== undefined && isPublishedOut(progress))
@@ -196,7 +193,6 @@ type NewCondition = Readonly<{
   message: string;
 }>;
 
-/** The conditions with their times and generation. */
 function withTimes(
   current: readonly NewCondition[],
   before: readonly StatusCondition[],

@@ -22,7 +22,6 @@ export type Stage =
   | Readonly<{ kind: "removal"; removal: Removal }>;
 
 export type StatusFacts = Readonly<{
-  /** Generation of the spec that was read. */
   generation: number;
   managementState: ManagementState;
   /**
@@ -30,7 +29,7 @@ export type StatusFacts = Readonly<{
    * given.
    */
   reason: string;
-  /** A pause delays a change of the spec. */
+  /** True if a pause delays a change of the spec. */
   specWaits: boolean;
   stage: Stage;
   /** Everything that lasts, with its message. No message contains a credential. */
@@ -219,8 +218,8 @@ function messageOf({ revision, desired }: Progress, { counts, phase, pending }: 
 }
 
 /**
- * True when the published content is the wanted one, and every node that can be served has had it.
- * Later changes of a node or its agent do not count.
+ * True when the published content is the wanted content, and every node that can be served has had
+ * it. Later changes of a node or its agent do not count.
  */
 const isOut = (progress: Progress): boolean =>
   progress.view?.pending === "no" && isPublishedOut(progress);

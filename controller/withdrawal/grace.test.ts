@@ -81,12 +81,12 @@ const found = (changes: Partial<Snapshot>) =>
 const foreign = { metadata: {}, data: {} };
 
 const begun: readonly (readonly [sentence: string, found: Absence, begun: boolean])[] = [
-  ["nodes that have entries keep them", found({ global: secret("apply") }), false],
-  ["nodes keep the entries that they have", found({ global: secret("hold") }), false],
+  ["nodes keep entries that are in force", found({ global: secret("apply") }), false],
+  ["nodes keep entries with the intent `hold`", found({ global: secret("hold") }), false],
   ["nodes keep their entries when someone deleted global-pull-secret", found({}), false],
   ["a removal that has begun continues", found({ global: secret("release") }), true],
   [
-    "a state Secret without our other objects waits for nothing",
+    "no grace period begins if only the state Secret is left",
     found({ daemonSet: undefined }),
     true,
   ],

@@ -1,8 +1,8 @@
 /**
- * When an absent Secret counts as withdrawn, for each source. Pure. Deleting and recreating a
- * Secret is one change (`kubectl replace --force`, an owner that recreates it, a new type). Without
- * a grace period, each node would lose its credentials and get them again, with two kubelet
- * restarts.
+ * Decides, for each source, when an absent Secret counts as withdrawn. Pure. Deleting and
+ * recreating a Secret counts as one change (`kubectl replace --force`, an owner that recreates it,
+ * a new type). Without a grace period, each node would lose its credentials and get them again,
+ * with two kubelet restarts.
  */
 import { withdrawNowAnnotation } from "#contract/names.ts";
 import { isForeign, type Snapshot } from "#controller/sources/snapshot.ts";
@@ -14,7 +14,7 @@ import type { SourceInput } from "#controller/sources/input.ts";
 import { lastGood } from "../sources/source.ts";
 
 export type Absence = Readonly<{
-  /** When the Secret was first seen absent, if the state records it. */
+  /** When the controller first found the Secret missing, if the state records this time. */
   since: Date | undefined;
   now: Date;
   graceSeconds: number;
@@ -28,8 +28,8 @@ export type Absence = Readonly<{
 export type Withdrawal = Readonly<{ since: Date; begins: Date; due: boolean }>;
 
 /**
- * A time in the future counts as now, so that a clock that was set back does not extend the grace
- * period.
+ * A `since` in the future counts as now, so that a clock that was set back does not extend the
+ * grace period.
  */
 export function withdrawal({ since, now, graceSeconds, begun, immediate }: Absence): Withdrawal {
   const grace = graceSeconds * 1000;
@@ -47,8 +47,8 @@ type Setting = Readonly<{
 
 /**
  * The absence of one source, from the snapshot. After a leak, an annotation on GlobalPullSecret or
- * on global-pull-secret skips the grace period. A withdrawal by spec always skips it, because it
- * cannot be an accident.
+ * on global-pull-secret skips the grace period. A withdrawal by spec is not an accident, so it
+ * always skips the grace period.
  */
 export function absenceOf(
   id: string,
@@ -94,8 +94,8 @@ export function withdrawals(
 }
 
 /**
- * The sources. A source stays if its grace period has not ended, or if a pause delays its
- * withdrawal.
+ * Returns the sources. An absent source is marked as `kept` if its grace period has not ended, or
+ * if a pause delays its withdrawal.
  */
 export function keptOf(
   inputs: readonly SourceInput[],
@@ -109,6 +109,6 @@ export function keptOf(
   });
 }
 
-/** Source id → when its Secret was first seen absent, for the state. */
+/** For the state: source id → when the controller first found its Secret missing. */
 export const sincesOf = (absences: ReadonlyMap<string, Withdrawal>) =>
   new Map([...absences].map(([id, { since }]) => [id, since] as const));

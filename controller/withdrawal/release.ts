@@ -14,8 +14,8 @@ import {
 } from "./withdrawal.ts";
 
 /**
- * The released content if the original cannot be read. The original's last entries must not stay in
- * force either.
+ * The content to release if `accept` returns none: without entries, so that no source's entry stays
+ * in force.
  */
 const noCredential: WantedContent = {
   document: '{"auths":{}}',
@@ -25,7 +25,6 @@ const noCredential: WantedContent = {
   fromAdditional: 0,
 };
 
-/** One step of the release. */
 export async function release(
   context: RemovalContext,
   snapshot: Snapshot,
@@ -52,9 +51,9 @@ export async function release(
       again: { seconds: Math.min(progress.again, pauseAfter(unchanged)) },
     };
   }
-  // First we remove the rollout from the state. Then we write the note on global-pull-secret that
-  // marks the release as complete. The state is deleted last, and if it still had a rollout, the
-  // controller would wait for nodes again.
+  // Remove the rollout from the state before a note on global-pull-secret marks the release as
+  // complete. The state is deleted last. If it still contained the rollout, the controller would
+  // wait for the nodes again.
   const { stateSecret, global } = progress;
   if (stateSecret !== undefined)
     await writeState(context.cluster, stateSecret, {

@@ -1,6 +1,6 @@
 /**
  * Removal step by step on an API server in memory. The existing objects and the nodes' answers
- * decide.
+ * decide each step.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -35,7 +35,10 @@ async function runs(world: World, count: number): Promise<Removal> {
   return last;
 }
 
-/** All nodes have the credential. From now on they behave like this. */
+/**
+ * Returns a cluster in which all nodes have the credential. From then on the nodes behave like
+ * this.
+ */
 async function deployed(nodes: Readonly<Record<string, Behaviour>>): Promise<World> {
   const names = Object.keys(nodes).map((name) => [name, "proves"] as const);
   const world = await World.of(Object.fromEntries(names));
@@ -51,11 +54,10 @@ async function deployed(nodes: Readonly<Record<string, Behaviour>>): Promise<Wor
 const deletedOf = ({ writes }: World): string[] =>
   writes.filter((name) => name.startsWith("-")).map((name) => name.slice(1));
 
-/** The termination messages of all agents. */
 const said = ({ pods }: World) =>
   pods.map(({ status }) => status?.containerStatuses?.[0]?.lastState?.terminated?.message).join();
 
-/** Deletes the pod of a node that should run one, and lets the node create no other pod. */
+/** Deletes the pod of a node that should run an agent, and lets the node create no other pod. */
 async function podless(world: World, name: string): Promise<void> {
   world.nodes.set(name, "podless");
   await world.showPods();
@@ -84,7 +86,7 @@ test("keeps the DaemonSet for a node without a pod, names it, and publishes no c
   assert.deepEqual(deletedOf(world), everything);
 });
 
-test("stops waiting for a node that is deleted, but not for another one", async () => {
+test("stops waiting for a node that is deleted, but still waits for another node without a pod", async () => {
   const world = await deployed({ a: "proves", b: "proves", c: "proves" });
   await podless(world, "b");
   await podless(world, "c");
@@ -96,7 +98,7 @@ test("stops waiting for a node that is deleted, but not for another one", async 
   assert.deepEqual(deletedOf(world), everything);
 });
 
-test("stops waiting for nodes that stay away after forgetAfter, and names them", async () => {
+test("after forgetAfter, stops waiting for nodes that stay away, and names them", async () => {
   const world = await deployed({ a: "proves", b: "proves" });
   await podless(world, "b");
   await runs(world, 100);
@@ -107,7 +109,7 @@ test("stops waiting for nodes that stay away after forgetAfter, and names them",
   assert.deepEqual(deletedOf(world), everything);
 });
 
-test("names an existing node that never confirmed among the nodes that it stops waiting for", async () => {
+test("after forgetAfter, also names an existing node that has not confirmed", async () => {
   const world = await deployed({ a: "proves", b: "ignores" });
   const policy = policyWith({ maxUnavailable: 1 }, { forgetAfterSeconds: 60 });
   Object.assign(world.remover, { policy });
@@ -129,7 +131,7 @@ test("waits for a node that does not confirm, and names it after the deadline", 
 
 test("counts the deadline from the last progress, so that nodes that confirm one by one are never overdue", async () => {
   const world = await deployed({ a: "ignores", b: "ignores", c: "ignores" });
-  // All nodes get their grants at once, so that no node waits until another one frees its slot.
+  // All nodes get their grants at once, so that no node waits until another node frees its slot.
   const times = { forgetAfterSeconds: 3600, deadlineSeconds: 60 };
   Object.assign(world.remover, { policy: policyWith({ maxUnavailable: "100%" }, times) });
   await runs(world, 4);
@@ -142,7 +144,7 @@ test("counts the deadline from the last progress, so that nodes that confirm one
   assert.deepEqual((await run(world)).overdue, { waiting: ["c"], seconds: 60 });
 });
 
-test("waits for an agent's pod that does not end, and deletes the rest after the deadline", async () => {
+test("waits for an agent's pod that does not end, and deletes the other objects after the deadline", async () => {
   const world = await deployed({ a: "proves" });
   const { seconds } = world;
   world.stuck.add("a");
@@ -183,7 +185,7 @@ for (const [what, lost] of losses)
     assert.deepEqual(deletedOf(world), everything);
   });
 
-test("deletes the state at once when no other object exists and it records no rollout", async () => {
+test("deletes the state at once when no other object exists and the state records no rollout", async () => {
   const world = await World.of({ a: "proves" });
   const state = stateSecret({ ...readState(undefined), accepted: { additional: one.document } });
   await world.cluster.apply(owned.state, state, { manager: stateManager, force: true });
@@ -207,7 +209,7 @@ test("deletes everything at once when all grants were refused because of the dir
   assert.deepEqual(deletedOf(world), everything);
 });
 
-test("waits for every node when a grant was sent, even if its pod is gone", async () => {
+test("waits for every node when a grant was sent, even if the granted pod is gone", async () => {
   const world = await World.of({ a: "ignores", b: "podless" });
   await world.until(one, () => world.granted["a"] === 1);
   await podless(world, "a");

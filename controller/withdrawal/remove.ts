@@ -23,8 +23,8 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { isAgent } from "#controller/rollout/pods.ts";
 
 /**
- * True if the next step deletes an object or may complete the withdrawal. Such a step needs a fresh
- * read, because an informer may lag. False if nothing is left.
+ * True if the next step deletes an object or might complete the withdrawal. Such a step needs a
+ * fresh read, because an informer may lag. False if nothing is left.
  */
 export function deletesNext(found: Snapshot): boolean {
   const snapshot = ours(found);
@@ -49,13 +49,14 @@ export async function remove(
   if (step === "count agents") {
     const left = await agentsLeft(cluster);
     unchanged = context.unchangedSeconds(`${step} ${left}`);
-    // These nodes have no entries any more, so a pod that does not end must not block the rest.
+    // These nodes have no entries any more, so a pod that does not end must not block the deletion
+    // of the other objects.
     if (overdue(context, unchanged, []) !== undefined) abandoned = left;
     next = { ...next, agents: left - abandoned };
     step = nextWithdrawalStep(next);
   }
-  // Steps that need no new observation share a run. Each observation adds a quarter of a second to
-  // the removal.
+  // The same run takes all further steps that need no new observation. Each observation adds a
+  // quarter of a second to the removal.
   while (step.startsWith("delete ")) {
     const name = step.slice("delete ".length) as keyof WithdrawalInput["exists"];
     const { uid = "", resourceVersion } = snapshot[name]?.metadata ?? {};
@@ -86,9 +87,9 @@ function inputOf(snapshot: Snapshot): WithdrawalInput {
       // Empty: every grant was refused, because the directory is not the kubelet's.
       state.directory !== "" &&
       (notes.rolled ??
-        // Without our note, the DaemonSet may have reached nodes.
+        // If our note is missing, agents of the DaemonSet may have changed nodes.
         (snapshot.daemonSet !== undefined ||
-          // A withdrawal ends by deleting the rollout from the state.
+          // A completed withdrawal has deleted the rollout from the state.
           state.rollout !== undefined ||
           state.servedBefore > 0)),
     released: notes.released === (published?.revision ?? 0) && withdraws(published),
@@ -111,7 +112,8 @@ function withdraws(published: Published | undefined): boolean {
 }
 
 /**
- * Only our own objects. An object of someone else under one of our names does not block the rest.
+ * Keeps only our own objects. An object of someone else under one of our names does not block the
+ * removal.
  */
 function ours(found: Snapshot): Snapshot {
   return {
@@ -131,13 +133,13 @@ function keep<T extends { metadata?: V1ObjectMeta }>(object: T | undefined): T |
 
 /**
  * How many pods the controller reads at most; there may be 5,000. This many pods take 0.5 MB. The
- * controller does not read more nodes than pods.
+ * limit also bounds how many nodes the controller reads.
  */
 const page = 100;
 
 /**
  * How many agents' pods are left on Ready nodes, counted up to 100. The pod of an unreachable node
- * does not count, because it ends when the node returns. If there are more pods than one page, the
+ * does not count, because it ends when the node returns. If the pods fill more than one page, the
  * nodes are not read.
  */
 export async function agentsLeft(cluster: Cluster): Promise<number> {
@@ -153,10 +155,7 @@ export async function agentsLeft(cluster: Cluster): Promise<number> {
   return count;
 }
 
-/**
- * True when the node is Ready. A list with one node needs no additional right, but a `get` of the
- * node would.
- */
+/** A list with one node needs no additional right, but a `get` of the node would. */
 async function isReady(cluster: Cluster, name: string): Promise<boolean> {
   const { items } = await read<V1Node>(cluster, collections.nodes, {
     fieldSelector: `metadata.name=${name}`,

@@ -1,7 +1,7 @@
 /**
  * The steps of a removal. First every node removes our entries. Then the objects are deleted, the
  * Secrets last, because they record how far the removal is. Pure, and derived from what exists, so
- * a new controller continues where the last one stopped.
+ * a new controller continues where the last controller stopped.
  */
 import type { Again } from "#kube/loop.ts";
 import type { Policy } from "../policy/policy.ts";
@@ -9,7 +9,7 @@ import type { RolloutContext } from "../rollout/write.ts";
 import type { Progress } from "../rollout/step.ts";
 
 export type WithdrawalInput = Readonly<{
-  /** Something may have reached a node. */
+  /** Content may have reached a node. */
   rolled: boolean;
   /**
    * Every living node has the published revision, or an administrator asked the controller to
@@ -60,7 +60,7 @@ export function nextWithdrawalStep({
 export const pauseAfter = (unchangedSeconds: number): number =>
   Math.min(30, Math.max(1, Math.round(unchangedSeconds / 4)));
 
-/** `until`: when the controller stops waiting for them, as ISO 8601. */
+/** `until`: when the controller stops waiting for these nodes, as ISO 8601. */
 type Awaited = Readonly<{ names: readonly string[]; until: string }>;
 
 export type RemovalContext = RolloutContext &
@@ -85,7 +85,9 @@ export type Removal = Readonly<{
   releasing: boolean;
   /** Every node for which the removal waits has confirmed the release. */
   released: boolean;
-  /** Names of nodes that the controller stopped waiting for. They may keep our entries. */
+  /**
+   * Names of nodes that the controller stopped waiting for. These nodes may still have our entries.
+   */
   leftBehind: readonly string[];
   /**
    * Names of the nodes or objects for which the removal waits, after `seconds` without progress.
@@ -95,11 +97,10 @@ export type Removal = Readonly<{
   awaited: Awaited | undefined;
   /** Agents' pods that the controller stopped waiting for. */
   abandoned: number;
-  /** Undefined: the same as in a rollout. */
+  /** When to run again. Undefined: at the same time as in a rollout. */
   again: Again | undefined;
 }>;
 
-/** Default values of a step. */
 export const nothingHappened = {
   progress: undefined,
   releasing: false,

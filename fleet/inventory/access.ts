@@ -1,4 +1,4 @@
-/** How to reach a cluster of the inventory, or why it cannot be reached. */
+/** How to reach a cluster of the inventory, or why this is not possible. */
 import type { Access } from "#kube/kubeconfig/access.ts";
 import type { KubeconfigRead } from "#kube/kubeconfig/parse.ts";
 import { formatProblem } from "#pullsecret/problems/problems.ts";
@@ -9,15 +9,15 @@ export type AccessReading =
       ok: true;
       access: Access;
       /**
-       * The source of the access. While it stays the same, the connection stays too. It contains a
-       * credential.
+       * The text from which we read `access`, including the credential. While this text does not
+       * change, the connection stays open.
        */
       made: string;
     }>
   /** `absent`: there is no kubeconfig. A leaving cluster then keeps its open connection. */
   | Readonly<{ ok: false; why: string; absent?: true }>;
 
-/** The access in a kubeconfig, or the first of its problems. */
+/** The access in a kubeconfig, or the kubeconfig's first problem. */
 export function reading(read: KubeconfigRead, made: string): AccessReading {
   if (read.ok) return { ok: true, access: read.access, made };
   const [first] = read.problems;

@@ -10,7 +10,7 @@ import { picksOf } from "#test/harness/api/protocol.ts";
 import { clustersOf } from "./cluster-api.ts";
 import { queryOf, servedVersion } from "./selector.ts";
 
-/** A CRD of Clusters, as far as the fake reads it. */
+/** A CRD of Clusters, with only the parts that the fake API server reads. */
 const definition = (version: string) =>
   readFileSync("manifests/crds/fleetsecrets/fleetsecrets.yaml", "utf8")
     .replaceAll("globalpullsecret.io", "cluster.x-k8s.io")
@@ -100,7 +100,7 @@ function expression(
 
 for (const version of ["v1beta2", "v1beta1"])
   for (const [what, source, names] of table)
-    test(`K3, K12: selects by ${what}, with Clusters in ${version}`, async () => {
+    test(`K3, K12: selects clusters by ${what}, with Clusters in ${version}`, async () => {
       const home = await homeWith(version);
       assert.equal(await servedVersion(home, "cluster.x-k8s.io"), version);
       const found = await clustersOf(home, source);

@@ -1,6 +1,7 @@
 /**
- * Clusters of Cluster API. The kubeconfig of each is in a Secret beside it. A namespace contains
- * either one Cluster with the namespace's name, or any number with their own names.
+ * Clusters of Cluster API. The kubeconfig of a Cluster is in a Secret in the same namespace. A
+ * namespace contains either one Cluster that has the namespace's name, or any number of Clusters
+ * with any names.
  */
 import { Buffer } from "node:buffer";
 import type { KubernetesObject, V1Namespace, V1Secret } from "@kubernetes/client-node";
@@ -13,8 +14,9 @@ import { queryOf, servedVersion } from "./selector.ts";
 import { reading, type AccessReading } from "./access.ts";
 
 /**
- * The selected namespaces, or NAMESPACE:NAME of each selected Cluster in them. A selector of
- * Clusters excludes a namespace whose Cluster does not match.
+ * Names of the selected clusters: the selected namespaces whose Cluster matches `clusterSelector`,
+ * if it is set. With `clusterNameLabelValue: Name`, NAMESPACE:NAME of each matching Cluster in the
+ * selected namespaces.
  */
 export async function clustersOf(
   home: Cluster,
@@ -37,7 +39,7 @@ export async function clustersOf(
   return clusters;
 }
 
-/** The access in the Secret NAME-kubeconfig in the Cluster's namespace. */
+/** The access to a Cluster, from the Secret NAME-kubeconfig in its namespace. */
 export async function ofCluster(home: Cluster, cluster: string): Promise<AccessReading> {
   const [namespace = "", own = namespace] = cluster.split(":");
   const name = `${own}-kubeconfig`;

@@ -10,7 +10,7 @@ import { ofProfile, profilesOf } from "./cluster-profiles.ts";
 const place = { server: "https://east.example:6443", "certificate-authority-data": authority };
 const base64 = (text: string) => Buffer.from(text).toString("base64");
 
-/** A management cluster with these objects by path. */
+/** A management cluster that contains these objects. The keys are their paths. */
 function homeWith(objects: Readonly<Record<string, object>>): Cluster {
   return {
     get: async (path: string) => objects[path],
@@ -38,7 +38,7 @@ function profile(cluster: Fields, name = "secretreader", manager = "globalpullse
 const path = (name: string, where = "clusters") => `${clusterProfilesIn(where)}/${name}`;
 const secret = (name: string) => `${secretsIn("clusters")}/${name}`;
 
-test("reads the access from a profile and its token", async () => {
+test("reads the access from a profile and the token in its Secret", async () => {
   const data = { token: base64(token) };
   const home = homeWith({ [path("east")]: profile(place), [secret("east")]: { data } });
   const read = await ofProfile(home, "clusters/east");
@@ -64,14 +64,14 @@ const same: readonly (readonly [what: string, cluster: Fields, own: Fields])[] =
   ["the authority written in another way", {}, { "certificate-authority-data": rewritten }],
 ];
 for (const [what, cluster, own] of same)
-  test(`takes the credential from a kubeconfig with ${what}`, async () => {
+  test(`reads the credential from a kubeconfig with ${what}`, async () => {
     const read = await byKubeconfig(cluster, own);
     assert.ok(read.ok);
     assert.equal(read.access.server, place.server);
     assert.deepEqual(read.access.proof, { token });
   });
 
-test("trusts no authority that only the profile names, even under another label", async () => {
+test("does not trust a certificate that is only in the profile, even with another PEM label", async () => {
   const other = Buffer.from(certificate, "base64").toString();
   const text = Buffer.from(authority, "base64").toString();
   for (const label of ["X509 CERTIFICATE", "TRUSTED CERTIFICATE"]) {
@@ -112,7 +112,7 @@ const refused: readonly (readonly [code: string, cluster: Fields, user?: Fields]
 
 for (const [code, cluster, user] of refused)
   for (const reader of ["secretreader", "kubeconfig-secretreader"]) {
-    // This reader reads only a token, and its Secret contains no user.
+    // secretreader reads only a token, so its Secret cannot contain a user.
     if (reader === "secretreader" && user !== undefined) continue;
     test(`${code}: refuses a profile with ${JSON.stringify([cluster, user])} by ${reader}`, async () => {
       const value = base64(JSON.stringify(kubeconfig({}, user ?? { token })));
@@ -126,7 +126,7 @@ for (const [code, cluster, user] of refused)
     });
   }
 
-test("names the missing object: the profile, or its Secret", async () => {
+test("reports whether the profile or its Secret is missing", async () => {
   const why = async (objects: Readonly<Record<string, object>>) => {
     const read = await ofProfile(homeWith(objects), "clusters/east");
     return read.ok ? "ok" : read.why;

@@ -1,7 +1,7 @@
 /**
- * Clusters of ClusterProfiles. The object names the namespaces and the managers of these profiles.
- * The two secret readers of the inventory's reference implementation are supported, but we do not
- * run them: the controller reads the same Secrets itself, as data.
+ * The clusters of ClusterProfiles. The FleetSecret names the namespaces and the managers of these
+ * profiles. We support the two secret readers of the inventory's reference implementation. We do
+ * not run these programs: the controller reads the same Secrets itself.
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -33,7 +33,7 @@ export async function profilesOf(
   return names;
 }
 
-/** The access of the profile `namespace/name`. */
+/** The access to the cluster of the profile `namespace/name`. */
 export async function ofProfile(home: Cluster, path: string): Promise<AccessReading> {
   const [namespace = "", name = ""] = path.split("/");
   const profile = await home.get<ClusterProfile>(`${clusterProfilesIn(namespace)}/${name}`);
@@ -41,7 +41,7 @@ export async function ofProfile(home: Cluster, path: string): Promise<AccessRead
   return (await readProfile(home, profile)).read;
 }
 
-/** The access of a profile that was already read, and its Secret. */
+/** The access to the cluster of this profile, and the profile's Secret. */
 export async function readProfile(
   home: Cluster,
   profile: ClusterProfile,
@@ -75,20 +75,22 @@ function accessBy(
     );
   const place = parseKubeconfig(configOf(source.cluster, { token: "none" }), name);
   const proof = readKubeconfig(bytes, source.secret, source.context);
-  // The profile and the kubeconfig must name the same server. Otherwise the profile's author could
-  // send the credential of any kubeconfig in this namespace to a server of the author's choice. We
-  // use the kubeconfig's authority, not the profile's. Beside the same certificates, the profile's
-  // authority could contain others, which this comparison ignores but OpenSSL trusts.
+  // The profile and the kubeconfig must name the same server. Without this check, the profile's
+  // author could send the credential of any kubeconfig in this namespace to any server. We use the
+  // kubeconfig's authority: the profile's authority could contain more certificates in a form that
+  // this comparison ignores, but that OpenSSL trusts.
   if (place.ok && proof.ok && placeOf(place.access) !== placeOf(proof.access))
     return { ok: false, why: sentence("provider", "the kubeconfig leads to another server") };
   return reading(place.ok ? proof : place, made);
 }
 
-/** The server, the name in its certificate, and the authority's certificates. */
+/**
+ * Identifies a server: its address, the name in its certificate, and the authority's certificates.
+ */
 const placeOf = ({ server, serverName, authority }: Access): string =>
   JSON.stringify([server, serverName, authority === undefined ? null : certificatesIn(authority)]);
 
-/** A kubeconfig of one cluster and one user. It is checked like any other kubeconfig. */
+/** A kubeconfig of one cluster and one user. We check it like any other kubeconfig. */
 const configOf = (cluster: object, user: object) => ({
   clusters: [{ name: "profile", cluster }],
   users: [{ name: "profile", user }],
@@ -96,7 +98,7 @@ const configOf = (cluster: object, user: object) => ({
   "current-context": "profile",
 });
 
-/** A Secret in the profile's own namespace. */
+/** The Secret that contains the credential, in the profile's own namespace. */
 export type CredentialSource = Readonly<{
   /** The `cluster` part of a kubeconfig, not yet validated. */
   cluster: Readonly<Record<string, unknown>>;
@@ -105,10 +107,10 @@ export type CredentialSource = Readonly<{
 }> &
   (Readonly<{ holds: "token" }> | Readonly<{ holds: "kubeconfig"; context: string | undefined }>);
 
-/** Why a profile gives no access: the kind of problem, and its detail. */
+/** Why we have no access through a profile: the kind of problem, and its detail. */
 export type ProviderProblem = Readonly<{ problem: "noProvider" | "provider"; detail: string }>;
 
-/** The first of the two supported providers, in the profile's order. No other is run. */
+/** The Secret with the credential, by the first provider in the profile that we support. */
 export function credentialSourceOf({
   metadata,
   status,
@@ -127,8 +129,8 @@ const readers = {
     provider: AccessProvider,
     { name = "" }: Profile,
   ): CredentialSource | ProviderProblem {
-    // With another name, the Secret could hold any token of this namespace, and we would send the
-    // token to a server of the author's choice.
+    // If we accepted another name, the profile's author could send any token in this namespace to
+    // any server.
     const named = extensionOf(provider)["clusterName"] ?? name;
     if (named !== name) return refused("clusterName is not the profile's own name");
     return { cluster: provider.cluster ?? {}, secret: name, key: tokenKey, holds: "token" };
@@ -138,7 +140,8 @@ const readers = {
     { namespace }: Profile,
   ): CredentialSource | ProviderProblem {
     const { name, key, namespace: where = namespace, context } = extensionOf(provider);
-    // The fleet's account may read Secrets by name anywhere, but the author of a profile may not.
+    // The fleet's account is allowed to read Secrets by name in all namespaces, but the author of a
+    // profile is not.
     if (where !== namespace) return refused("the namespace is not the profile's own");
     if (!isName(name) || !isKey(key))
       return refused("the name of the Secret or the key is missing or not valid");
@@ -151,7 +154,7 @@ const readers = {
 
 const refused = (detail: string): ProviderProblem => ({ problem: "provider", detail });
 
-/** The profile's parameters for the reader. Only own fields count. */
+/** The parameters for the reader, from the extension in the profile. */
 function extensionOf({ cluster }: AccessProvider): Readonly<Record<string, unknown>> {
   const all = cluster?.["extensions"];
   const found = (Array.isArray(all) ? all : []).find(

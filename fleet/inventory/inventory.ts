@@ -1,7 +1,7 @@
 /**
- * The clusters that an object selects, and how to reach each. A cluster of Cluster API has its
- * namespace's name, or NAMESPACE:NAME if a namespace can have several. A cluster of a
- * ClusterProfile has NAMESPACE/NAME.
+ * The clusters that a FleetSecret selects, and how to reach each of them. The name of a cluster is
+ * its namespace for Cluster API, NAMESPACE:NAME if a namespace can have several Clusters, and
+ * NAMESPACE/NAME for a ClusterProfile.
  */
 import type { FleetSecretSpec, NamespaceSelector } from "#api/fleet-secret.ts";
 import { clusterManager, clustersNamespace, leavingLabel } from "#contract/joined.ts";
@@ -10,15 +10,12 @@ import type { AccessReading } from "./access.ts";
 import { clustersOf, ofCluster } from "./cluster-api.ts";
 import { ofProfile, profilesOf } from "./cluster-profiles.ts";
 
-/**
- * Names of the selected clusters, sorted. Rejects if an inventory cannot be read, because then
- * nothing is known.
- */
+/** Names of the selected clusters, sorted. Rejects if an inventory cannot be read. */
 export async function selectedBy(
   home: Cluster,
   { clusterAPI, clusterProfiles, via }: FleetSecretSpec,
 ): Promise<string[]> {
-  // One ClusterResourceSet serves all Clusters of its namespace and selects them itself.
+  // One ClusterResourceSet serves its whole namespace, and Cluster API selects the Clusters there.
   const delegated = via === "ClusterResourceSet";
   const [clusters, profiles] = await Promise.all([
     clusterAPI === undefined
@@ -35,9 +32,10 @@ export async function selectedBy(
 }
 
 /**
- * Names of the clusters that `clusters remove` is removing, if one of the `left` clusters may be
- * among them. The command removes only joined clusters. On any other profile the label proves
- * nothing. Neither other labels nor the spec count, because a spec may have been edited.
+ * Names of the clusters that the command `clusters remove` is removing. Empty if no cluster in
+ * `left` can be a joined cluster. The command removes only joined clusters, so we ignore its label
+ * on all other profiles. We do not use the FleetSecret's selectors, because a user might have
+ * edited them.
  */
 export async function releasedFrom(
   home: Cluster,
@@ -49,7 +47,7 @@ export async function releasedFrom(
   return await profilesOf(home, { ...joined, selector });
 }
 
-/** The selector, without profiles that are leaving. */
+/** The same selector, but without profiles that are leaving. */
 const staying = ({ matchLabels, matchExpressions = [] }: NamespaceSelector): NamespaceSelector => ({
   ...(matchLabels && { matchLabels }),
   matchExpressions: [...matchExpressions, { key: leavingLabel, operator: "DoesNotExist" }],

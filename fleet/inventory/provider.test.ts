@@ -31,12 +31,12 @@ const reader = "kubeconfig-secretreader";
 const cases: readonly (readonly [what: string, given: ClusterProfile, expected: object])[] = [
   ["a token in the Secret with the profile's name", profile(provider("secretreader")), token],
   [
-    "a token with its name given",
+    "a token whose Secret the profile names",
     profile(provider("secretreader", { clusterName: "east" })),
     token,
   ],
   [
-    "a token in a Secret with another name, which could be anyone's",
+    "a token in a Secret with another name than the profile's",
     profile(provider("secretreader", { clusterName: "admin" })),
     { problem: "provider" },
   ],
@@ -46,12 +46,12 @@ const cases: readonly (readonly [what: string, given: ClusterProfile, expected: 
     { secret: "east-kubeconfig", key: "value", holds: "kubeconfig", context: "admin" },
   ],
   [
-    "a kubeconfig in its own namespace, given by name",
+    "a kubeconfig in the profile's namespace, which the profile names",
     profile(provider(reader, { name: "k", key: "value", namespace: "clusters" })),
     { secret: "k", holds: "kubeconfig" },
   ],
   [
-    "a kubeconfig of another namespace, which is not the author's",
+    "a kubeconfig in another namespace than the profile's",
     profile(provider(reader, { name: "k", key: "value", namespace: "kube-system" })),
     { problem: "provider" },
   ],
@@ -69,7 +69,7 @@ const cases: readonly (readonly [what: string, given: ClusterProfile, expected: 
   ["no provider at all", profile(), { problem: "noProvider" }],
   ["a provider that would run a program", profile(provider("gcp")), { problem: "noProvider" }],
   [
-    "a provider named like a property of objects",
+    "a provider that has the name of a JavaScript property",
     profile(provider("constructor")),
     { problem: "noProvider" },
   ],
@@ -83,7 +83,7 @@ for (const [what, given, expected] of cases)
     if ("secret" in source) assert.partialDeepStrictEqual(found, cluster);
   });
 
-test("reads the field's former name, and prefers the new name", () => {
+test("reads providers under the field's former name too, but prefers those under the new name", () => {
   const former = (one: ClusterProfile, ...credentialProviders: readonly AccessProvider[]) => ({
     ...one,
     status: { ...one.status, credentialProviders },

@@ -2,7 +2,7 @@
 import type { NamespaceSelector } from "#api/fleet-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 
-/** A selector as the query of a list. An empty selector selects everything. Pure. */
+/** A selector as the query parameter of a list. An empty selector selects everything. Pure. */
 export function queryOf({ matchLabels = {}, matchExpressions = [] }: NamespaceSelector = {}) {
   const terms = [
     ...Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`),

@@ -35,7 +35,7 @@ const table: readonly (readonly [
   state: string,
   next?: number,
 ])[] = [
-  ["it has not been asked yet", { there: { is: "unknown" } }, "unreachable", "Waiting"],
+  ["we have not contacted it yet", { there: { is: "unknown" } }, "unreachable", "Waiting"],
   ["its kubeconfig cannot be used", { there: lasting }, "unreachable", "Failed"],
   ["it is unreachable", { there: away }, "unreachable", "Unreachable"],
   [
@@ -60,23 +60,33 @@ const table: readonly (readonly [
   ["it has other content", {}, "waiting", "Waiting"],
   ["it had the content, and lost it", { former: ago("Done", 9) }, "repair", "Progressing"],
   [
-    "it lost the content before its nodes had it",
+    "it lost the content before its nodes had the content",
     { former: ago("Progressing", 9) },
     "again",
     "Progressing",
   ],
   ["it was late, and lost the content", { former: ago("Failed", 9, late) }, "again", "Failed"],
   ["it refused the content", { refusal: no(false, 9) }, "failed", "Failed", 9],
-  ["it may be tried again", { refusal: no(false, 0) }, "retry", "Failed"],
-  ["it is being tried again", { busy: true, refusal: no(false, 0) }, "retrying", "Failed"],
+  ["it refused, and we may try again", { refusal: no(false, 0) }, "retry", "Failed"],
+  ["a retry after a refusal runs", { busy: true, refusal: no(false, 0) }, "retrying", "Failed"],
   ["it refused for its own reasons", { refusal: no(true, 9) }, "unreachable", "Failed", 9],
-  ["it may be retried after such a refusal", { refusal: no(true, 0) }, "again", "Failed"],
-  ["it is retried after such a refusal", { busy: true, refusal: no(true, 0) }, "busy", "Failed"],
+  [
+    "it refused for its own reasons, and we may try again",
+    { refusal: no(true, 0) },
+    "again",
+    "Failed",
+  ],
+  [
+    "it refused for its own reasons, and we are trying again",
+    { busy: true, refusal: no(true, 0) },
+    "busy",
+    "Failed",
+  ],
   ["the Secret was read back", { there: has("unasked") }, "done", "Done"],
   ["its nodes have the content", { there: has("proved") }, "done", "Done"],
   ["its nodes do not have the content yet", { there: has("awaited") }, "busy", "Progressing"],
-  ["its own administrator holds the content", { there: has("held") }, "unreachable", "Waiting"],
-  ["its nodes refuse", { there: has("refused") }, "failed", "Failed"],
+  ["it does not use the content now", { there: has("held") }, "unreachable", "Waiting"],
+  ["its nodes refuse the content", { there: has("refused") }, "failed", "Failed"],
   [
     "it has not had the content long enough",
     { there: has("proved"), soak: 60_000, former: ago("Done", 20) },
@@ -85,7 +95,7 @@ const table: readonly (readonly [
     40_000,
   ],
   [
-    "it has just got the content, so its time begins",
+    "it has just got the content, so minSuccessTime begins",
     { there: has("proved"), soak: 60_000, former: ago("Progressing", 500) },
     "soaking",
     "Done",
@@ -117,13 +127,13 @@ const table: readonly (readonly [
     "Failed",
   ],
   [
-    "its nodes were late, and still are",
+    "its nodes were late, and still do not have the content",
     { there: has("awaited"), deadline: 60_000, former: ago("Failed", 1, late) },
     "unreachable",
     "Failed",
   ],
   [
-    "it refused, then accepted, and its time begins only then",
+    "it accepts the content after a refusal, so its deadline begins now",
     { there: has("awaited"), deadline: 60_000, former: ago("Failed", 90, "GPS439") },
     "busy",
     "Progressing",
@@ -155,7 +165,7 @@ const leaving: readonly (readonly [
   atDeadline: "given up" | "waited for",
 ])[] = [
   [
-    "it has not been asked yet",
+    "we have not contacted it yet",
     { there: { is: "unknown" } },
     "unreachable",
     undefined,
@@ -165,8 +175,14 @@ const leaving: readonly (readonly [
   ["the Secret must be removed", {}, "waiting", undefined, "waited for"],
   ["it is removing the Secret", { busy: true }, "busy", undefined, "waited for"],
   ["it refused", { refusal: refusal(9) }, "failed", "GPS439", "given up"],
-  ["it may be tried again", { refusal: refusal(0) }, "retry", "GPS439", "waited for"],
-  ["it is being tried again", { busy: true, refusal: refusal(0) }, "busy", "GPS439", "waited for"],
+  ["it refused, and we may try again", { refusal: refusal(0) }, "retry", "GPS439", "waited for"],
+  [
+    "a retry after a refusal runs",
+    { busy: true, refusal: refusal(0) },
+    "busy",
+    "GPS439",
+    "waited for",
+  ],
 ];
 for (const [what, given, rolloutState, reason, atDeadline] of leaving)
   test(`a leaving cluster is ${rolloutState} if ${what}, for ${reason ?? "no reason"}, and is ${atDeadline} at the deadline`, () => {

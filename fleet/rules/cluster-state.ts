@@ -1,18 +1,18 @@
 /**
- * The rollout state of one cluster for the present content: a table in which the first match
- * counts. Pure. Times are milliseconds.
+ * Derives the rollout state of one cluster for the present content, by the first rule that matches.
+ * Pure. Times are in milliseconds.
  */
 import type { ClusterStatus } from "#api/fleet-secret.ts";
 import type { RolloutState } from "./order.ts";
 
 export type ClusterFacts = Readonly<{
   /**
-   * The content of the cluster: unknown, no answer, an object of someone else, other content or
-   * none, or this content.
+   * What the cluster contains. In order: not known yet, unreachable, another owner's object, other
+   * content or no content, this content.
    */
   there:
     | Readonly<{ is: "unknown" }>
-    /** `lasting`: only an administrator can end this. */
+    /** `lasting`: the cluster stays unreachable until an administrator acts. */
     | Readonly<{ is: "away"; why: string; lasting?: boolean }>
     | Readonly<{ is: "foreign"; why: string }>
     | Readonly<{ is: "other"; present: boolean }>
@@ -23,18 +23,18 @@ export type ClusterFacts = Readonly<{
       }>;
   busy: boolean;
   /**
-   * Why this content, or its removal, was refused. `own`: for the cluster's own reasons. `next`:
-   * when it may be tried again.
+   * Why the cluster refused this content, or its removal. `own`: the reason lies in the cluster,
+   * not in the content. `next`: the earliest time of the next try.
    */
   refusal: Readonly<{ why: string; own: boolean; next: number }> | undefined;
-  /** The last status, if it was about this content. */
+  /** The last status of the cluster, if it was about this content. */
   former:
     | Readonly<{ state: ClusterStatus["state"]; since: number; reason?: string | undefined }>
     | undefined;
   now: number;
   /** rollout.minSuccessTime. */
   soak: number;
-  /** rollout.progressDeadline. Undefined: none. */
+  /** rollout.progressDeadline. Undefined: no deadline. */
   deadline: number | undefined;
   /** The message for a cluster that missed the deadline. */
   late: string;
@@ -44,7 +44,7 @@ export type Judgement = Readonly<{
   rolloutState: RolloutState;
   state: ClusterStatus["state"];
   reason?: string;
-  /** When to check again even if nothing happens. */
+  /** When to check the cluster again even if nothing happens. */
   next?: number;
 }>;
 
@@ -55,11 +55,11 @@ export function rolloutStateOf(facts: ClusterFacts): Judgement {
     const state = there.lasting === true ? "Failed" : "Unreachable";
     return { rolloutState: "unreachable", state, reason: there.why };
   }
-  // The content is not the reason, so other clusters are not delayed.
+  // The content did not cause this, so other clusters do not wait.
   if (there.is === "foreign")
     return { rolloutState: "unreachable", state: "Failed", reason: there.why };
-  // While we try a cluster again, its refusal still counts. Otherwise each try would let other
-  // clusters start.
+  // While we try a cluster again, its refusal still counts. If it did not, other clusters could
+  // start during each try.
   if (busy && refusal !== undefined)
     return {
       rolloutState: refusal.own ? "busy" : "retrying",
@@ -76,8 +76,8 @@ export function rolloutStateOf(facts: ClusterFacts): Judgement {
 }
 
 /**
- * The state of a cluster from which the Secret is being removed. A cluster that refuses does not
- * take another cluster's slot, and its reason stays while we try it again.
+ * The state of a cluster from which the Secret is being removed. After a refusal, the cluster takes
+ * no slot until the next try. During that try, the reason of the refusal stays.
  */
 export function removalStateOf({
   there,
@@ -94,17 +94,17 @@ export function removalStateOf({
 }
 
 /**
- * Whether to give up a leaving cluster at its deadline. We give it up only if it is known to be
- * unreachable, or if it refuses. A cluster that answers and only waits for its turn is never given
- * up, however late it is. The same applies to a cluster that this process has not contacted yet.
+ * Whether to give up a leaving cluster at its deadline. We give up only clusters that refuse, or
+ * that did not answer this process. We never give up a cluster that answers and waits for its turn,
+ * or that this process has not contacted yet.
  */
 export const isGivenUp = ({ rolloutState, reason }: Omit<Judgement, "state">): boolean =>
   rolloutState === "failed" || (rolloutState === "unreachable" && reason !== undefined);
 
 /**
- * A cluster that had its turn, and lost the content before proving it, comes after all others,
- * because each try takes a slot. Such a cluster keeps its state, so its deadline does not start
- * again.
+ * The state of a cluster without the content. A cluster that lost the content before it proved the
+ * content comes after all others, because each try takes a slot. The cluster keeps its state, so
+ * that its deadline does not start again.
  */
 function withoutContent({ former, late }: ClusterFacts): Judgement {
   if (former?.state === "Done") return { rolloutState: "repair", state: "Progressing" };
@@ -123,12 +123,12 @@ function withContent(facts: ClusterFacts, proof: string, why: string | undefined
     case "refused":
       return { rolloutState: "failed", state: "Failed", ...reason };
     case "awaited": {
-      // The cluster had proved this content, and no longer has the proof. With a new deadline each
-      // time, the cluster could keep its slot for ever.
+      // The cluster had proved this content, and has lost the proof. We give it no slot: each loss
+      // would start a new deadline, so it could keep the slot for ever.
       if (facts.former?.state === "Done")
         return { rolloutState: "unreachable", state: "Progressing", ...reason };
       const end = deadline === undefined ? Number.POSITIVE_INFINITY : begunAt(facts) + deadline;
-      // The content is there and not known to be at fault, so others get their turns.
+      // The content is in the cluster and might be correct, so another cluster gets the slot.
       if (now >= end) return { rolloutState: "unreachable", state: "Failed", reason: late };
       const next = Number.isFinite(end) ? { next: end } : {};
       return { rolloutState: "busy", state: "Progressing", ...reason, ...next };
@@ -146,8 +146,8 @@ const since = ({ former, now }: ClusterFacts, state: ClusterStatus["state"]): nu
   former?.state === state ? former.since : now;
 
 /**
- * When the deadline began. A late cluster stays late until its nodes have the content, so the
- * deadline does not begin again.
+ * When the time until the deadline began. This time does not begin again for a late cluster, so the
+ * cluster stays late until its nodes have the content.
  */
 function begunAt(facts: ClusterFacts): number {
   const { former, late } = facts;

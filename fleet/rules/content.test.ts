@@ -36,7 +36,7 @@ for (const [what, secret, said] of table)
     assert.ok(judged.ok || !judged.message.includes(planted));
   });
 
-test("K7: brings a Secret of any type unchanged, except types that give access to one cluster", () => {
+test("K7: accepts Secrets of any type except those that give access to one cluster", () => {
   const closed = ["bootstrap.kubernetes.io/token", "kubernetes.io/service-account-token"];
   const types = fc.oneof(fc.constantFrom("Opaque", "kubernetes.io/tls", ...closed), fc.string());
   const data = fc.dictionary(fc.string(), fc.base64String());
@@ -60,7 +60,7 @@ const contents = fc.record({
 const meaning = ({ type, data }: Content) =>
   JSON.stringify([type, Object.entries(data).toSorted(([a], [b]) => (a < b ? -1 : 1))]);
 
-test("law: places exactly the content, and recognizes it only by its owner", () => {
+test("law: places exactly the content, and recognizes the placed Secret only with its owner's mark", () => {
   const owner = ownerOf("uid", { namespace: "kube-system", name: "one" });
   fc.assert(
     fc.property(contents, contents, (one, other) => {
@@ -73,7 +73,7 @@ test("law: places exactly the content, and recognizes it only by its owner", () 
   );
 });
 
-test("law: judges any answer of a cluster, and never mistakes other data for the content", () => {
+test("law: handles any answer of a cluster, and never recognizes other data as the content", () => {
   const content = { type: "Opaque", data: { a: "eA==" } };
   const odd = fc.record({ type: fc.anything(), data: fc.anything(), metadata: fc.anything() });
   fc.assert(

@@ -1,4 +1,4 @@
-/** The content for the clusters, checked before any cluster gets it. Pure. */
+/** Checks the content before any cluster gets it. Pure. */
 import { Buffer } from "node:buffer";
 import type { KubernetesObject, V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
 import { fleetManagedBy, fleetOwnerAnnotation, secretKeys, secretType } from "#contract/names.ts";
@@ -18,7 +18,7 @@ export type Judged =
 
 /**
  * Types of Secrets that give access to the cluster in which they were created. A copy is useless in
- * another cluster, and would give away access to the first cluster.
+ * another cluster, and would let that cluster access the first cluster.
  */
 const openOneCluster: ReadonlySet<string> = new Set([
   "bootstrap.kubernetes.io/token",
@@ -26,8 +26,8 @@ const openOneCluster: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The source's content, or why no cluster may have it. A pull secret must be valid for every
- * kubelet. We do not check other types.
+ * The source's content, or why we place it in no cluster. A pull secret must be valid for every
+ * kubelet. We do not check the data of other types.
  */
 export function judge(secret: V1Secret | undefined, name: string): Judged {
   if (secret === undefined)
@@ -52,7 +52,7 @@ export function judge(secret: V1Secret | undefined, name: string): Judged {
 /** True when a Secret has exactly this content and no other key. */
 export function has(secret: V1Secret, content: Content): boolean {
   const { type = "Opaque" } = secret;
-  // The cluster's answer may be anything.
+  // The cluster can return a Secret without data.
   const data = secret.data ?? {};
   const names = Object.keys(content.data);
   return (
@@ -63,13 +63,16 @@ export function has(secret: V1Secret, content: Content): boolean {
 }
 
 /**
- * The owner's id. It contains the object's name, so an object that is created again recognizes the
- * Secrets that the previous object placed.
+ * The id of a FleetSecret as an owner. It contains the object's name and not its uid, so an object
+ * that is deleted and created again owns the same Secrets.
  */
 export const ownerOf = (clusterId: string, { namespace, name }: V1ObjectMeta): string =>
   `${clusterId}/${namespace}/${name}`;
 
-/** The owner's id on an object. Undefined if no FleetSecret placed it. */
+/**
+ * The owner's id, from the annotation of a placed object. Undefined if no FleetSecret placed the
+ * object.
+ */
 export const ownerMark = ({ metadata }: KubernetesObject): string | undefined =>
   metadata?.annotations?.[fleetOwnerAnnotation];
 

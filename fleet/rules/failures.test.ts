@@ -17,7 +17,7 @@ const failure = (name: string, since = nine): FleetFailure => ({
   since,
 });
 
-test("reports a failed cluster's code, its message and when it began to fail", () => {
+test("reports the code and the message of a failed cluster, and when the failure began", () => {
   const clusters = [cluster("a", "Failed", refused), cluster("b", "Done")];
   assert.deepEqual(failuresOf(clusters, [], nine), [failure("a", nine)]);
 });
@@ -36,7 +36,7 @@ for (const [state, there] of stays)
       there ? [failure("a")] : [],
     ));
 
-test("names a cluster that is unreachable or does not use the content, with its reason", () => {
+test("lists a cluster that is unreachable or that does not use the content, with the reason", () => {
   const away = "GPS438: no answer; no action needed";
   const held = "GPS452: Paused; look there";
   const clusters = [cluster("a", "Unreachable", away), cluster("b", "Waiting", held)];
@@ -47,7 +47,7 @@ test("names a cluster that is unreachable or does not use the content, with its 
   ]);
 });
 
-test("keeps the time of a repeated failure, sets a new time for another failure, and drops the failure of a deleted cluster", () => {
+test("keeps the time of a repeated failure, but not of another failure, and drops the failure of a deleted cluster", () => {
   const former = [failure("a"), failure("b"), failure("gone")];
   const clusters = [
     cluster("a", "Failed", refused),
@@ -68,13 +68,13 @@ test("reports the ten newest failures of many, newest first", () => {
   );
 });
 
-test("reports a reason without a code as a whole", () => {
+test("reports the whole text of a reason that has no code", () => {
   assert.partialDeepStrictEqual(failuresOf([cluster("a", "Failed", "odd")], [], nine), [
     { reason: "Unknown", message: "odd" },
   ]);
 });
 
-test("names a failed cluster before many that are unreachable", () => {
+test("lists a failed cluster before many unreachable clusters", () => {
   const away = Array.from({ length: 20 }, (_, n) =>
     cluster(`c${n}`, "Unreachable", "GPS438: x; y"),
   );

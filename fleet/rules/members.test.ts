@@ -46,13 +46,13 @@ for (const [what, known, left] of table)
     assert.deepEqual(members, { served: ["a"], leaving: left, cut: 0 });
   });
 
-test("keeps a leaving cluster if it is selected again, however late", () => {
+test("serves a leaving cluster that is selected again, even after the deadline", () => {
   const object = fleetSecret([leaving("a", 9999)]);
   const members = { served: ["a"], leaving: [], cut: 0 };
   assert.deepEqual(membersOf({ object, selected: ["a"], now }), members);
 });
 
-test("serves nothing for a deleted object, and starts its grace period", () => {
+test("serves no cluster of a deleted object, and starts the grace period", () => {
   const object = fleetSecret([done("a")], { deletionTimestamp: new Date(now) });
   const leaving = [{ ...left(false, false, 300), name: "a" }];
   const members = { served: [], leaving, cut: 0 };
@@ -63,7 +63,7 @@ const names = (count: number) => Array.from({ length: count }, (_, n) => `n${n}`
 
 const most: readonly (readonly [what: string, selected: number, leaving: number, cut: number])[] = [
   ["serves as many as status can hold", 1000, 0, 0],
-  ["leaves out one more", 1001, 0, 1],
+  ["does not serve more than status can hold", 1001, 0, 1],
   ["counts leaving clusters", 1000, 1, 1],
   ["serves none while leaving clusters fill the status", 3, 1000, 3],
 ];
@@ -92,7 +92,7 @@ test("reads durations as seconds", () => {
 const made = (uid: string, seconds: number, clusters: readonly string[] = []) =>
   fleetSecret(clusters.map(done), { uid, creationTimestamp: new Date(seconds * 1000) });
 
-test("lets the older of two objects with one target keep the clusters that both select", () => {
+test("when two objects with the same target select a cluster, leaves it to the older object", () => {
   const [old, young, twin] = [made("b", 1, ["x"]), made("a", 2, ["x", "y"]), made("c", 1, ["y"])];
   const all = [young, twin, old];
   const of = (object: FleetSecret) => {

@@ -1,16 +1,17 @@
-/** The clusters of an object: those that are selected, and those that are leaving. Pure. */
+/** The selected and the leaving clusters of a FleetSecret. Pure. */
 import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
 import { codeOf } from "./problems.ts";
 
 export type Members = Readonly<{
-  /** Selected clusters, sorted. */
+  /** Selected clusters that we serve, sorted. */
   served: readonly string[];
   /**
    * Clusters that are no longer selected, sorted. `due`: the grace period has ended. `overdue`: the
-   * deadline after it has passed too. `next`: the next of these two times, in milliseconds.
+   * deadline after the grace period has passed too. `next`: the next of these two times, in
+   * milliseconds.
    */
   leaving: readonly Readonly<{ name: string; due: boolean; overdue: boolean; next: number }>[];
-  /** How many selected clusters are not served, because status has no room for them. */
+  /** How many selected clusters we do not serve, because status has no room for them. */
   cut: number;
 }>;
 
@@ -18,19 +19,23 @@ type Asked = Readonly<{
   object: FleetSecret;
   /** Clusters that the inventories select. */
   selected: readonly string[];
-  /** Clusters that `clusters remove` is removing. The command deletes the copies there. */
+  /**
+   * Clusters that the command `clusters remove` is removing. The command deletes the Secrets there
+   * itself.
+   */
   released?: readonly string[];
   now: number;
 }>;
 
-/** Maximum number of clusters of one object, because status must hold them. */
+/** Maximum number of clusters of one object, because status lists all of them. */
 export const mostClusters = 1000;
 
 /**
- * The clusters of an object. A cluster that is in status and no longer selected leaves when the
- * grace period ends. We give it up when the deadline has also passed. A deleted object selects
- * nothing. A released cluster is forgotten at once. If there is no room for all, clusters in status
- * come first, because a forgotten cluster would keep the Secret for ever.
+ * The clusters of an object. A cluster that is in status but no longer selected is leaving: we
+ * remove its Secret after the grace period, and may give the cluster up after the deadline. A
+ * deleted object selects no clusters. We forget a released cluster at once. If status has no room
+ * for all clusters, those already in status come first, because a cluster that we forget keeps the
+ * Secret for ever.
  */
 export function membersOf({ object, selected, released = [], now }: Asked): Members {
   const { metadata, spec, status } = object;
@@ -59,19 +64,22 @@ export function membersOf({ object, selected, released = [], now }: Asked): Memb
 const leavingSince = ({ state, since }: ClusterStatus, now: number): number =>
   state === "Leaving" ? Date.parse(since) : now;
 
-/** Seconds of a duration. The CRD allows no other format. */
+/** The seconds of a duration such as `5m`. The CRD allows only this format. */
 export function secondsOf(text: string): number {
   const [, number = "0", unit = "s"] = /^(\d+)([smh])$/.exec(text) ?? [];
   return Number(number) * ({ s: 1, m: 60, h: 3600 }[unit] ?? 1);
 }
 
-/** Other objects with the same target, which may select the same cluster. */
+/** Other FleetSecrets with the same target. They might select the same clusters. */
 export type Rivals = Readonly<{
-  /** Cluster → the older object that keeps it. */
+  /** Cluster → the older object that serves the cluster. */
   claims: ReadonlyMap<string, FleetSecret>;
-  /** Cluster → another object that leaves the cluster and offers its Secret there. */
+  /** Cluster → another object that is leaving the cluster and offers its Secret there. */
   offers: ReadonlyMap<string, FleetSecret>;
-  /** Cluster → another object that selects the cluster, and takes over a Secret offered there. */
+  /**
+   * Cluster → another object that selects the cluster, and takes over the Secret that we offer
+   * there.
+   */
   heirs: ReadonlyMap<string, FleetSecret>;
   older: readonly FleetSecret[];
   younger: readonly FleetSecret[];
@@ -79,8 +87,9 @@ export type Rivals = Readonly<{
 
 /**
  * The rivals of an object. Two objects with the same target conflict only in clusters that both
- * select. The older object serves such a cluster if its status names the cluster. An object that
- * leaves a cluster offers its Secret there to another object that selects the cluster.
+ * objects select. The older object serves such a cluster if the older object's status names the
+ * cluster. An object that is leaving a cluster offers its Secret there to another object that
+ * selects the cluster.
  */
 export function rivalsOf(object: FleetSecret, all: readonly FleetSecret[]): Rivals {
   const place = ({ spec }: FleetSecret) =>
@@ -99,7 +108,7 @@ export function rivalsOf(object: FleetSecret, all: readonly FleetSecret[]): Riva
           (other.status?.clusters ?? []).filter(isMeant).map(({ name }) => [name, other] as const),
         ),
     );
-  // With another transport the copy is in another place, so no object takes it over.
+  // An object with another transport places its copy elsewhere, so it cannot take over our copy.
   const alike = rivals.filter(
     ({ spec }) => (spec.via ?? "Direct") === (object.spec.via ?? "Direct"),
   );

@@ -16,7 +16,7 @@ const letters: Readonly<Record<string, RolloutState>> = {
   a: "again",
   u: "unreachable",
 };
-/** One letter for each cluster, named 0, 1, 2 … */
+/** Clusters named 0, 1, 2 …, with a letter for the state of each. */
 const clusters = (text: string): RankedCluster[] =>
   Array.from(text, (letter, at) => ({
     name: String(at),
@@ -36,20 +36,20 @@ const table: readonly (readonly [
   ["changes nothing when all have the content", "ddd", ""],
   ["changes the canary first", "wwww", "0"],
   ["starts no other cluster while the canary changes", "bwww", ""],
-  ["then changes as many as the limit allows", "dwww", "12"],
-  ["gives a slot to each changing cluster", "dbww", "2"],
-  ["waits for a canary that has had the content too briefly", "swww", ""],
-  ["gives a slot to a cluster that has had the content too briefly", "dsww", "2"],
+  ["after the canary, changes as many clusters as the limit allows", "dwww", "12"],
+  ["counts a slot for each changing cluster", "dbww", "2"],
+  ["waits until the canary has had the content long enough", "swww", ""],
+  ["counts a slot for a cluster that has not had the content long enough", "dsww", "2"],
   ["frees the slot when a cluster has had the content long enough", "ddww", "23"],
   ["restores lost content at once, whatever other clusters do", "bpww", "12"],
-  ["restores lost content beside canaries, as one of them", "bpwww", "12", { canary: 3 }],
+  ["restores lost content while canaries change", "bpwww", "12", { canary: 3 }],
   ["restores lost content even during a halt", "fpww", "1", none, true],
   ["rounds half of three down to one", "dww", "1"],
   ["rounds a percentage up to at least one", "dwwwwwwwww", "1", { maxConcurrency: "1%" }],
   ["uses a number as it is", "dwwww", "123", { maxConcurrency: 3 }],
   ["changes several canaries together", "wwww", "01", { canary: 2 }],
   ["waits for the second of two canaries", "dwww", "1", { canary: 2 }],
-  ["opens all slots without canaries", "wwww", "01", { canary: 0 }],
+  ["uses all slots if no canary is wanted", "wwww", "01", { canary: 0 }],
   ["takes all clusters if more canaries are wanted", "www", "012", { canary: 9 }],
   ["never takes an unreachable cluster as the canary", "uwww", "1"],
   ["does not count unreachable clusters in a percentage", "duuuww", "4"],
@@ -57,21 +57,21 @@ const table: readonly (readonly [
   ["changes nothing while no cluster answers", "uuu", ""],
   ["tries one other cluster after a canary refuses", "fwww", "1"],
   ["halts at the second refusal before a success", "ffwwwwww", "", { maxFailures: "50%" }, true],
-  ["counts a number of failures from the start", "ffwwwwww", "2", { maxFailures: 5 }],
+  ["allows a number of failures even before a success", "ffwwwwww", "2", { maxFailures: 5 }],
   ["halts at one failure more than that number", "ffwwwwww", "", { maxFailures: 1 }, true],
-  ["opens all slots after a success", "dffwwwww", "345", { maxFailures: 5, maxConcurrency: 3 }],
+  ["uses all slots after a success", "dffwwwww", "345", { maxFailures: 5, maxConcurrency: 3 }],
   ["allows at least one failure with a percentage", "dfww", "23"],
   ["allows two of forty", `${"d".repeat(20)}ff${"w".repeat(18)}`, "22", { maxConcurrency: 1 }],
   ["halts at three of forty", `${"d".repeat(20)}fff${"w".repeat(17)}`, "", {}, true],
-  ["halts at the canary's refusal if none is allowed", "fwww", "", none, true],
+  ["halts at the canary's refusal if no failure is allowed", "fwww", "", none, true],
   ["tries a cluster that failed for its own reasons last, without counting it", "duuaw", "4", none],
-  ["retries a cluster that failed for its own reasons when none waits", "dda", "2", none],
-  ["does not retry such a cluster during a halt", "dffa", "", none, true],
+  ["when no cluster waits, retries a cluster that failed for its own reasons", "dda", "2", none],
+  ["during a halt, retries no cluster that failed for its own reasons", "dffa", "", none, true],
   ["changes a joining cluster without a canary", "ddw", "2"],
   ["halts at one refusal more than allowed", "dffw", "", { maxFailures: 1 }, true],
   ["during a halt, retries only a cluster that refused", "dwrw", "2", none, true],
-  ["changes no other cluster during that retry", "dwtw", "", none, true],
-  ["gives a slot to a retry", "dtww", "2", { maxFailures: 1 }],
+  ["during a halt, changes no other cluster while one is retried", "dwtw", "", none, true],
+  ["counts a slot for a retry", "dtww", "2", { maxFailures: 1 }],
   ["retries after the waiting clusters if refusals are allowed", "drww", "23", { maxFailures: 1 }],
   ["retries only the canary that refused", "rwww", "0", none, true],
 ];
@@ -100,7 +100,7 @@ const paces = fc.record({
 const count = (all: readonly RankedCluster[], ...of: readonly RolloutState[]) =>
   all.filter(({ rolloutState }) => of.includes(rolloutState)).length;
 
-test("law: never changes a cluster that is unreachable, has the content or is changing, and never gives it another cluster's slot", () => {
+test("law: never changes a cluster that is unreachable, changing or done, and gives unreachable clusters no slot", () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(
@@ -123,7 +123,7 @@ test("law: never changes a cluster that is unreachable, has the content or is ch
   );
 });
 
-test("law: never changes more clusters at a time than canary or concurrency allow, and starts no new cluster beyond maxFailures", () => {
+test("law: never changes more clusters at a time than canary or maxConcurrency allows, and starts no new cluster after more failures than maxFailures", () => {
   fc.assert(
     fc.property(fleets, paces, (given, pace) => {
       const all = given.filter(({ rolloutState }) => rolloutState !== "repair");
@@ -145,7 +145,7 @@ test("law: never changes more clusters at a time than canary or concurrency allo
   );
 });
 
-test("law: does not let any single cluster prevent another from getting the content, whatever it answers", () => {
+test("law: brings the content to all other clusters, whatever the state of a single cluster", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 60 }), paces, (well, given) => {
       const pace = { ...given, maxFailures: "5%" };
@@ -164,7 +164,7 @@ test("law: does not let any single cluster prevent another from getting the cont
   );
 });
 
-/** The behaviour of one cluster in a round of ten minutes, as the controller finds it. */
+/** What the controller can find in a cluster after a round of ten minutes. */
 const there = {
   keeps: { is: "has", proof: "awaited" },
   proves: { is: "has", proof: "proved" },
@@ -173,7 +173,7 @@ const there = {
   away: { is: "away", why: "" },
 } as const;
 
-test("law: does not let any single cluster delay another for more than the deadline, whatever it does", () => {
+test("law: brings the content to all other clusters, however a single cluster behaves over time", () => {
   const behaviours = fc.constantFrom(...(Object.keys(there) as (keyof typeof there)[]));
   fc.assert(
     fc.property(
@@ -206,13 +206,13 @@ test("law: does not let any single cluster delay another for more than the deadl
         assert.equal(count(all, "waiting"), 0);
       },
     ),
-    // A thousand runs, because only one script in forty makes its cluster keep the slot, and there
-    // are two ways to keep it.
+    // A thousand runs, because only one script in forty has the events with which a cluster could
+    // keep its slot.
     { numRuns: 1000 },
   );
 });
 
-test("law: brings the content to every cluster that answers, as long as none refuses", () => {
+test("law: brings the content to every cluster that answers, if no cluster refuses", () => {
   fc.assert(
     fc.property(fc.nat(80), fc.nat(20), paces, (waiting, away, pace) => {
       let all = clusters("w".repeat(waiting) + "u".repeat(away));

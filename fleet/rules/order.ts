@@ -1,29 +1,32 @@
 /**
- * Decides which clusters are changed now. Pure. The terms are those of Open Cluster Management,
- * except that an unreachable cluster does not count as failed.
+ * Decides which clusters to change now. Pure. The fields have the names and meanings of Open
+ * Cluster Management, except that an unreachable cluster does not count as failed.
  */
 
 export type RolloutState =
   /** Has the content, has proved it, and has kept it long enough. */
   | "done"
-  /** Has the content, but not long enough yet. It keeps its slot. */
+  /** Has the content and has proved it, but has not kept it long enough yet. It keeps its slot. */
   | "soaking"
-  /** Answers, and has other content. */
+  /** Answers, and has other content or no content. */
   | "waiting"
-  /** Had this content and lost it. It gets the content again without waiting for a turn. */
+  /**
+   * Had proved this content and lost it. The cluster gets the content again without waiting for a
+   * slot.
+   */
   | "repair"
   /** Is being changed, or has not proved the content yet. */
   | "busy"
   /**
-   * Could not take the content for its own reasons, or lost the content before proving it. It may
-   * be tried again now, after all others.
+   * Could not take the content for its own reasons, or lost the content before it proved the
+   * content. We may try the cluster again now, after all others.
    */
   | "again"
   /** Answers, and refuses this content. */
   | "failed"
-  /** Refused this content, and may be tried again now. */
+  /** Refused this content, and we may try again now. */
   | "retry"
-  /** Refused this content and is being tried again. It still counts as refusing. */
+  /** Refused this content, and we are trying again. The cluster still counts as refusing. */
   | "retrying"
   /** Cannot take or prove any content now, for its own reasons. */
   | "unreachable";
@@ -41,19 +44,17 @@ export type RolloutPace = Readonly<{
 export type FleetAction = Readonly<{
   /** Names of the clusters to change now, sorted. */
   change: readonly string[];
-  /** The canary or too many clusters refuse the content, so no other cluster gets it. */
+  /** Too many clusters refuse the content, so no other cluster gets it. */
   halted: boolean;
 }>;
 
 /**
  * The clusters to change now. Unreachable clusters take no slot, are never canaries and never count
  * as failed. The first clusters that have the content are the canaries, so a cluster that joins
- * later does not wait for a canary. If a canary refuses the content, one other cluster is tried. A
- * single cluster may be hostile, so its refusal alone does not halt the rollout, unless
- * `maxFailures` is 0. More than `maxFailures` refusals halt the rollout. While no cluster has the
- * content, a percentage counts as the number 1. During a halt, only clusters that refuse are tried
- * again. Restoring content that a cluster already had is not a change, so it does not wait for
- * other clusters.
+ * later does not wait for a canary. More than `maxFailures` refusals halt the rollout. While no
+ * cluster has the content, a percentage in `maxFailures` counts as the number 1: a single cluster
+ * might be hostile, so if it refuses the content as a canary, we try one other cluster. During a
+ * halt, we try only clusters that refused, and clusters that lost the content.
  */
 export function nextChanges(clusters: readonly RankedCluster[], pace: RolloutPace): FleetAction {
   const named = (...standings: readonly RolloutState[]) =>
@@ -79,7 +80,7 @@ export function nextChanges(clusters: readonly RankedCluster[], pace: RolloutPac
   return { change: [...repairs, ...candidates.slice(0, Math.max(0, slots - busy))], halted };
 }
 
-/** The number of clusters. A percentage is at least one. */
+/** The number of clusters that `wanted` allows. A percentage allows at least one. */
 const slotsOf = (wanted: number | string, reached: number): number =>
   typeof wanted === "number"
     ? wanted

@@ -2,7 +2,7 @@
 import { entryOf, lineOf, type Catalogue } from "#contract/catalogue.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 
-/** Kind → code, problem, action. `{}` stands for the detail. */
+/** Kind → code, problem, action. `sentence` replaces `{}` by the detail. */
 export const catalogue = {
   sourceMissing: [
     "GPS431",
@@ -154,7 +154,7 @@ const lasting = (["kubeconfig", "denied", "noProvider", "provider"] as const).ma
   (kind) => catalogue[kind][0],
 );
 
-/** True if only an administrator can make the cluster reachable again. */
+/** True if the cluster stays unreachable until an administrator acts. */
 export const isLasting = (why: string): boolean => lasting.some((code) => why.startsWith(code));
 
 export const codeOf = (kind: keyof typeof catalogue): string => catalogue[kind][0];

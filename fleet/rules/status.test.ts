@@ -43,7 +43,7 @@ const table: readonly (readonly [string, string, string, Partial<FoundClusters>?
   ["one waits", "DW", "Reconciling"],
   ["one has not proved it", "DP", "Reconciling"],
   [
-    "the spec asks for something that may not be intended",
+    "the spec contains something that the user might not intend",
     "D",
     "Ready,Warning",
     { warnings: [warning] },
@@ -58,7 +58,7 @@ for (const [what, letters, conditions, more] of table)
   test(`${what}: ${conditions || "none"} is True`, () =>
     assert.equal(said(found(letters, more)), conditions));
 
-test("counts each cluster once, and does not count a leaving cluster as selected", () => {
+test("counts each cluster once, but does not count a leaving cluster as selected", () => {
   const status = statusOf(found("DDWPFUL"));
   assert.equal(status.summary, "2/6");
   assert.deepEqual(status.counts, {
@@ -76,7 +76,7 @@ test("counts each cluster once, and does not count a leaving cluster as selected
   );
 });
 
-test("law: is Ready only if at least one cluster is selected and every one has it", () => {
+test("law: reports Ready only if clusters are selected and all of them have the Secret", () => {
   const letters = fc.array(fc.constantFrom(...Object.keys(names)), { maxLength: 8 });
   fc.assert(
     fc.property(letters, fc.boolean(), (all, paused) => {
@@ -88,14 +88,14 @@ test("law: is Ready only if at least one cluster is selected and every one has i
   );
 });
 
-test("names the generation of spec in status and in each condition, as kubectl wait and kstatus expect", () => {
+test("writes the generation of spec to status and to each condition, because kubectl wait and kstatus need it", () => {
   const { observedGeneration, conditions = [] } = statusOf(found("D", { generation: 4 }));
   assert.equal(observedGeneration, 4);
   assert.equal(conditions.length, 4);
   for (const one of conditions) assert.equal(one.observedGeneration, 4, one.type);
 });
 
-test("names the clusters that failed last, also while they are tried again", () => {
+test("lists a failed cluster in status.failures until it has the content, even during a new try", () => {
   const reason = "GPS439: 403; let it be written";
   const clusters = [{ name: "c0", state: "Failed", reason }] as const;
   const first = statusOf(found("", { clusters }));
@@ -105,7 +105,7 @@ test("names the clusters that failed last, also while they are tried again", () 
   assert.deepEqual(statusOf(found("D"), first).failures, []);
 });
 
-test("keeps the time of a state that does not change, and recognizes an equal status", () => {
+test("keeps the time of a state that does not change", () => {
   const first = statusOf(found("DW"));
   assert.equal(first.clusters?.[0]?.since, "2026-11-23T12:00:00Z");
   const later = new Date(now.getTime() + 60_000);
@@ -119,7 +119,7 @@ test("keeps the time of a state that does not change, and recognizes an equal st
   assert.ok(sameStatus({ conditions: (conditions ?? []).toReversed(), ...rest }, first));
 });
 
-test("replaces a time in the future, from the previous leader's clock or an edit, with the current time", () => {
+test("replaces a time in the future with the current time", () => {
   const first = statusOf(found("DL"));
   for (const since of [
     "2026-11-23T13:00:00Z",
@@ -135,7 +135,7 @@ test("replaces a time in the future, from the previous leader's clock or an edit
   }
 });
 
-test("resets states such as Done when the content changes, but not Unreachable and Leaving", () => {
+test("when the content changes, sets a new time for Done, but not for Unreachable and Leaving", () => {
   const first = statusOf(found("DUL"));
   const later = new Date(now.getTime() + 60_000);
   const next = statusOf(found("DUL", { now: later, version: "8" }), first);
@@ -200,7 +200,7 @@ const stalls: readonly (readonly [
   ["too many refuse, and status has no room for all", { halted: true, cut: 7 }, "Halted"],
   ["there is no source", { source: missing }, "SourceMissing", /^GPS431$/],
   [
-    "there is no source, beside other reasons",
+    "there is no source, and there are other reasons too",
     { source: missing, halted: true, cut: 7 },
     "SourceMissing",
   ],

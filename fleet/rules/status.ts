@@ -23,10 +23,10 @@ import type { Judged } from "./content.ts";
 export type FoundClusters = Readonly<{
   generation: number;
   now: Date;
-  /** The version of the source that the clusters' states are about. */
+  /** The resourceVersion of the source. The clusters' states are about this version. */
   version: string | undefined;
   clusters: readonly Omit<ClusterStatus, "since">[];
-  /** Why the object cannot be followed. Undefined if it can. */
+  /** Why we cannot carry out the object's spec. Undefined if nothing prevents it. */
   stalled: Readonly<{ reason: FleetStalledReason; message: string }> | undefined;
   paused: boolean;
   /** Clusters that this run gave up. */
@@ -34,7 +34,7 @@ export type FoundClusters = Readonly<{
   warnings: readonly Warning[];
 }>;
 
-/** The status after a run. Anything unchanged since `former` keeps its time. */
+/** The status after a run. Whatever has not changed since `former` keeps its time. */
 export function statusOf(found: FoundClusters, former: FleetSecretStatus = {}): FleetSecretStatus {
   const { generation, clusters } = found;
   const now = timeOf(found.now);
@@ -43,7 +43,8 @@ export function statusOf(found: FoundClusters, former: FleetSecretStatus = {}): 
   const since = (one: Omit<ClusterStatus, "since">): ClusterStatus => {
     const known = before.get(one.name);
     const same = known?.state === one.state && (sameSource || !ofContent.has(one.state));
-    // A time in the future, from the previous leader's clock, would delay a soak or a removal.
+    // Replaces a time in the future, which the previous leader's clock can cause. It would delay a
+    // removal or the end of minSuccessTime.
     return {
       ...one,
       since: same && Date.parse(known.since) <= Date.parse(now) ? known.since : now,
@@ -63,7 +64,7 @@ export function statusOf(found: FoundClusters, former: FleetSecretStatus = {}): 
   };
 }
 
-/** States that belong to one content. They begin again with the next content. */
+/** States that are about one content. When the content changes, their times start again. */
 const ofContent: ReadonlySet<ClusterStatus["state"]> = new Set([
   "Waiting",
   "Progressing",
@@ -112,7 +113,8 @@ function conditionsOf(found: FoundClusters): readonly Untimed[] {
   const ready = stalled === undefined && !paused && whole;
   const reason = stalled?.reason ?? (paused ? "Paused" : reasonOf(counts));
   const message = withHelp(stalled?.message ?? numbers);
-  // A cluster that returns, or is selected later, is served without an administrator.
+  // True even while clusters are unreachable or no cluster is selected, because we continue without
+  // an administrator when that changes.
   const going =
     stalled === undefined && !paused && (moving || unreachable > 0 || (failed === 0 && !whole));
   return [
@@ -123,7 +125,7 @@ function conditionsOf(found: FoundClusters): readonly Untimed[] {
   ];
 }
 
-/** The condition Warning: True while the spec asks for something that may not be intended. */
+/** The condition Warning: True while the spec contains something that the user might not intend. */
 function warned(warnings: FoundClusters["warnings"], observedGeneration: number): Untimed {
   const [first] = warnings;
   const message = withHelp(warnings.map((one) => one.message).join(" | "));
@@ -141,7 +143,7 @@ function reasonOf({ selected, done, failed, unreachable, leaving }: FleetCounts)
   return selected === 0 ? "NoClusters" : "Done";
 }
 
-/** True when two statuses have the same content in any order. An apply may reorder a list. */
+/** True when two statuses differ at most in the order of lists, which an apply can change. */
 export function sameStatus(one: FleetSecretStatus, other: FleetSecretStatus | undefined): boolean {
   return sorted(one) === sorted(other);
 }
@@ -174,9 +176,9 @@ type Facts = Readonly<{
   source: Judged | undefined;
   /** Too many clusters refuse the content. */
   halted: boolean;
-  /** Names of the clusters that refuse it. */
+  /** Names of the clusters that refuse the content. */
   refusing: readonly string[];
-  /** How many selected clusters are not served, because status has no room for them. */
+  /** How many selected clusters we do not serve, because status has no room for them. */
   cut: number;
 }>;
 
@@ -196,17 +198,16 @@ export function stalledBy({ source, halted, refusing, cut }: Facts): FoundCluste
 /** Maximum number of failures in status. GlobalPullSecret reports as many for nodes. */
 const most = 10;
 
-/** How many given-up clusters are kept in status, and for how long. */
+/** How many given-up clusters status lists, and for how many milliseconds at most. */
 const mostGivenUp = 100;
 const longestGivenUp = 30 * 24 * 3_600_000;
 
 type State = Omit<ClusterStatus, "since">;
 
 /**
- * The clusters that failed most recently: Failed first, then the newest. Includes clusters that
- * fail, cannot be reached, or do not use the content. A cluster stays in the list while it is tried
- * again, and leaves the list when it has the content or is no longer selected. A repeated failure
- * keeps its time, so retries write no status.
+ * The most recent failures: clusters that failed, that we cannot reach, or that do not use the
+ * content. Failed clusters come first, then the newest failures. While we try a cluster again, it
+ * stays in the list. A repeated failure keeps its time, so a retry does not change status.
  */
 export function failuresOf(
   clusters: readonly State[],
@@ -220,13 +221,13 @@ export function failuresOf(
     const over = one.state === "Done" || one.state === "Leaving";
     return known === undefined || over ? [] : [known];
   });
-  // An unreachable cluster must not hide one that needs an administrator.
+  // Unreachable clusters must not crowd out a failed cluster, which needs an administrator.
   const failed = new Set(clusters.flatMap((one) => (one.state === "Failed" ? one.name : [])));
   const rank = ({ name }: FleetFailure) => (failed.has(name) ? 0 : 1);
   return failures.toSorted((a, b) => rank(a) - rank(b) || compare(b.since, a.since)).slice(0, most);
 }
 
-/** The clusters that were given up, including those of this run. Only status records them. */
+/** The clusters that this run or an earlier run gave up. Only status records them. */
 function givenUpOf(
   clusters: readonly State[],
   fresh: readonly Omit<State, "state">[],
@@ -240,11 +241,13 @@ function givenUpOf(
   return [...fresh.map((one) => failureOf(one, now)), ...kept].slice(0, mostGivenUp);
 }
 
-/** A cluster that only waits for its turn has no reason. */
+/**
+ * Whether to list the cluster as a failure. A cluster that only waits for its turn has no reason.
+ */
 const isTrouble = ({ state, reason }: State): boolean =>
   state === "Failed" || (["Unreachable", "Waiting"].includes(state) && reason !== undefined);
 
-/** The state's reason has the form `code: what; what to do`. */
+/** Splits the reason, which has the form `code: what; what to do`. */
 function failureOf(
   { name, reason: whole = "" }: Omit<State, "state">,
   since: string,

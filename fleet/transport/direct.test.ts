@@ -16,7 +16,7 @@ const listing = {
   },
 };
 
-test("needs only the Secret that was read back for a target other than kube-system/fleet-pull-secret, and reads no foreign object", () => {
+test("for every target except kube-system/fleet-pull-secret, counts a cluster as done when the Secret is read back", () => {
   for (const where of [
     { ...target, name: "pull-secret" },
     { ...target, namespace: "default" },
@@ -46,7 +46,7 @@ for (const [what, seen, is, why = /^/] of table)
     assert.match(("why" in proof && proof.why) || "", why);
   });
 
-test("creates an immutable Secret again when the content changes", () => {
+test("deletes an immutable Secret and creates it again when the content changes", () => {
   const [placement] = direct(target).placed;
   const fixed: V1Secret = { type: "Opaque", data: { a: "MQ==" }, immutable: true };
   const found = keptSecret({ ...secret, ...fixed });

@@ -6,15 +6,13 @@ import { keptProof } from "./excerpt.ts";
 import { proofOf, type Proof } from "./proof.ts";
 import { secretAt, type NamespacedName, type Seen, type Transport } from "./transport.ts";
 
-/**
- * The target that a cluster's own GlobalPullSecret uses. The nodes must prove the Secret only for
- * this target.
- */
+/** The target that a cluster's own GlobalPullSecret can use as a source. */
 const handedOver = "fleet-pull-secret";
 
 /**
- * Direct placement. A cluster is done when the Secret is read back. If the cluster's own
- * GlobalPullSecret uses the target, the cluster is done when its nodes have the Secret.
+ * The transport for `via: Direct`. A cluster is done when we have read the Secret back. But if the
+ * cluster's own GlobalPullSecret uses the Secret, the cluster is done when its nodes have the
+ * Secret.
  */
 export function direct(target: NamespacedName): Transport {
   const placed = [secretAt(target)];
@@ -38,8 +36,8 @@ function proofBy(witness: Seen | undefined, name: string, version: string): Proo
   if (witness.is === "refused") return refusedBy(witness, name);
   const proof = proofOf(witness.object, name, version);
   const { failing } = witness;
-  // While we cannot read a later version, the last one may be outdated. It then counts only if it
-  // proves or refuses the Secret.
+  // While reads of the GlobalPullSecret fail, the last version that we read might be outdated. We
+  // use this version only if it proves or refuses the Secret.
   const stale = failing !== undefined && proof.is !== "proved" && proof.is !== "refused";
   return stale ? { is: "held", why: sentence("witnessFails", failing) } : proof;
 }

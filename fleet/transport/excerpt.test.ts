@@ -34,7 +34,7 @@ test("keeps only the needed fields of a Secret", () => {
   });
 });
 
-test("derives the same proof from a GlobalPullSecret and from its excerpt", () => {
+test("derives the same proof from the excerpt of a GlobalPullSecret as from the whole object", () => {
   const object = {
     metadata: { name: "cluster", generation: 3, managedFields: [{}] },
     spec: { sources: [{ name: "fleet", secretRef: { name: "fleet-pull-secret" } }] },
@@ -54,7 +54,7 @@ test("derives the same proof from a GlobalPullSecret and from its excerpt", () =
 const nests = JSON.parse(`[${"[],".repeat(1000)}[]]`) as unknown[];
 const many = (value: unknown, count = 20_000) =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, value]));
-/** Objects from a hostile cluster. Each is larger than the part that is kept. */
+/** Objects from a hostile cluster. Each is much larger than the excerpt that we keep of it. */
 const hostile: readonly (readonly [what: string, object: unknown])[] = [
   ["lists in lists", { metadata: { annotations: nests, uid: nests }, data: nests, spec: nests }],
   ["an endless text", { metadata: { uid: "x".repeat(99_999) }, type: "x".repeat(99_999) }],

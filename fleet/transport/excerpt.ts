@@ -1,18 +1,18 @@
 /**
- * Reduces the objects that a cluster returns to the fields that are needed. A cluster may return
- * anything, for example 2 MiB of empty lists for a Secret, which take 20 times as much memory when
- * parsed. Valid objects shrink as well, because managedFields are as long as a small Secret. Pure.
+ * Reduces the objects that a cluster returns to the fields that we need. A hostile cluster can
+ * return anything: 2 MiB of empty lists, for example, take 20 times as much memory when parsed.
+ * Valid objects shrink too: managedFields are as long as a small Secret. Pure.
  */
 import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
 import { fleetOwnerAnnotation } from "#contract/names.ts";
 
-/** Longest text. Kubernetes' own names have up to 253 characters. */
+/** Maximum length of a text. Names in Kubernetes have at most 253 characters. */
 const longest = 512;
 /** Maximum number of items of a list. GlobalPullSecret's CRD allows at most 18. */
 const most = 32;
 /**
- * Maximum number of keys of a Secret. With names of ten characters and empty values, this many keys
- * nearly fill a Secret.
+ * Maximum number of keys of a Secret. So many keys nearly fill a Secret, even if the keys have ten
+ * characters and the values are empty.
  */
 const mostKeys = 10_000;
 
@@ -60,7 +60,7 @@ function metadataOf(value: unknown) {
     resourceVersion: text(resourceVersion),
     generation: number(generation),
     ...(owner === undefined ? {} : { annotations: { [fleetOwnerAnnotation]: owner } }),
-    // A replacement must name these fields.
+    // A replace request must contain these fields.
     ...(Array.isArray(ownerReferences) ? { ownerReferences: ownersOf(ownerReferences) } : {}),
   };
 }
@@ -75,7 +75,7 @@ const ownersOf = (value: readonly unknown[]) =>
     blockOwnerDeletion: truth(one["blockOwnerDeletion"]),
   }));
 
-/** Base64 by key. Undefined if this cannot be a Secret's data. */
+/** Key → value in base64. Undefined if `value` cannot be a Secret's data. */
 function dataOf(value: unknown): Readonly<Record<string, string>> | undefined {
   const all = Object.entries(fields(value));
   if (all.length === 0 || all.length > mostKeys) return undefined;
@@ -96,11 +96,11 @@ const defined = <T>(value: object): T => JSON.parse(JSON.stringify(value)) as T;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The fields of an object. Empty for anything else. */
+/** The fields of `value` if it is an object, otherwise none. */
 export function fields(value: unknown): Fields {
   return typeof value === "object" && value !== null ? (value as Fields) : {};
 }
 
-/** The items of a list. Empty for anything else. */
+/** The items of `value` if it is a list, otherwise none. */
 export const list = (value: unknown): readonly Fields[] =>
   Array.isArray(value) ? value.map((one: unknown) => fields(one)) : [];

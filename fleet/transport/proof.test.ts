@@ -6,7 +6,10 @@ import { proofOf } from "./proof.ts";
 const name = "fleet-pull-secret";
 const served = { name: "fleet", resourceVersion: "40", servedResourceVersion: "40" };
 
-/** A GlobalPullSecret that lists the Secret, with this verdict on it. */
+/**
+ * A GlobalPullSecret that lists the Secret as a source. Its status contains `verdict` as the entry
+ * of this source.
+ */
 function object(verdict: object, status: object = {}, spec: object = {}) {
   return {
     metadata: { name: "cluster", generation: 3 },
@@ -77,7 +80,7 @@ for (const [what, given, is, why = /^/] of table)
     assert.doesNotMatch(said, /robot/);
   });
 
-test("law: answers whatever is in the object, and repeats none of its text", () => {
+test("law: handles any object, and quotes none of its text", () => {
   const odd = fc.oneof(fc.anything(), fc.constantFrom("robot:secret", null, [], {}));
   const objects = fc.record(
     {

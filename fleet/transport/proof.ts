@@ -1,7 +1,7 @@
 /**
- * Decides whether a cluster's nodes have the placed Secret, from the status of the cluster's own
- * GlobalPullSecret. Pure. That object belongs to someone else and may contain anything, so only
- * single words of letters, and numbers, are quoted from it.
+ * Decides by the status of a cluster's own GlobalPullSecret whether the cluster's nodes have the
+ * placed Secret. Pure. The cluster's owner can write any text into this status, so we quote only
+ * single words of letters, and numbers.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import type { ConditionType, StalledReason } from "#api/reasons.ts";
@@ -11,7 +11,7 @@ import { fields, list } from "./excerpt.ts";
 export type Proof =
   /** The cluster's nodes have the Secret. */
   | Readonly<{ is: "proved" }>
-  /** The cluster does not report on nodes, so the presence of the Secret is enough. */
+  /** The cluster does not report on its nodes, so it is enough that the Secret is there. */
   | Readonly<{ is: "unasked"; why?: string }>
   /** The cluster's own controller is still working on the Secret. */
   | Readonly<{ is: "awaited"; why: string }>
@@ -21,14 +21,14 @@ export type Proof =
   | Readonly<{ is: "refused"; why: string }>;
 
 /**
- * Reasons of Stalled that mean: the cluster accepted the content, but its nodes failed with it. Any
- * other reason is a problem of that cluster, or of another source there.
+ * Reasons of the condition Stalled which mean that the cluster's nodes failed with our content. Any
+ * other reason is a problem of the cluster, or of another source there.
  */
 const contentFailed: ReadonlySet<string> = new Set<StalledReason>(["Halted"]);
 
 const stalls: ConditionType = "Stalled";
 
-/** The proof for version `version` of the Secret `name`. */
+/** What the GlobalPullSecret `object` proves about version `version` of the Secret `name`. */
 export function proofOf(
   object: KubernetesObject | undefined,
   name: string,
@@ -60,7 +60,7 @@ const awaited = (why: string): Proof => ({ is: "awaited", why: sentence("awaited
 const held = (why: string): Proof => ({ is: "held", why: sentence("held", why) });
 const refused = (why: string): Proof => ({ is: "refused", why: sentence("refusedThere", why) });
 
-/** A single word, in the form of a reason. `Unknown` for anything else. */
+/** `value` if it is a single word, like a condition's reason. Otherwise `Unknown`. */
 export const reasonOf = (value: unknown): string =>
   typeof value === "string" && /^[A-Za-z]{1,64}$/.test(value) ? value : "Unknown";
 
@@ -68,8 +68,8 @@ const counted = (value: unknown): string =>
   typeof value === "string" && /^\d{1,7}\/\d{1,7}$/.test(value) ? value : "not counted yet";
 
 /**
- * True when the found version is the wanted version or a later one. Versions may be too large for
- * JavaScript's numbers, but have at most 20 digits.
+ * True when `found` is the wanted version or a later version. Versions have up to 20 digits, which
+ * can be too large for JavaScript's numbers.
  */
 function reaches(found: unknown, wanted: string): boolean {
   const isVersion = (one: unknown): one is string =>

@@ -14,7 +14,7 @@ const target = { namespace: "kube-system", name: "pull-secret" };
 const transport = resourceSet("guest-a", target, { version: "v1beta2" });
 const [secret, set] = transport.placed;
 
-/** The placed object, with the additions of others. */
+/** The object as we place it, with metadata that other clients added. */
 function found(one: typeof secret, more: object = {}): KubernetesObject {
   const placed = one?.body(content, owner);
   return { ...placed, metadata: { ...placed?.metadata, ...more } };
@@ -35,7 +35,7 @@ test("puts the target's manifest into the Secret, with the source's content and 
   });
 });
 
-test("selects the Cluster of its namespace, or every Cluster with a name", () => {
+test("selects the one Cluster of the namespace, or every Cluster with a name", () => {
   assert.partialDeepStrictEqual(found(set), {
     apiVersion: "addons.cluster.x-k8s.io/v1beta2",
     spec: {
@@ -57,7 +57,7 @@ test("selects the Cluster of its namespace, or every Cluster with a name", () =>
   });
 });
 
-test("ignores an owner that Cluster API adds, and the order of keys", () => {
+test("ignores the order of keys, and ownerReferences that Cluster API adds", () => {
   const { data } = content;
   const turned = { ...content, data: Object.fromEntries(Object.entries(data).toReversed()) };
   for (const one of [secret, set]) {
@@ -67,7 +67,7 @@ test("ignores an owner that Cluster API adds, and the order of keys", () => {
   }
 });
 
-test("repairs an edit, and creates the object again if a field is immutable", () => {
+test("repairs an edit, and creates the object again if the edited field is immutable", () => {
   const drifted = {
     ...found(set),
     spec: { ...(found(set) as { spec?: object }).spec, resources: [] },
@@ -94,7 +94,7 @@ for (const [what, status, is] of [
     assert.equal(transport.proof([undefined, { ...found(set), ...status }], undefined).is, is);
   });
 
-test("law: never gives two targets the same ClusterResourceSet, and uses the name crs-pull-secret for kube-system/pull-secret", () => {
+test("law: never gives two targets the same ClusterResourceSet", () => {
   assert.equal(nameFor(target), "crs-pull-secret");
   const names = fc.stringMatching(/^[a-z.-]{1,6}$/);
   const spaces = fc.constantFrom("kube-system", "a", "b");
@@ -107,7 +107,7 @@ test("law: never gives two targets the same ClusterResourceSet, and uses the nam
   );
 });
 
-test("K3: also selects Clusters by their labels, and writes v1beta1 if the API server serves only that", () => {
+test("K3: also selects Clusters by their labels, and writes v1beta1 if the API server serves only this version", () => {
   const clusterSelector = {
     matchLabels: { tier: "gold" },
     matchExpressions: [{ key: "skip", operator: "DoesNotExist" }],

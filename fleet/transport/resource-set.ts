@@ -1,6 +1,7 @@
 /**
- * `via: ClusterResourceSet`: a Secret with the manifest, and a ClusterResourceSet that names it,
- * both beside the Cluster. Cluster API's own controller brings the manifest to the cluster. Pure.
+ * `via: ClusterResourceSet`: places a Secret with the manifest, and a ClusterResourceSet that names
+ * this Secret, both in the Cluster's namespace. Cluster API's controller then applies the manifest
+ * in the cluster. Pure.
  */
 import { Buffer } from "node:buffer";
 import { isDeepStrictEqual } from "node:util";
@@ -13,8 +14,8 @@ import { reasonOf, type Proof } from "./proof.ts";
 import { secretAt, type NamespacedName, type Placement, type Transport } from "./transport.ts";
 
 /**
- * Name of both objects: `crs-NAME` for a target in kube-system whose name has no dot, otherwise
- * `crs-NAMESPACE.NAME`. So no two targets share a name.
+ * Name of both objects: `crs-NAME` if the target is in kube-system and its name has no dot,
+ * otherwise `crs-NAMESPACE.NAME`. No two targets share such a name.
  */
 export const nameFor = (target: NamespacedName): string =>
   target.namespace === "kube-system" && !target.name.includes(".")
@@ -26,14 +27,14 @@ const formerName = "crs-pull-secret";
 
 /** The only type of Secret that a ClusterResourceSet accepts. */
 const type = "addons.cluster.x-k8s.io/resource-set";
-/** Label that Cluster API's own tools set on every Cluster: its name. */
+/** Label with the Cluster's name. Cluster API's tools set this label on every Cluster. */
 const nameLabel = "cluster.x-k8s.io/cluster-name";
 
-/** The selected Clusters of a namespace, and the version of Cluster API. */
+/** Which Clusters of a namespace are selected, and the version of Cluster API. */
 export type Delegation = Pick<ClusterAPISource, "clusterNameLabelValue" | "clusterSelector"> &
   Readonly<{ version: string }>;
 
-/** Placement for the Clusters of `namespace`. `target` is inside these clusters. */
+/** The transport for the Clusters of `namespace`. `target` is the Secret inside these clusters. */
 export function resourceSet(namespace: string, target: NamespacedName, how: Delegation): Transport {
   const { clusterNameLabelValue = "Namespace", clusterSelector = {}, version } = how;
   const name = nameFor(target);
@@ -59,8 +60,8 @@ export function resourceSet(namespace: string, target: NamespacedName, how: Dele
       secretAt(where, (content, owner) => manifestOf(content, owner, target)),
       clusterResourceSet(where, version, spec),
     ],
-    // The ClusterResourceSet is removed first. It would report a failure if its Secret were removed
-    // first.
+    // We remove the former ClusterResourceSet before its Secret, because without the Secret it
+    // would report a failure.
     ...(name === formerName
       ? {}
       : {
@@ -73,7 +74,10 @@ export function resourceSet(namespace: string, target: NamespacedName, how: Dele
   };
 }
 
-/** The manifest. JSON is valid YAML. The keys are sorted, so the same content is the same text. */
+/**
+ * The Secret with the manifest, in JSON, which is valid YAML. Keys are sorted, so that the same
+ * content gives the same text.
+ */
 function manifestOf(content: Content, owner: string, target: NamespacedName): Content {
   const { data, ...rest } = placed(content, owner, target);
   const sorted = Object.fromEntries(Object.entries(data).toSorted(([a], [b]) => (a < b ? -1 : 1)));
@@ -103,8 +107,8 @@ function clusterResourceSet(where: NamespacedName, version: string, spec: Spec):
 }
 
 /**
- * The result of the last apply, as Cluster API reports it. Cluster API does not record which
- * content it applied.
+ * What Cluster API reports about its last apply. The report does not show which content was
+ * applied.
  */
 function proofOf(set: KubernetesObject | undefined): Proof {
   const { status } = (set ?? {}) as { status?: { conditions?: unknown } };

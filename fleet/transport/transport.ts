@@ -1,6 +1,6 @@
 /**
- * How the content gets to one cluster: which objects are placed, and what proves that it arrived.
- * Pure.
+ * Describes how the content gets to one cluster: which objects we place, and what proves that the
+ * content arrived. Pure.
  */
 import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
 import type { WatchTarget } from "#kube/watch/watch.ts";
@@ -14,36 +14,39 @@ export type Placement = Readonly<{
   target: WatchTarget;
   /** The object to apply, with exactly these fields. */
   body: (content: Content, owner: string) => Placed;
-  /** True when the found object has the content. Additions by others do not count. */
+  /** True when the found object has the content. We ignore additions by other clients. */
   has: (found: KubernetesObject, content: Content, owner: string) => boolean;
-  /** True if an immutable field differs. The object must be deleted and created again. */
+  /** True if an immutable field differs, so we delete the object and create it again. */
   fixed: (found: KubernetesObject, content: Content) => boolean;
-  /** True when others have added to our fields. An apply would leave their additions. */
+  /**
+   * True when other clients have added to our fields, so we replace the object. An apply would not
+   * remove their additions.
+   */
   crowded: (found: KubernetesObject, content: Content) => boolean;
 }>;
 
 type Placed = Readonly<{ apiVersion: string; kind: string; metadata: object }>;
 
-/** The last content of an object, as its watch showed it. */
+/** The last state of an object, as its watch has shown it. */
 export type Seen =
   | Readonly<{ is: "unknown" }>
   /** `failing`: why we cannot read a later version now. */
   | Readonly<{ is: "shown"; object: KubernetesObject | undefined; failing?: string }>
   /**
-   * The object was never read: its collection does not exist, we have no right to read it, or
-   * reading fails. `status` is the HTTP status, 0 for no answer. `why` also contains the reason,
-   * and nothing else of the answer.
+   * We could not read the object: its collection does not exist, we have no right to read it, or
+   * the reads fail. `status` is the HTTP status, or 0 without an answer. `why` contains only the
+   * status and the reason of the answer.
    */
   | Readonly<{ is: "refused"; status: number; why: string }>;
 
 export type Transport = Readonly<{
-  /** Objects in the order in which they are placed. They are removed in reverse order. */
+  /** Objects in the order in which we place them. We remove them in reverse order. */
   placed: readonly Placement[];
   /** Objects of a previous version, which the placed objects replace. */
   former?: readonly WatchTarget[];
-  /** An object that is followed only for the proof, if it may be read. */
+  /** An object that we watch only for the proof, if we are allowed to read it. */
   witness?: WatchTarget;
-  /** Called once all placed objects have the content. Returns whether that is enough. */
+  /** Called when all placed objects have the content. Decides whether the cluster is done. */
   proof: (found: readonly (KubernetesObject | undefined)[], witness: Seen | undefined) => Proof;
 }>;
 

@@ -14,18 +14,21 @@ export type ClusterProfile = Readonly<{
 }>;
 
 export type ClusterProfileStatus = Readonly<{
-  /** Our conditions. Other programs may have written more of them. */
+  /** The conditions that we write. Other programs may have added their own conditions. */
   conditions?: readonly ProfileCondition[];
   version?: Readonly<{ kubernetes?: string }>;
-  /** How to reach the cluster. Each entry's name is checked before use. */
+  /** How to reach the cluster. We check the name of each entry before we use the entry. */
   accessProviders?: readonly AccessProvider[];
-  /** The former name of `accessProviders`, which wins if both have the entry. */
+  /** The former name of `accessProviders`. We search `accessProviders` first. */
   credentialProviders?: readonly AccessProvider[];
 }>;
 
 type ProfileCondition = V1Condition & Readonly<{ type: JoinedConditionType }>;
 
-/** `cluster` is a kubeconfig's cluster, not validated yet. */
+/**
+ * One way to reach a cluster. `cluster` has the fields of a kubeconfig's cluster, not validated
+ * yet.
+ */
 export type AccessProvider = Readonly<{
   name: string;
   cluster?: Readonly<Record<string, unknown>>;
@@ -33,5 +36,5 @@ export type AccessProvider = Readonly<{
 
 export const clusterProfileVersion = "multicluster.x-k8s.io/v1alpha1";
 
-/** The extension in which a profile states what a secret reader must read. */
+/** The name of the extension of `cluster` that contains the input of a secret reader. */
 export const execExtension = "client.authentication.k8s.io/exec";

@@ -7,7 +7,7 @@ export const syncConditions = {
   Warning: "The object is served now, but service may end soon. It changes no other condition.",
 } as const;
 
-/** Reasons when it is Ready, or when the program continues by itself. */
+/** Reasons when the SyncSecret is Ready, or when the program continues by itself. */
 export const syncReasons = {
   Synced: "Ready: the Secret is as declared.",
   Waiting: "The copy exists, and does not report its Secret yet.",

@@ -4,7 +4,7 @@
  */
 import type { Catalogue } from "./catalogue.ts";
 
-/** Kind → code, meaning, what happens next (or what to do, if help is needed). */
+/** Kind → code, meaning, what happens next (or what to do, if a person must act). */
 export const catalogue = {
   inForce: ["GPS200", "the revision is in force", "the file is watched, and repaired if it drifts"],
   fit: [
@@ -202,8 +202,8 @@ export const catalogue = {
 } as const satisfies Catalogue;
 
 /**
- * HTTP status of an agent that is not ready, 5nn for GPS2nn. The kubelet's Unhealthy Event contains
- * only the status of the probe's answer. People without access to the node read the code there.
+ * HTTP status of an agent that is not ready, 5nn for GPS2nn. The kubelet's Unhealthy Event shows
+ * only this status, so people without access to the node read the code there.
  */
 export function statusOf(code: AgentCode): number {
   return 500 + Number(code.slice("GPS2".length));

@@ -1,15 +1,15 @@
 /** The arguments of a program, sorted by the flag or operand that each text belongs to. */
 import { parseArgs } from "node:util";
 
-/** Flag → its one-letter form, if it has one, and whether it takes no value. */
+/** Flag → its one-letter form, if it has one. `switch`: the flag takes no value. */
 type KnownFlags = Readonly<Record<string, Readonly<{ short?: string; switch?: true }>>>;
 
 export type Arguments = Readonly<{
   /** Flag or operand → its texts in order; undefined if a flag has no value. */
   texts: ReadonlyMap<string, readonly (string | undefined)[]>;
   /**
-   * An argument that looks like an unknown flag. `name` does not contain the value, but the whole
-   * argument may.
+   * An argument that looks like an unknown flag. `name` is only the flag's name. `argument` may
+   * contain its value.
    */
   unknown: readonly Readonly<{ name: string; argument: string }>[];
   /** An argument that belongs to no flag and to no operand. */
@@ -45,7 +45,7 @@ export function sortArguments(
   const isKnown = ({ name = "" }: Token) => Object.hasOwn(flags, name);
   const unknown = of("option").filter((token) => !isKnown(token));
   // In an argument such as `-psecret`, where -p is unknown and -s is known, the letters after -p
-  // are most likely its value.
+  // are most likely the value of -p.
   const odd = new Set(unknown.map(({ index }) => index));
   const positional = of("positional");
   const filled = places.slice(0, positional.length);
@@ -61,7 +61,7 @@ export function sortArguments(
   };
 }
 
-/** Reads `-o=json` as `--output=json`. Node would take `=json` for the value. */
+/** Reads `-o=json` as `--output=json`. Node.js would read `=json` as the value. */
 function withoutShort(argv: readonly string[], flags: KnownFlags): string[] {
   const rows = Object.entries(flags);
   const end = argv.indexOf("--");
@@ -73,7 +73,8 @@ function withoutShort(argv: readonly string[], flags: KnownFlags): string[] {
 }
 
 /**
- * Node's tokens, but no flag becomes another flag's value: `--kubeconfig --listen :1` is two flags.
+ * The tokens as Node.js reads them, but a flag never becomes the value of another flag:
+ * `--kubeconfig --listen :1` is two flags.
  */
 function tokenize(argv: readonly string[], flags: KnownFlags, from: number): Token[] {
   const how = { strict: false, allowPositionals: true, tokens: true } as const;
@@ -95,7 +96,7 @@ function typed(flags: KnownFlags) {
   return Object.fromEntries(rows);
 }
 
-/** `--watch` is `--watch=true`. */
+/** Reads `--watch` as `--watch=true`. */
 function withValue(token: Token, flags: KnownFlags): Token {
   const on = flags[token.name ?? ""]?.switch === true && token.inlineValue !== true;
   return on ? { ...token, value: "true" } : token;
@@ -121,8 +122,8 @@ function textsOf(given: readonly Pick<Token, "name" | "value">[]): Arguments["te
 }
 
 /**
- * The text after an unknown flag is most likely its value. It belongs to that flag, and may be a
- * secret.
+ * The texts of `left` that belong to no flag. The text after an unknown flag is most likely that
+ * flag's value, which may be a secret, so it is left out.
  */
 function strays(left: readonly Token[], unknown: readonly Token[]): string[] {
   const waiting = unknown.filter(({ inlineValue }) => inlineValue !== true);
@@ -130,7 +131,10 @@ function strays(left: readonly Token[], unknown: readonly Token[]): string[] {
   return left.filter(({ index }) => !values.has(index)).map(({ value = "" }) => value);
 }
 
-/** Node reads `-psecret` as seven flags. This reports one flag, by its first letter. */
+/**
+ * Reports `-psecret` as one unknown flag, by its first letter. Node.js reads seven flags, one for
+ * each letter.
+ */
 function onePerArgument(tokens: readonly Token[], argv: readonly string[]): Arguments["unknown"] {
   const first = tokens.filter(({ index }, at) => tokens[at - 1]?.index !== index);
   return first.map(({ rawName = "", index }) => ({ name: rawName, argument: argv[index] ?? "" }));

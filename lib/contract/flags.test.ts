@@ -139,7 +139,7 @@ test("accepts a request for help only before `--`", () => {
   assert.deepEqual(asked, [true, true, false, false, false]);
 });
 
-test("shows a line for each row in the usage, with what to give", () => {
+test("shows in the usage a line for each row, with the value to give", () => {
   assert.equal(
     usage(table),
     [
@@ -157,7 +157,7 @@ test("shows a line for each row in the usage, with what to give", () => {
   );
 });
 
-test("never uses a part of an argument with an unknown letter as the value of another flag", () => {
+test("does not read the letters after an unknown letter as another flag and its value", () => {
   const table = { name: { read: text, short: "n", what: "a name" } } as const;
   const read = readFlags(table, { argv: ["-ppl4nted"], quote: JSON.stringify });
   assert.deepEqual(read, { ok: false, errors: ["-p: is not a flag; --help names all"] });

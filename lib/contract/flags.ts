@@ -6,7 +6,7 @@ import { sortArguments, type Arguments } from "./arguments.ts";
 import { titleOf, type Flag, type Table, type TableValues } from "./table.ts";
 import { Wrong } from "./values.ts";
 
-/** Quotes a text for people, and removes what may be a secret in it. */
+/** Quotes a text for people, and removes possible secrets from it. */
 type Quote = (text: string) => string;
 
 export type Invocation = Readonly<{
@@ -18,7 +18,7 @@ export type Invocation = Readonly<{
   moved?: Readonly<Record<string, string>>;
 }>;
 
-/** An error is one line: the flag and its value, the problem; what to give instead. */
+/** Each error is one line with the flag, its value, the problem, and what to give instead. */
 export type ParsedFlags<Value> =
   | Readonly<{ ok: true; value: Value }>
   | Readonly<{ ok: false; errors: readonly string[] }>;
@@ -124,7 +124,9 @@ function problemLine(
 
 type Unknown = Arguments["unknown"][number];
 
-/** The error for an unknown flag. It names no value, and suggests a flag only for a likely typo. */
+/**
+ * The error for an unknown flag. It hides the flag's value, and suggests a flag for a likely typo.
+ */
 function unknownFlag(
   { name, argument }: Unknown,
   known: readonly string[],
@@ -138,7 +140,8 @@ function unknownFlag(
 }
 
 /**
- * The word with the fewest changed letters; undefined if more than every third letter would change.
+ * The one of `words` that is nearest to `word`; undefined if more than a third of the letters
+ * differ.
  */
 export function nearest(word: string, words: readonly string[]): string | undefined {
   const ranked = words.map((known) => ({ known, changes: distance(word, known) }));

@@ -4,8 +4,8 @@
 import { digestAnnotation, revisionAnnotation, sinceAnnotation, wordAnnotation } from "./names.ts";
 
 /**
- * The highest valid revision: 34,000 years at one revision a second. A higher number is damage: a
- * controller that accepted it could publish nothing above it.
+ * The highest valid revision: 34,000 years at one revision a second. A higher number is damaged
+ * data. A controller that accepted it could not publish a higher revision.
  */
 export const mostRevision = 2 ** 40 - 1;
 
@@ -20,7 +20,7 @@ export function revisionOf(text: string): number | undefined {
   return isRevision(number) ? number : undefined;
 }
 
-/** A part of a grant → the pod's annotation. The volume has each as the file `grant.PART`. */
+/** A part of a grant → the pod's annotation. */
 export const grantAnnotations = {
   revision: revisionAnnotation,
   digest: digestAnnotation,
@@ -64,8 +64,8 @@ const forms = {
 } as const;
 
 /**
- * Parses a grant. Undefined if a part has another form. A pod of another version has no `since`, so
- * its annotations never grant anything.
+ * Parses a grant. Undefined if a part has another form. Annotations without `since` come from
+ * another version of the controller, and never grant anything.
  */
 export function readGrant(texts: Readonly<Partial<Record<Part, string>>>): Grant | undefined {
   const { digest = "", since = "", word = "" } = texts;

@@ -13,8 +13,8 @@ export function helpIn(text: string): string | undefined {
 }
 
 /**
- * Maximum length of a condition's message: enough for five problems of an Event's length, and far
- * below the 32 KiB that a condition may hold.
+ * Maximum length of a condition's message: four times the length of an Event's message, and far
+ * below the 32 KiB that a condition may have.
  */
 const longestCondition = 4096;
 

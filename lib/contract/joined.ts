@@ -19,7 +19,7 @@ export const clusterManager = "globalpullsecret.io";
 export const clusterManagerLabel = "x-k8s.io/cluster-manager";
 
 /**
- * The key of the token in a cluster profile's Secret, as the reference secret reader expects it.
+ * The key of a token in the Secret of a ClusterProfile, as the reference secret reader expects it.
  */
 export const tokenKey = "token";
 
@@ -42,8 +42,8 @@ export const joinedByAnnotation = "globalpullsecret.io/joined-by";
 export const leavingLabel = "globalpullsecret.io/leaving";
 
 /**
- * Annotation on a ClusterProfile: the UID of the cluster's kube-system namespace. The UID shows
- * when a context leads to a wrong cluster.
+ * Annotation on a ClusterProfile: the UID of the cluster's kube-system namespace. With the UID, we
+ * notice that a context leads to a wrong cluster.
  */
 export const clusterIdAnnotation = "globalpullsecret.io/cluster-id";
 
@@ -71,7 +71,7 @@ export const expiresAnnotation = "globalpullsecret.io/token-expires";
  */
 export const tokenSeconds = 30 * 24 * 3600;
 
-/** The annotations of the Secrets that a fleet writes: placed ones, and those of tokens. */
+/** The annotations that a fleet writes on placed Secrets and on Secrets with a token. */
 const ofSecrets = [fleetOwnerAnnotation, issuedAnnotation, expiresAnnotation];
 
 /** One ValidatingAdmissionPolicy and its binding; both have this name. */
@@ -89,7 +89,7 @@ function guard(name: string, who: string, rule: object, ...validations: object[]
     failurePolicy: "Fail",
     matchConstraints,
     matchConditions: [{ name: "account", expression: who }],
-    // Without a reason a refusal is 422, so it differs from RBAC's 403.
+    // Without a `reason`, the API server refuses with 422, which differs from RBAC's 403.
     validations,
   };
   return { name, spec };
@@ -99,7 +99,8 @@ function guard(name: string, who: string, rule: object, ...validations: object[]
  * Refuses Secrets of a type that Kubernetes turns into a credential. Kubernetes fills a Secret of
  * type service-account-token with a token of the account that the Secret names. A Secret of type
  * bootstrap.kubernetes.io/token lets nodes join. Also refuses labels and annotations of other
- * programs: Helm takes any Secret with its labels for a release, and Argo CD for a cluster.
+ * programs: Helm treats any Secret with Helm's labels as a release, and Argo CD treats any Secret
+ * with Argo CD's label as a cluster.
  */
 const secretsOf = (name: string, who: string): Guard =>
   guard(
@@ -129,8 +130,8 @@ export const joinedGuards: readonly Guard[] = [
     `request.userInfo.username == '${user(joinedName)}'`,
     { resources: ["serviceaccounts/token"], operations: ["CREATE"] },
     {
-      // The token must be bound to that Secret, whose deletion voids the token. Another Secret
-      // could belong to a thief.
+      // The token must be bound to our Secret, because we void the token by deleting that Secret. A
+      // thief could bind the token to another Secret.
       expression:
         "has(object.spec.boundObjectRef) && object.spec.boundObjectRef.kind == 'Secret' && " +
         `object.spec.boundObjectRef.name == '${boundName}' && ` +
@@ -186,8 +187,8 @@ const addedToRule = { scope: "*" };
 
 /**
  * Whether the spec of a policy or a binding is the wanted one, with or without the API server's
- * additions. Any other field counts: an excluded resource, or a selector in the binding, would
- * switch the guard off.
+ * additions. Any other field makes the spec differ: an excluded resource, or a selector in the
+ * binding, would switch the guard off.
  */
 export const isAsMade = (live: unknown, wanted: object): boolean =>
   isDeepStrictEqual(completed(live), completed(wanted));

@@ -17,8 +17,8 @@ export const additionalSecretName = "additional-pull-secret";
 export const globalSecretName = "global-pull-secret";
 
 /**
- * The controller's memory: last accepted documents and last published revision. Never mounted;
- * deleted last.
+ * The controller's memory: last accepted documents and last published revision. Never mounted into
+ * a pod. The controller deletes it last.
  */
 export const stateSecretName = "global-pull-secret-state";
 
@@ -32,15 +32,15 @@ export const agentContainer = "agent";
 export const agentLabels = { name: agentName } as const;
 
 /**
- * Type of both Secrets: the API server requires the key `.dockerconfigjson` and a JSON document in
- * it.
+ * Type of additional-pull-secret and global-pull-secret: the API server requires the key
+ * `.dockerconfigjson` with a JSON document.
  */
 export const secretType = "kubernetes.io/dockerconfigjson";
 
 /**
  * Keys of global-pull-secret, and file names in the agent's mount. All of them always exist. If a
- * key of a volume's item were missing, no pod would start, and the volumes of running pods would no
- * longer update.
+ * key that the volume lists were missing, no pod would start, and the volumes of running pods would
+ * no longer update.
  */
 export const secretKeys = {
   /** The merged document, canonical. The additional Secret uses the same key. */
@@ -77,7 +77,7 @@ export const servedKeys = {
   sources: "served.sources",
 } as const;
 
-/** How a credential on a node's disk reaches its kubelet; docs/use/delivery.md compares them. */
+/** How a credential on a node's disk reaches the kubelet; compared in docs/use/delivery.md. */
 const deliveryModes = ["Restart", "Reread", "CredentialProvider"] as const;
 export type DeliveryMode = (typeof deliveryModes)[number];
 
@@ -87,8 +87,8 @@ export type ProviderScope = (typeof scopes)[number];
 
 /**
  * The mode together with its scope, as global-pull-secret and the template of the agents name it.
- * Each scope counts as a mode of its own: agents of scope All would serve every pod with content
- * that was published for scope Annotated. Scope All has the mode's own name.
+ * Each scope counts as a mode of its own, so that agents of scope All never serve every pod with
+ * content that was published for scope Annotated. Scope All has the mode's own name.
  */
 export const publishedModes = [...deliveryModes, "CredentialProviderAnnotated"] as const;
 export type PublishedMode = (typeof publishedModes)[number];
@@ -122,8 +122,8 @@ export const revisionAnnotation = "globalpullsecret.io/revision";
 
 /**
  * A pod's annotation, part of its grant: the salted digest of the revision's content (`digest.ts`).
- * After a restore of etcd or a new installation, a number may come back with other content. A
- * number with this digest never does.
+ * After a restore of etcd or a new installation, the same revision number may have other content.
+ * The number together with this digest never does.
  */
 export const digestAnnotation = "globalpullsecret.io/digest";
 
@@ -181,7 +181,7 @@ export const mountPaths = {
   kubelet: "/host/kubelet",
   /** The directory of systemd's own socket, /run/systemd. */
   systemd: "/host/systemd",
-  /** An emptyDir of the pod's own: it outlives the container, and no other pod can write to it. */
+  /** An emptyDir of this pod: it outlives the container, and no other pod can write to it. */
   pod: "/run/global-pull-secret",
   /** The node's root directory, in the pod's first container only. */
   root: "/host/root",
@@ -190,9 +190,9 @@ export const mountPaths = {
 } as const;
 
 /**
- * How long a pod must be Ready until the DaemonSet counts it (minReadySeconds). Right after its own
- * restart the kubelet reports a young pod Ready without a probe, until the first probe a second
- * later.
+ * How long a pod must be Ready until the DaemonSet counts it (minReadySeconds). A kubelet that has
+ * just restarted reports a young pod as Ready without a probe. The kubelet's first probe follows a
+ * second later.
  */
 export const guardSeconds = 3;
 
@@ -207,11 +207,11 @@ export const nodeFiles = {
 export const deliveries = ["ConfigFile", "CredentialProvider"] as const;
 
 /**
- * The credential provider's own files below the kubelet's root directory. They are one tree, so
- * that a cleanup that removes the script also removes the answer. They are beside our folder,
- * because they must stay after the journal is removed, as long as a kubelet runs with flags that
- * name them. The tree's name does not begin with our folder's name: otherwise Node's permission
- * model would refuse to create or remove our folder.
+ * The credential provider's own files below the kubelet's root directory. They are in one
+ * directory, so that a cleanup that removes the script also removes the answer. They are not in our
+ * folder, which is removed with the journal: they must stay as long as a kubelet runs with flags
+ * that name them. The directory's name does not begin with our folder's name: if it did, the
+ * permission model of Node.js would not let us create or remove our folder.
  */
 export const providerFiles = {
   folder: "pull-secret-provider",
@@ -223,7 +223,7 @@ export const providerFiles = {
   config: "pull-secret-provider/config/global-pull-secret.json",
   /** The answer that the script prints; mode 0600, since it holds the credentials. */
   answer: "pull-secret-provider/answer.json",
-  /** Its modification time is the last time that the kubelet called the script. */
+  /** A file whose modification time shows when the kubelet last called the script. */
   stamp: "pull-secret-provider/stamp",
 } as const;
 
@@ -236,7 +236,7 @@ export const providerName = "global-pull-secret";
  */
 export const authorityExtension = "globalpullsecret.io/certificate-authority";
 
-/** Scope Annotated: on a ServiceAccount, with any value: its pods are served. */
+/** On a ServiceAccount, with any value: in scope Annotated, the provider serves its pods. */
 export const useAnnotation = "globalpullsecret.io/use";
 
 /**
@@ -252,8 +252,8 @@ export const podFiles = {
 } as const;
 
 /**
- * The places where an ordinary kubelet searches for credentials besides its own directory, in its
- * order. The pod's first container may open these files on the node, and no others.
+ * The places where an ordinary kubelet searches for credentials besides its own directory, in the
+ * kubelet's order. On the node, the pod's first container is allowed to open only these files.
  */
 export const credentialFiles = [
   "/config.json",
@@ -271,8 +271,8 @@ export const agentEnvironment = { node: "NODE_NAME", uid: "POD_UID" } as const;
 
 /**
  * Exit codes of an agent's container. In a pod's life, the container ends at most once with
- * `refused`, and at most once with the termination message `released`. Only the container can
- * report these ends, while any process that takes the probe's port can forge its readiness.
+ * `refused`, and at most once with the termination message `released`. No other process can forge
+ * these ends. But any process that takes the probe's port can forge readiness.
  */
 export const exitCodes = {
   /** Stopped, or everything of ours is removed; the termination message shows which. */
@@ -303,11 +303,11 @@ export const managementAccount = "global-pull-secret-sync-management";
 /** The account of the tenant's side, in the tenant's namespace of the management cluster. */
 export const tenantAccount = "global-pull-secret-sync-tenant";
 
-/** The Secret beside that account, to which its tokens are bound. Deleting it voids them. */
+/** The Secret to which the tokens of `tenantAccount` are bound. Deleting it voids the tokens. */
 export const tenantBound = `${tenantAccount}-token`;
 
-/** In kube-system of the tenant's cluster: the Secret with the kubeconfig of that account. */
+/** The Secret with the kubeconfig of `tenantAccount`, in kube-system of the tenant's cluster. */
 export const managementSecret = "global-pull-secret-sync-management";
 
-/** Key of the kubeconfig in that Secret. */
+/** Key of the kubeconfig in `managementSecret`. */
 export const kubeconfigKey = "kubeconfig";

@@ -1,21 +1,22 @@
 /**
  * A rule for labels and annotations in admission policies. Other programs act on these fields: they
- * select by labels, and run what annotations name.
+ * select objects by labels, and run hooks that annotations name.
  */
 
-/** Keys that the request may set. With a record, a key may have only its value. */
+/** Keys that the request may set. A record limits each key to one value. */
 type Ours = readonly string[] | Readonly<Record<string, string>>;
 
 const text = (one: string) => `'${one}'`;
 const list = (keys: readonly string[]) => `[${keys.map(text).join(", ")}]`;
 
 /**
- * A CEL expression: of this field, the request itself sets only `ours`. Other keys may be as the
- * old object has them. Mutating admission may set any key. In a policy, `object` is the result of
- * admission, so only `managedFields` distinguish the two: the API server records the request's
- * changes there before it calls mutating admission, and does not record those of admission.
+ * A CEL expression: in this field, the request itself sets only keys of `ours`. Other keys must
+ * stay as in the old object. But mutating admission is allowed to set any key. In a policy,
+ * `object` is the result of admission, so only `managedFields` distinguish the request's changes
+ * from those of admission: the API server records the request's changes before it calls mutating
+ * admission, and does not record those of admission.
  *
- * A client may rewrite `managedFields`, but the API server then adds the keys that the same request
+ * A client can rewrite `managedFields`, but the API server then adds the keys that the same request
  * changes. If a client empties the list, the API server records nothing, so nothing may differ.
  */
 export function setsOnly(field: "labels" | "annotations", ours: Ours): string {

@@ -15,7 +15,7 @@ export type Flag = Readonly<{
    * count.
    */
   required?: true;
-  /** May be repeated: its value is a list. */
+  /** The flag can be given several times, so its value is a list. */
   repeated?: true;
   /** Its errors do not quote the value, because people may paste anything into a long value. */
   unquoted?: true;

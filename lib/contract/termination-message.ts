@@ -1,7 +1,7 @@
 /**
- * An agent's termination message: a line for people, then in brackets the controller's part.
- * Only the container can write it, while any process that takes the probe's port can forge
- * readiness.
+ * An agent's termination message: a line for people, then in brackets the part for the controller.
+ * Only the container can write the message. Readiness is weaker: any process that takes the probe's
+ * port can forge it.
  *
  *     GPS200 the revision is in force; … (revision 7) [proved 7/DIGEST/SINCE 7]
  */

@@ -11,41 +11,46 @@ import type { PublishedMode } from "./names.ts";
  */
 export const rereadSeconds = 305;
 
-/** A started kubelet answers healthz within a second. On an overloaded node it may need longer. */
+/**
+ * Seconds within which a started kubelet must answer healthz. It usually answers within a second,
+ * but needs longer on an overloaded node.
+ */
 export const answerSeconds = 30;
 
-/** Restarts for one content. */
+/** Maximum number of kubelet restarts for one content. */
 export const restartAttempts = 3;
 
-/** The longest pause between two checks. */
+/** The longest pause between two of the agent's restarts of a kubelet, in seconds. */
 export const spacingSeconds = 60;
 
 /** A kubelet syncs a pod's volume within 90 s, even if no annotation of the pod changes. */
 const syncSeconds = 90;
 
-/** Seconds for a kubelet's restart, for the probes before and after it, and for its proof. */
+/** Seconds for a kubelet's restart, the probes before and after the restart, and the proof. */
 const usualSpareSeconds = 15;
 
 /**
  * How many seconds an agent usually needs to prove a grant, once it has the grant and its content.
- * If an agent takes longer, it may still be waiting for its content. Mode CredentialProvider gets
+ * If an agent takes longer, it might still be waiting for the content. Mode CredentialProvider gets
  * no time for the kubelet to read config.json again, because that file seldom changes in this mode.
  */
 export const usualSeconds = (mode: PublishedMode, probationSeconds: number): number =>
   usualSpareSeconds + (mode === "Reread" ? rereadSeconds : probationSeconds);
 
-/** Seconds for checks, back-offs, and pauses between writes if another program keeps writing. */
+/**
+ * Seconds for checks, for back-offs, and for pauses if another program keeps writing config.json.
+ */
 const spareSeconds = 60;
 
 /**
- * If its kubelet runs, an agent needs at most this many seconds until it has proved a grant, or has
- * found that the grant failed or that the node does not support the grant. The sum has no time for
- * a kubelet that hangs while it starts or stops. A node with such a kubelet may fail. In mode
- * Restart, the agent may leave a unit with a control plane running, and wait until its kubelet
- * reads the file again. In the other modes the kubelet reads the file twice: first for an older
- * grant or for an entry that leaves config.json, then for this grant. In mode CredentialProvider
- * that file changes with the original, for registries without a row of matchImages, and after a
- * change of mode.
+ * The longest time, in seconds, until an agent whose kubelet runs has proved a grant, or has found
+ * that the grant failed or that the node does not support the grant. The sum has no time for a
+ * kubelet that hangs while it starts or stops. A node with such a kubelet may fail. In mode
+ * Restart, the agent by default does not restart a systemd unit that also contains a control plane.
+ * It waits until the kubelet in that unit reads the file again. In the other modes, the kubelet may
+ * have to read the file twice: first for an older grant or for an entry that leaves config.json,
+ * then for this grant. In mode CredentialProvider, config.json changes after a change of the
+ * original or of the mode, and for registries without a row of matchImages.
  */
 export function grantSeconds(mode: PublishedMode, probationSeconds: number): number {
   const restarts = restartAttempts * (answerSeconds + probationSeconds + spacingSeconds);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { duration, Wrong } from "./values.ts";
 
-test("limits a duration to Node's longest timer, because a longer timer ends at once", () => {
+test("limits a duration to the longest timer of Node.js: a longer timer fires at once", () => {
   assert.equal(duration("596h"), 596 * 3600);
   assert.equal(duration("600h"), 2_147_483);
 });

@@ -14,7 +14,7 @@ export class Wrong {
 
 export type ValueReader<Value> = (text: string) => Value | Wrong;
 
-/** Any text; an empty text counts as absent, so a manifest may leave a variable empty. */
+/** Any text; an empty text counts as absent, so a manifest can leave a variable empty. */
 export function text(value: string): string | undefined {
   return value === "" ? undefined : value;
 }
@@ -62,14 +62,17 @@ export function boundsOf(
 /** Used in place of a unit's name. The agent then finds each node's own kubelet. */
 export const auto = "auto";
 
-/** `auto`, or systemd.unit(5): 255 characters of its alphabet; only services can be restarted. */
+/** `auto`, or a service's name as in systemd.unit(5). Only services can be restarted. */
 export function unit(value: string): string | Wrong {
   if (value === auto || (/^[A-Za-z0-9:_.\\@-]+\.service$/.test(value) && value.length <= 255))
     return value;
   return new Wrong("is not a systemd service; give auto, or a name such as kubelet.service");
 }
 
-/** An absolute path that means the same wherever it is mounted. The error contains `kind`. */
+/**
+ * An absolute path other than `/`, without `.`, `..`, `:` and needless slashes. The error contains
+ * `kind`.
+ */
 function path(kind: "directory" | "file") {
   return (value: string): string | Wrong => {
     const tidy =
@@ -81,7 +84,7 @@ function path(kind: "directory" | "file") {
 export const directory = path("directory");
 export const file = path("file");
 
-/** The longest timer that Node supports, in seconds: a longer timer ends at once. */
+/** The longest timer that Node.js supports, in seconds. A longer timer fires at once. */
 const longestTimer = Math.floor((2 ** 31 - 1) / 1000);
 
 const goDuration =
@@ -89,11 +92,11 @@ const goDuration =
 
 /**
  * Seconds of a duration as Go prints it: 1h30m. A fraction such as 1.5h must be a whole number of
- * seconds. Longer durations count as 24 days, Node's longest timer.
+ * seconds. Longer durations count as 24 days, the longest timer of Node.js.
  */
 export function duration(value: string): number | Wrong {
   const { h = 0, m = 0, s = 0 } = goDuration.exec(value)?.groups ?? {};
-  // Computed in thousandths first, because 1.1 * 3600 is not 3960.
+  // Computed in milliseconds first, because 1.1 * 3600 is not 3960.
   const seconds = Math.round(Number(h) * 3_600_000 + Number(m) * 60_000) / 1000 + Number(s);
   if (Number.isInteger(seconds) && seconds > 0) return Math.min(seconds, longestTimer);
   return new Wrong("is not a duration of at least 1s; give a value such as 90s, 10m or 1h30m");

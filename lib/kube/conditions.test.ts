@@ -8,7 +8,7 @@ const before = [
   { type: "Stalled", status: "False", reason: "Done", lastTransitionTime: then },
 ] as const;
 
-test("keeps a condition's time while its status stays, whatever its reason, and sets the time to now for a new status", () => {
+test("changes a condition's time only if its status changes, not if only its reason changes", () => {
   const said = [
     { type: "Ready", status: "True", reason: "Other" },
     { type: "Stalled", status: "True", reason: "Halted" },

@@ -39,7 +39,7 @@ function setUp() {
   return { api, at, cluster, listContests, round };
 }
 
-test("sends the same write twenty times at once and then once a minute, and names the client that undoes it", async () => {
+test("sends the same write twenty times at once, then once a minute, and names the client that undoes the write", async () => {
   const { api, at, cluster, listContests, round } = setUp();
   for (let times = 0; times < 20; times++) assert.ok(await round(), `write ${times}`);
   assert.deepEqual(listContests(), []);
@@ -103,7 +103,7 @@ test("counts neither dry runs nor writes that failed", async () => {
   assert.equal(api.object<V1Secret>(path)?.data?.["key"], "ours");
 });
 
-test("counts an object that another client deletes repeatedly", async () => {
+test("treats an object that another client keeps deleting as contested", async () => {
   const { api, listContests, round, cluster } = setUp();
   const make = async () => {
     await cluster.apply(path, secret("ours"), ours);
@@ -139,7 +139,7 @@ const managers: readonly (readonly [
   ],
   ["none for an object that is gone", otherManager(undefined), undefined],
   [
-    "none if the name must not be shown",
+    "none if the name has a line break",
     otherManager({ managedFields: [entry("a\nb", "2026-01-01T00:00:01Z")] }),
     undefined,
   ],

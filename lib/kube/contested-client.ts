@@ -1,8 +1,8 @@
 /**
  * A cluster client that does not fight with another writer. If another writer undid each of our
- * writes, we would repeat them forever without a pause, and agents or kubelets would suffer. The
- * same write is sent twenty times at once and then once a minute. In between, the write fails here
- * with a conflict, which names the other field manager.
+ * writes, we would repeat them forever without a pause, and agents or kubelets would suffer. So
+ * this client sends the same write twenty times at once, and then once a minute. In between, the
+ * write fails here with a conflict, which names the other field manager.
  */
 import { createHash } from "node:crypto";
 import type { KubernetesObject, V1ObjectMeta } from "@kubernetes/client-node";
@@ -12,10 +12,10 @@ import { otherManager } from "./client/ownership.ts";
 import { Allowance, type Rate } from "./allowance.ts";
 
 /**
- * Counts the writes of one wanted content: a burst of them at once, then one from time to time. If
- * the same content needs more writes, another client undoes them, and each write would provoke the
- * next. A different content starts with the full burst. Times are milliseconds of a monotonic
- * clock.
+ * Limits the writes of one wanted content: first it allows a burst of writes, then one write from
+ * time to time. If the same content needs more writes, another client undoes them, and each write
+ * would provoke the next. A different content starts with the full burst. Times are milliseconds of
+ * a monotonic clock.
  */
 export class Contest<T> {
   readonly #rate: Rate;
@@ -49,21 +49,21 @@ export class Contest<T> {
 }
 
 /**
- * An administrator may edit an object twenty times while we repair it. If it needs more than one
- * repair a minute forever, there is another writer.
+ * An administrator may edit an object twenty times while we repair it. If the object needs more
+ * than one repair a minute forever, there is another writer.
  */
 const writes = { perSecond: 1 / 60, atOnce: 20 };
 
 /** An object whose content another client undoes. */
 export type ContestedObject = Readonly<{
   path: string;
-  /** The field manager that wrote last besides us; undefined if unknown. */
+  /** The other field manager that wrote last; undefined if unknown. */
   manager: string | undefined;
 }>;
 
 /**
- * Maximum seconds until the caller reads again. If the caller's next write is different, such as a
- * withdrawal that the user requests, we send that write at once.
+ * Maximum seconds until the caller reads again. The wait is short, because the caller's next write
+ * may be different, such as a withdrawal that the user requests. We send a different write at once.
  */
 const longestPause = 10;
 
@@ -88,9 +88,10 @@ type Essence = (path: string, body: object) => object | undefined;
 type Fought = { contest: Contest<string>; lost: ContestedObject | undefined; wanted: string };
 
 /**
- * A client that limits such writes, and lists the objects that are contested now. It counts applies
- * and replacements. It does not count patches: each patch is for one version of the object, and
- * sets something different. `essence` is for objects with a new number or salt in each write.
+ * A client that limits repeated writes of the same content, and lists the objects that are
+ * contested now. It counts applies and replacements. It does not count patches: each patch is for
+ * one version of the object, and sets something different. `essence` is for objects with a new
+ * number or salt in each write.
  */
 export function contested(
   cluster: Cluster,
@@ -108,7 +109,8 @@ export function contested(
     manager = "",
   ): Promise<T> {
     const wanted = digestOf(essence(path, body) ?? declaredBy(body));
-    // We write as several managers in turn. A write as another manager is not new content.
+    // We write as several managers in turn. If they had one count, each write would look like new
+    // content.
     const key = `${method} ${manager} ${path}`;
     const one = all.get(key) ?? {
       contest: new Contest(writes, Object.is),

@@ -11,7 +11,7 @@ export class NoKubeConfig extends Error {
   }
 }
 
-/** The client's fallback: an old default of kubectl, which no cluster serves. */
+/** The client library's fallback: an old default of kubectl, which no cluster serves. */
 const fallback = { server: "http://localhost:8080", context: "loaded-context" };
 
 /**
@@ -38,8 +38,8 @@ export function loadKubeConfig(file: string | undefined, context?: string): Kube
 
 /**
  * The files in KUBECONFIG, merged as kubectl merges them: the first file's entry for each name, and
- * the first current-context that is set. Missing or empty files are ignored. The client's own rule
- * takes the last current-context, so it would use another cluster than kubectl. Undefined if at
+ * the first current-context that is set. Missing or empty files are ignored. The client library
+ * takes the last current-context, so it would use a different cluster than kubectl. Undefined if at
  * most one file is listed.
  */
 function listed(paths: string): KubeConfig | undefined {

@@ -6,8 +6,8 @@ import { createLoop, hangsSeconds } from "./loop.ts";
 const breathe = () => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * A loop under fake time. `advance` lets time pass, one timer at a time with everything that
- * follows from it.
+ * A loop under fake time. `advance` lets time pass in steps of 100 ms, and lets the loop do its
+ * work after each step.
  */
 function simulated(context: TestContext, run: () => Promise<{ seconds: number } | undefined>) {
   context.mock.timers.enable({ apis: ["setTimeout"] });
@@ -63,7 +63,7 @@ test("runs again without a hint at the time that a run requested, or after a few
   await end();
 });
 
-test("runs within minutes even if the next run is requested after an hour, or after more than a timer supports", async (context) => {
+test("runs again within minutes even if a run requests a pause of an hour, or a longer pause than a timer supports", async (context) => {
   for (const seconds of [3600, 30 * 24 * 3600]) {
     let runs = 0;
     const { advance, end } = simulated(context, async () => ({ seconds: ((runs += 1), seconds) }));
@@ -102,7 +102,7 @@ test("counts silence from the end of the last run, even of a failed run, whateve
 const conflict = () =>
   new ApiError({ status: 409, reason: "Conflict", method: "PATCH", path: "/a" });
 
-test("reads again soon after conflicts in a row, which are not failures", async (context) => {
+test("runs again soon after each of several conflicts, and does not count them as failures", async (context) => {
   let runs = 0;
   const { failures, advance, end } = simulated(context, async () => {
     runs += 1;
@@ -116,7 +116,7 @@ test("reads again soon after conflicts in a row, which are not failures", async 
   await end();
 });
 
-test("waits as long as requested after a conflict", async (context) => {
+test("after a conflict, waits as long as the server requests", async (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   let runs = 0;
   const stop = new AbortController();

@@ -26,14 +26,15 @@ const gapMilliseconds = 200;
 const resyncSeconds = 300;
 
 /**
- * Milliseconds of pause after a conflict, times 0.5 to 1.5. Another client wrote between our read
- * and our write, so the next run reads again: a DaemonSet's status changes several times a second
- * during a rollout, and five conflicts in a row must not become a pause of 16 s.
- * contested-client.ts handles a client that keeps writing against us.
+ * Milliseconds of pause after a conflict, times 0.5 to 1.5. A conflict means that another client
+ * wrote between our read and our write, so the next run reads again. This pause does not grow:
+ * during a rollout, a DaemonSet's status changes several times a second, and five conflicts in a
+ * row must not cause a pause of 16 s. contested-client.ts handles a client that keeps writing
+ * against us.
  */
 const conflictMilliseconds = 300;
 
-/** Seconds of silence after which a loop counts as hanging. A loop rests for 360 s at most. */
+/** Seconds of silence after which a loop counts as hanging. The longest pause is 360 s. */
 export const hangsSeconds = 600;
 
 /** True if another client wrote between our read and our write, so our write had no effect. */
@@ -44,7 +45,7 @@ type Options = Readonly<{
   run: () => Promise<Again | undefined>;
   /**
    * Called after every failed run, with the number of failures in a row; a conflict (409) is not a
-   * failure, and leaves that number unchanged. May return a longer pause in seconds (the server's
+   * failure, and leaves that number unchanged. Can return a longer pause in seconds (the server's
    * Retry-After).
    */
   failed: (error: unknown, failures: number) => number | undefined;

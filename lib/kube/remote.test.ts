@@ -24,11 +24,11 @@ const odd: readonly (readonly [what: string, text: string | Uint8Array, code: st
   ["a field twice", "users: []\nusers: []", "GPS402"],
   ["a tag that would make an object", "users: !!js/function 'return 1'", "GPS402"],
   ["bytes that are not UTF-8", Buffer.from([0xff, 0xfe, 0x41]), "GPS402"],
-  ["endless levels", "[".repeat(10_000), "GPS402"],
+  ["10,000 levels", "[".repeat(10_000), "GPS402"],
   ["256 KiB and one byte", `#${" ".repeat(256 * 1024)}`, "GPS401"],
   ["a text", "planted", "GPS403"],
   [
-    "a field that only its prototype has",
+    "a kubeconfig under the key `__proto__`",
     `{"__proto__": ${JSON.stringify(kubeconfig())}}`,
     "GPS404",
   ],

@@ -44,8 +44,8 @@ export async function requestToken(cluster: Cluster, account = joined): Promise<
 }
 
 /**
- * The content of its Secret in this cluster, without name: the token, and the start and end of its
- * validity.
+ * The token's Secret in this cluster, but without its name: it contains the token, and the start
+ * and end of the token's validity.
  */
 export function tokenSecret({ token, issued, expires }: Issued) {
   return {
@@ -76,7 +76,7 @@ export function ageOfToken(issued: number, expires: number, now: number): Age {
 
 /**
  * The start and end of a token's validity as the token states them, in milliseconds; NaN if it is
- * not a JSON Web Token. Not verified: the API server that accepts the token does that. Pure.
+ * not a JSON Web Token. We do not verify the token: the API server that accepts it does that. Pure.
  */
 export function timesIn(token: string): Readonly<{ issued: number; expires: number }> {
   try {

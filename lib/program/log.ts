@@ -1,6 +1,6 @@
 /**
  * The log of a program in the cluster: one JSON line per event on standard output, written at once,
- * because the last lines before an exit are the ones that matter.
+ * because the last lines before an exit matter most.
  */
 import { pino, type Logger } from "pino";
 import { helpIn } from "#contract/help.ts";

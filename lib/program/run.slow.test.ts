@@ -11,7 +11,7 @@ import { kubeconfig } from "#kube/kubeconfig/kubeconfig.fixture.ts";
 /** No server listens there. */
 const nowhere = "https://127.0.0.1:59999";
 
-/** The first warning of a program that serves this cluster; ends it then. */
+/** Starts a program, ends it after its first warning, and returns the error in that warning. */
 async function firstWarning(program: string, argv: readonly string[]): Promise<string> {
   const file = join(import.meta.dirname, "../..", program);
   const child = spawn(process.execPath, [file, ...argv, "--listen", ":0"], {

@@ -1,4 +1,4 @@
-/** The frame around the work of a program that writes: command line, Lease, port, shutdown. */
+/** Runs a program that writes to its cluster: command line, Lease, port, shutdown. */
 import { once } from "node:events";
 import type { Logger } from "pino";
 import { Registry } from "prom-client";
@@ -35,7 +35,7 @@ export type ServedProgram = Readonly<{
 }>;
 
 type Program<Config> = Readonly<{
-  /** Field manager of what it writes, and the name that the audit log shows. */
+  /** Field manager of the program's writes, and the name that the audit log shows. */
   manager: string;
   /** Name of its Lease. */
   lease: string;
@@ -89,7 +89,7 @@ async function main<Config extends TableValues<typeof common>>(
   const campaign = leader.until(over.signal);
   await Promise.race([leader.elected, stopped]);
   if (!stop.signal.aborted) await served.until(stop.signal);
-  // The last write is over. Releasing the Lease now lets the next holder start at once.
+  // No more writes follow. We release the Lease now, so that the next holder can start at once.
   over.abort();
   await campaign;
   server.close();

@@ -11,7 +11,7 @@ export type Health = Readonly<{
 
 type Answer = Readonly<{ status: number; body: string; type?: string }>;
 
-/** Resolves when the port is open; rejects when it cannot be. */
+/** Resolves when the port is open; rejects if the port cannot be opened. */
 export async function serve(
   listen: { host: string; port: number },
   health: Health,

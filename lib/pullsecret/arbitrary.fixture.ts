@@ -10,7 +10,7 @@ const halves = { first: 0xd800, count: 0x800 };
 
 /**
  * Any character, for `fc.string({ unit: character })`. It equals fast-check's own unit "binary",
- * which fills a map with a million characters (half a second) each time it is named.
+ * which fills a map with a million characters (half a second) each time a test uses it.
  */
 export const character: fc.Arbitrary<string> = fc.nat(0x10ffff - halves.count).map(
   (n) => String.fromCodePoint(n < halves.first ? n : n + halves.count),
@@ -59,7 +59,7 @@ export const registryKey: fc.Arbitrary<string> = fc
   )
   .map((parts) => parts.join(""));
 
-/** A user name and a password that are unique, so that a test can search for them. */
+/** A random user name without a colon, and a random password. */
 const credential = fc.record({
   username: fc.stringMatching(/^[a-z][a-zA-Z0-9äß€ -]{0,8}[a-z]$/),
   password: fc.oneof(
@@ -141,7 +141,8 @@ export const ranked: fc.Arbitrary<readonly MergeSource[]> = fc
   );
 
 /**
- * Up to three sources with one of two credentials for a registry, above an original that has both.
+ * Up to three sources with one of two credentials for a registry, above an original that has both
+ * credentials.
  */
 export const twinned: fc.Arbitrary<readonly MergeSource[]> = fc
   .tuple(
@@ -172,7 +173,7 @@ export function reordered(value: Json): string {
   return `{${members.toReversed().join("\r\n,")}}`;
 }
 
-/** Bytes from a good document with some of them lost, doubled or changed; or any bytes. */
+/** The bytes of a good document after random removals and insertions; or any bytes. */
 export const spoiledBytes: fc.Arbitrary<Uint8Array> = fc.oneof(
   fc.uint8Array({ maxLength: 300 }),
   fc

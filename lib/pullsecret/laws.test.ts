@@ -239,7 +239,7 @@ test("keeps an entry unchanged when a source above the entry's own source is wit
   );
 });
 
-test("attributes entries that all sources share to the original", () => {
+test("attributes an entry to the original if all sources have the same credential", () => {
   let shared = 0;
   fc.assert(
     fc.property(ranked, policies, (sources, policy) => {
@@ -326,7 +326,7 @@ function firstOf(sources: readonly MergeSource[], image: string) {
   return entries[0] && { ...entries[0], drawn: entries, warnings: merged.warnings };
 }
 
-test("warns about every source that takes over an image from another", () => {
+test("warns about every source that takes over an image from another source", () => {
   let takeovers = 0;
   fc.assert(
     fc.property(ranked, images, (sources, image) => {
@@ -362,7 +362,7 @@ test("warns about every source that takes over an image from another", () => {
   assert.ok(takeovers > 10, `${takeovers} takeovers: the generator misses this case`);
 });
 
-/** Images that might be served by both keys. */
+/** Images that all of these keys might serve. */
 function probesOf(...keys: readonly string[]): string[] {
   const meant = keys.map((key) => (isHubLogin(key) ? "docker.io" : (identity(key) ?? "")));
   const hosts = meant.map((one) => hostOf(one).replaceAll("*", "q"));
@@ -385,7 +385,8 @@ test("warns that an entry is tried before another, or is never tried, only if th
           /^is tried before "([^"]*)"|^is never tried: "([^"]*)"/.exec(what) ?? [];
         const entry = merged.entries.find(({ registry }) => path === `auths["${registry}"]`);
         if (source === "original" || entry === undefined || later + hidden === "") continue;
-        // If another entry of the same source hides this one, the source's own warning reports it.
+        // If another entry of the same source hides this entry, the source's own warning reports
+        // that.
         if (
           later === "" &&
           sources.some(

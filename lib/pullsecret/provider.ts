@@ -1,6 +1,6 @@
 /**
  * The kubelet's credential provider: the CredentialProviderConfig that makes a kubelet run our
- * script, the script, and the CredentialProviderResponse that it prints. Also checks a
+ * script, the script, and the CredentialProviderResponse that the script prints. Also checks a
  * configuration that another program wrote. Pure.
  */
 import { Buffer, isUtf8 } from "node:buffer";
@@ -12,11 +12,15 @@ import { readFields } from "./kubelet/kubelet.ts";
 const configVersion = "kubelet.config.k8s.io/v1";
 const providerVersion = "credentialprovider.kubelet.k8s.io/v1";
 
-/** The kubelet compares label by label; eight labels cover every registry seen so far. */
+/**
+ * The kubelet compares host names label by label. Eight labels cover every registry seen so far.
+ */
 const labels = 8;
 const everyHost = Array.from({ length: labels }, (_, more) => ["*", ...stars(more)].join("."));
 
-/** With these fields, the kubelet calls us only for annotated ServiceAccounts' pods (KEP-4412). */
+/**
+ * With these fields, the kubelet calls us only for pods of annotated ServiceAccounts (KEP-4412).
+ */
 const annotated = {
   serviceAccountTokenAudience: tokenAudience,
   cacheType: "ServiceAccount",
@@ -39,8 +43,8 @@ export function rowsFor(registries: Iterable<string>): string[] {
 }
 
 /**
- * The whole file, ending in a newline. Nothing is ever cached: the kubelet runs the script for each
- * lookup, so a new answer serves the next pull.
+ * The whole file, ending in a newline. The cache duration of 0s makes the kubelet run the script
+ * for each lookup, so a new answer serves the next pull.
  */
 export function providerConfig(registries: Iterable<string>, scope: ProviderScope): string {
   const provider = {
@@ -58,7 +62,7 @@ export function providerConfig(registries: Iterable<string>, scope: ProviderScop
   return `${JSON.stringify(config, undefined, 2)}\n`;
 }
 
-/** `rows`: the provider's `matchImages`. `why`: why the agent cannot use it. */
+/** `rows`: the provider's `matchImages`. `why`: why the agent cannot use the provider. */
 export type JudgedProvider =
   | Readonly<{ ok: true; rows: readonly string[] }>
   | Readonly<{ ok: false; why: string }>;
@@ -111,7 +115,10 @@ function unknownIn(value: JsonObject, known: readonly string[]): string | undefi
     : `it has a field besides ${known.join(", ")}`;
 }
 
-/** Whether a value equals this flat object, whatever the order of its keys; or is absent. */
+/**
+ * Whether a value equals the flat object `wanted`, whatever the order of its keys. Without
+ * `wanted`: whether the value is absent.
+ */
 function isSame(value: Json | undefined, wanted: typeof annotated | undefined): boolean {
   if (wanted === undefined) return value === undefined || value === null;
   if (!isObject(value) || Object.keys(value).length !== Object.keys(wanted).length) return false;
@@ -123,7 +130,7 @@ function isSame(value: Json | undefined, wanted: typeof annotated | undefined): 
 /**
  * A script of two lines that any shell understands. The stamp is only for the agent, and must not
  * make a pull fail. If the stamp cannot be created (a full disk), the script still prints the
- * answer. Its paths are relative, because only the host knows where the kubelet's directory is.
+ * answer. The script's paths are relative, because the kubelet's directory differs between hosts.
  */
 export const script = `#!/bin/sh
 true 2>/dev/null >"\${0%/*}/../stamp"; exec cat "\${0%/*}/../answer.json"
@@ -134,8 +141,8 @@ export type Entries = ReadonlyMap<string, unknown>;
 
 /**
  * The answer with these entries, with user and password as the kubelet reads them. Without entries
- * the answer contains no credential. The same entries always give the same bytes. All entries must
- * be free of `whyUnanswerable`.
+ * the answer contains no credential. The same entries always give the same bytes. `whyUnanswerable`
+ * must return undefined for every entry.
  */
 export function answerOf(entries: Entries): Buffer {
   const auth = [...entries]
@@ -152,9 +159,9 @@ export function answerOf(entries: Entries): Buffer {
 }
 
 /**
- * Why the answer cannot serve the entry; undefined if a kubelet with these rows of `matchImages`
- * asks for every image of the entry, and JSON can carry user and password, which are bytes in
- * config.json.
+ * Why the answer cannot serve the entry. Undefined if it can: a kubelet with these rows of
+ * `matchImages` asks for every image of the entry, and the entry's user and password are UTF-8,
+ * which JSON requires.
  */
 export function whyUnanswerable(
   key: string,

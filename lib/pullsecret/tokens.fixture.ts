@@ -28,7 +28,7 @@ export const tokens: readonly string[] = [
   mixed,
 ];
 
-/** All except two begin with their issuer's prefix, so they are found in any text. */
+/** The tokens that begin with their issuer's prefix, so that we recognise them in any text. */
 export const marked = tokens.slice(0, 18);
 
 /**

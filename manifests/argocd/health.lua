@@ -1,18 +1,18 @@
--- Health of a GlobalPullSecret or a FleetSecret for Argo CD: README.md beside this file says where it goes.
--- Argo CD gives it no library but base, package and table.
+-- The health of a GlobalPullSecret or FleetSecret for Argo CD. README.md explains how to install it.
+-- Argo CD provides only the Lua libraries base, package and table.
 
--- The object is kept while something else still needs it.
+-- A finalizer still keeps the object.
 if obj.metadata.deletionTimestamp ~= nil then
   return { status = "Progressing", message = "is being deleted" }
 end
 
--- What status says is of an older spec, or nobody has looked yet (-1).
+-- Status describes an older spec, or the controller has not read the object yet (-1).
 local status = obj.status or {}
 if status.observedGeneration ~= obj.metadata.generation then
   return { status = "Progressing", message = "the controller has not read this spec yet" }
 end
 
--- By type: their order means nothing.
+-- The conditions by type, because their order has no meaning.
 local conditions = {}
 for _, condition in ipairs(status.conditions or {}) do
   conditions[condition.type] = condition
@@ -20,7 +20,7 @@ end
 
 local stalled = conditions.Stalled
 if stalled ~= nil and stalled.status == "True" then
-  -- Somebody meant it: Suspended is Argo CD's word for it, as for a paused Deployment.
+  -- A user has paused the object. Argo CD also reports a paused Deployment as Suspended.
   if stalled.reason == "Paused" then
     return { status = "Suspended", message = stalled.message }
   end
@@ -37,7 +37,7 @@ end
 if ready.reason == "Paused" then
   return { status = "Suspended", message = ready.message }
 end
--- Some clusters of a FleetSecret refuse it, and nothing else is on the way.
+-- Some clusters of a FleetSecret refuse the Secret, and no other cluster is changing.
 local reconciling = conditions.Reconciling
 if reconciling ~= nil and reconciling.status == "False" then
   return { status = "Degraded", message = ready.message }

@@ -1,6 +1,6 @@
 /**
- * Collects the product's objects in one value. Lists the objects that the caller is not allowed to
- * read.
+ * Collects the product's objects for a support bundle, and lists the objects that the caller is not
+ * allowed to read.
  */
 import { Buffer } from "node:buffer";
 import type {
@@ -33,7 +33,10 @@ import { redactAll } from "./redact.ts";
 
 type Missing = { what: string; why: string };
 
-/** Rejects only if the API server cannot be reached, or refuses these credentials with 401. */
+/**
+ * Collects the bundle. Rejects only if the API server does not answer, or refuses the caller's
+ * credentials with 401.
+ */
 export async function gather(cluster: Cluster): Promise<object> {
   const missing: Missing[] = [];
   const tried = async <T>(what: string, read: () => Promise<T>): Promise<T | undefined> => {
@@ -115,8 +118,8 @@ type Bundle = Readonly<{
 }>;
 
 /**
- * Names that kubelets and the API server use. The bundle shows them, because none of them is a
- * credential.
+ * Names that kubelets and the API server use. These names are not credentials, so we do not redact
+ * them.
  */
 function namesIn({
   globalPullSecret,
@@ -131,7 +134,8 @@ function namesIn({
     ]),
     ...nodes.flatMap((node) => Object.values(node)),
     ...events.map(({ about }) => about),
-    // `nodes` may lack these, because they are deleted or the caller is not allowed to list nodes.
+    // A failed node is not in `nodes` if it was deleted, or if the caller is not allowed to list
+    // nodes.
     ...(globalPullSecret?.status?.failures ?? []).map(({ node }) => node),
   ];
   const texts = found.filter((text) => typeof text === "string");
@@ -139,8 +143,8 @@ function namesIn({
 }
 
 /**
- * The texts to redact: the Secret's document in base64, and each password in the document, in plain
- * text and as `auth`.
+ * The texts to redact: the Secret's document in base64, and each password in it, as plain text and
+ * as `auth`.
  */
 function credentialsOf({ data = {} }: V1Secret): string[] {
   return Object.entries(data).flatMap(([key, encoded]) => {

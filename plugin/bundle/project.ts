@@ -1,6 +1,6 @@
 /**
- * The members of an object that a support bundle shows. We list them by name, so an unexpected
- * member is never shown. Pure.
+ * Selects the fields of objects that a support bundle shows. We list these fields by name, so that
+ * the bundle never shows an unexpected field. Pure.
  */
 import type {
   CoreV1Event,
@@ -16,8 +16,8 @@ import type {
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 
 /**
- * Keeps only our own annotations. Others may contain anything, such as the whole object (kubectl's
- * last-applied-configuration).
+ * Keeps only our own annotations. Other annotations can contain anything: kubectl's
+ * last-applied-configuration contains the whole object.
  */
 function metadataOf({ name, generation, creationTimestamp, annotations }: V1ObjectMeta = {}) {
   const own = Object.entries(annotations ?? {}).filter(([key]) =>

@@ -1,42 +1,40 @@
 /**
- * Redacts free text before it is sent to strangers. Text of other programs may contain a credential
- * in a form that we did not foresee. So we show only known kinds of words: plain words, numbers,
- * times, versions, paths made of these, and the names of the cluster's objects. We leave out every
- * other word. Pure.
+ * Redacts free text before a user sends it to strangers. Text of other programs can contain a
+ * credential in a form that we did not foresee. We therefore show only plain words, numbers, times,
+ * versions, paths that consist of such words, and names of the cluster's objects. Pure.
  */
 import { redacted } from "#pullsecret/problems/token.ts";
 
 export type Known = Readonly<{
   /** The names of the cluster's nodes, pods, images and registries. */
   names: ReadonlySet<string>;
-  /** The credentials in the Secrets that the caller may read. */
+  /** The credentials in the Secrets that the caller is allowed to read. */
   secrets: readonly string[];
 }>;
 
 /**
- * A word that comes before a credential: `token: x`, `--password=x`, `Bearer x`. We always leave
- * out the word after it.
+ * A credential after a word such as `token: x`, `--password=x` or `Bearer x`. We always redact it.
  */
 const announced =
   /\b((?:pass(?:word|wd|phrase)?|token|auth(?:orization)?|credentials?|api[-_]?key)["']?\s*[:=]\s*["']?(?:(?:basic|bearer)\s+)?|(?:basic|bearer)\s+)[^\s"',;]+/gi;
 
-/** A user and password in a URL: `//user:password@host`. */
+/** A user and a password in a URL: `//user:password@host`. We redact both. */
 const userinfo = /\/\/[^\s/@]*@/g;
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
 /**
- * The characters that a word may contain besides letters and digits. A word may also end with a
- * punctuation mark.
+ * The characters that split a word into parts. We show a word only if we would show each of its
+ * parts.
  */
 const marks = /[-_./:@+%*<>[\]{}]+|#(?=gps)|[!?]$/;
 /**
- * These characters split a word into parts. We show a part if it is a number with a unit, a version
- * number or a code of the catalogue.
+ * We show a part of a word if it is a number with or without a unit, a version number, a code such
+ * as GPS123, or an architecture.
  */
 const number = /^(?:\d{1,10}(?:ms|[smhd]|[KMG]i?B?)?|v\d{1,4}|(?:GPS|gps)\d{3}|amd64|arm64)$/;
 /**
- * We also show a part if it is a word, or a name such as ImagePullBackOff. Long base64 hardly ever
- * matches, because base64 mixes upper and lower case more than such names do.
+ * We also show a part that consists of letters, such as ImagePullBackOff. Long base64 hardly ever
+ * matches, because it changes between upper and lower case more often.
  */
 const letters = /^[A-Z]{0,8}[a-z]*(?:[A-Z][a-z]+)*$/;
 const longestWord = 32;
@@ -60,7 +58,7 @@ function isPlain(word: string, names: ReadonlySet<string>): boolean {
 
 const isWord = (part: string): boolean => part.length <= longestWord && letters.test(part);
 
-/** Redacts every text of a value. The names of the members stay. */
+/** Redacts every text in a value, but no field names. */
 export function redactAll<T>(value: T, known: Known): T {
   const each = (_: string, one: unknown) =>
     typeof one === "string" ? redactText(one, known) : one;

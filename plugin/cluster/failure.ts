@@ -9,7 +9,7 @@ const advice: Readonly<Record<number, string>> = {
   429: "the API server is busy; try again",
 };
 
-/** One line with the request, the answer and what to do. */
+/** One line with the request, the answer, and what to do. */
 export function explainApiError({ status, message }: ApiError): string {
   return `${message}; ${advice[status] ?? "correct the request, or try again"}`;
 }

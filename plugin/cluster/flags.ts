@@ -1,24 +1,23 @@
-/** The flags of every command that reaches a cluster, named as kubectl names them. */
+/**
+ * The flags of every command that reaches a cluster. They have the same names as kubectl's flags.
+ */
 import { namespace } from "#contract/names.ts";
 import type { Table } from "#contract/table.ts";
 import { duration, oneOf, text, Wrong } from "#contract/values.ts";
 import type { Reach } from "../terminal/io.ts";
 
-/** Seconds that stand for kubectl's "no limit". No request of ours takes longer. */
+/** Seconds that we use instead of kubectl's "no limit". None of our requests takes longer. */
 const noLimit = 3600;
 
-/**
- * Reads a duration as seconds. As in kubectl, a plain number also means seconds, and 0 means no
- * limit.
- */
+/** Reads a duration. As in kubectl, a number without a unit means seconds, and 0 means no limit. */
 function requestTimeout(value: string): number | Wrong {
   if (/^0s?$/.test(value)) return noLimit;
   return duration(/^\d+$/.test(value) ? `${value}s` : value);
 }
 
 /**
- * Many shell aliases contain -n kube-system, so we accept that name. For any other name, the error
- * gives the reason.
+ * Accepts -n kube-system, because many shell aliases contain it. For any other namespace, the error
+ * explains why we refuse it.
  */
 function onlyNamespace(value: string): string | undefined | Wrong {
   if (value === "" || value === namespace) return undefined;
@@ -57,13 +56,15 @@ export const dryRunFlag = {
 export const dryRunNote = ({ "dry-run": how }: Reach): string =>
   how === "server" ? " (server dry run)" : "";
 
-/** How long a command waits before it ends with exit code 3 (not yet). */
+/** How long a command waits before it gives up with exit code 3. */
 export function timeoutFlag<const Standard extends string>(standard: Standard) {
   const what = "how long to wait; then the exit code is 3";
   return { timeout: { read: duration, standard, what } } as const;
 }
 
-/** The source that a command is about, by name; additional-pull-secret by default. */
+/**
+ * The name of the source that a command edits or checks. If it is missing: additional-pull-secret.
+ */
 export const sourceFlag = {
   source: { read: text, what: "a name of spec.sources, instead of additional-pull-secret" },
 } as const;

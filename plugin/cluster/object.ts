@@ -14,7 +14,7 @@ const whereFrom =
   "check that manifests/crds is applied and the controller runs: kubectl get deployment " +
   "global-pull-secret-controller -n kube-system";
 
-/** The object. Throws Refused if it does not exist. */
+/** Reads the GlobalPullSecret. Throws Refused if it does not exist. */
 export async function readObject(cluster: Cluster): Promise<GlobalPullSecret> {
   const object = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
   if (object === undefined)
@@ -22,7 +22,10 @@ export async function readObject(cluster: Cluster): Promise<GlobalPullSecret> {
   return redactStatus(object);
 }
 
-/** The object if it exists and may be read, for commands that do not require it. */
+/**
+ * Reads the GlobalPullSecret. Undefined if it does not exist, or if the caller is not allowed to
+ * read it.
+ */
 export async function peekObject(cluster: Cluster): Promise<GlobalPullSecret | undefined> {
   try {
     const object = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
@@ -34,8 +37,8 @@ export async function peekObject(cluster: Cluster): Promise<GlobalPullSecret | u
 }
 
 /**
- * Redacts the object's status. Our controller writes no secret there, but an older controller or
- * another writer may have done so.
+ * Redacts the object's status. Our controller writes no secrets into it, but an older controller or
+ * another client might have done so.
  */
 function redactStatus(object: GlobalPullSecret): GlobalPullSecret {
   if (object.status === undefined) return object;
@@ -58,10 +61,10 @@ type Following<T> = Readonly<{
 }>;
 
 /**
- * Follows the object until `each` returns an answer, and resolves to that answer. Resolves to
+ * Follows the object until `each` returns an answer, and resolves to this answer. Resolves to
  * undefined when the time is over or `signal` aborts. Retries while the API server does not answer.
- * Rejects if the API server finally refuses the request: with Refused if it does not serve
- * GlobalPullSecrets, otherwise with the ApiError.
+ * Rejects with Refused if the API server does not serve GlobalPullSecrets, and with the ApiError if
+ * it finally refuses the request for another reason.
  */
 export async function followObject<T>(
   cluster: Cluster,
@@ -96,8 +99,7 @@ export async function followObject<T>(
 }
 
 /**
- * Whether it is useless to repeat the request. After the refusals 410 and 429, a repeated request
- * may succeed.
+ * Whether a repeated request would be refused again. After 410 and 429, the request might succeed.
  */
 function isFinal({ status }: ApiError): boolean {
   return status >= 400 && status < 500 && status !== 410 && status !== 429;

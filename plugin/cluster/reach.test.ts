@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { contextsOf, reach } from "./reach.ts";
 
-/** Calls `then` with these environment variables, and restores the old values afterwards. */
+/** Calls `then` with these environment variables, and then restores the old values. */
 function having(variables: Readonly<Record<string, string>>, then: () => void): void {
   const { HOME = "", KUBECONFIG = "" } = process.env;
   Object.assign(process.env, variables);
@@ -25,7 +25,7 @@ test("names the flag to set when there is no kubeconfig", () => {
   );
 });
 
-test("gives the reason when the kubeconfig is empty, as /dev/null is", () => {
+test("gives the reason when the kubeconfig is empty, such as /dev/null", () => {
   const message = /^(?:kubeconfig|\/dev\/null): cannot be used \(is empty, or not YAML\); give /;
   assert.throws(() => contextsOf("/dev/null"), { name: "Misuse", message });
   having({ KUBECONFIG: "/dev/null" }, () =>
@@ -33,7 +33,7 @@ test("gives the reason when the kubeconfig is empty, as /dev/null is", () => {
   );
 });
 
-test("refuses an http:// API server unless TLS verification is switched off", (t) => {
+test("refuses an http:// API server, except if insecure-skip-tls-verify is set", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "reach-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const kubeconfig = join(folder, "config");
@@ -55,7 +55,7 @@ test("refuses an http:// API server unless TLS verification is switched off", (t
   assert.doesNotThrow(reaching({ server, "insecure-skip-tls-verify": true }));
 });
 
-test("reaches the cluster as another user of the kubeconfig, and refuses a user that the kubeconfig does not have", (t) => {
+test("reaches the cluster as another user of the kubeconfig, but refuses a user that is not in the kubeconfig", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "reach-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const kubeconfig = join(folder, "config");

@@ -1,6 +1,6 @@
 /**
- * The connection to a cluster. Loaded only when a command needs a connection, because commands on
- * files start in a tenth of the time.
+ * Connects to a cluster. The plugin loads this file only for commands that need a connection.
+ * Without this file, commands on files start in a tenth of the time.
  */
 import { readFileSync } from "node:fs";
 import type { KubeConfig } from "@kubernetes/client-node";
@@ -11,7 +11,10 @@ import { quote } from "#pullsecret/problems/keypath.ts";
 import { Misuse, type ServerAddress, type Reach } from "../terminal/io.ts";
 import { pluginManager as manager } from "#kube/client/ownership.ts";
 
-/** Throws Misuse if the kubeconfig cannot be used. Sends no request yet. */
+/**
+ * Returns the connection, without sending a request. Throws Misuse if the kubeconfig cannot be
+ * used.
+ */
 export const reach = (how: Reach): Cluster => {
   const { kubeconfig, as, token, "request-timeout": seconds } = how;
   const dryRun = how["dry-run"] === "server";
@@ -33,8 +36,8 @@ function configOf({ kubeconfig, context, cluster, user }: Reach): KubeConfig {
 }
 
 /**
- * Refuses http://, which `kubectl proxy` uses. The client refuses it too, but its error is about
- * the client's own options.
+ * Refuses http://, which `kubectl proxy` serves. The client library refuses http:// too, but its
+ * error names options of the library, which users do not know.
  */
 function refusePlainHttp(config: KubeConfig): void {
   const { server = "", skipTLSVerify } = config.getCurrentCluster() ?? {};
@@ -47,9 +50,9 @@ function refusePlainHttp(config: KubeConfig): void {
 }
 
 /**
- * Selects another cluster or user of the kubeconfig, in place of the context's. Throws if the
- * kubeconfig does not have it. We look up both first, because `loadFromClusterAndUser` drops all
- * other clusters and users of the kubeconfig.
+ * Replaces the cluster or the user of the context by another one of the kubeconfig. Throws if the
+ * kubeconfig does not have it. We look up cluster and user first, because `loadFromClusterAndUser`
+ * drops all others.
  */
 function choose(
   config: KubeConfig,
@@ -66,7 +69,7 @@ function choose(
   if (cluster !== null) config.loadFromClusterAndUser(cluster, user ?? { name: "none" });
 }
 
-/** The same connection, as another user. */
+/** Uses the token instead of the context's user. */
 function identify(config: KubeConfig, token: string): void {
   const cluster = config.getCurrentCluster();
   if (cluster !== null) config.loadFromClusterAndUser(cluster, { name: "token", token });
@@ -81,7 +84,8 @@ export const contextsOf = (kubeconfig: string | undefined): readonly string[] =>
   );
 
 /**
- * The namespace of the context; `default` if the context has none. Throws Misuse as `reach` does.
+ * The namespace of the context. `default` if the context has no namespace. Throws Misuse like
+ * `reach`.
  */
 export const namespaceOf = ({ kubeconfig, context }: Reach): string =>
   explained(kubeconfig, () => {
@@ -109,7 +113,8 @@ function explained<Value>(kubeconfig: string | undefined, read: () => Value): Va
   } catch (error) {
     if (error instanceof Misuse) throw error;
     if (error instanceof NoKubeConfig) throw new Misuse(`${error.message}; give --kubeconfig FILE`);
-    // If a kubeconfig is not YAML, the parser quotes lines of it, which may be credentials.
+    // If a kubeconfig is not YAML, the parser's error quotes lines of it, and they might contain
+    // credentials.
     const isReadable = error instanceof Error && error.name !== "YAMLException";
     const cause = isReadable ? error.message : "is empty, or not YAML";
     throw new Misuse(

@@ -1,4 +1,4 @@
-/** The Secrets of the sources: their namespaces, names and versions, without their content. */
+/** Names and versions of the sources' Secrets, without their content. */
 import type { V1Secret } from "@kubernetes/client-node";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { additionalSecretName } from "#contract/names.ts";
@@ -12,7 +12,7 @@ export type SourceSecret = Readonly<{ source: string; secret: string }>;
 
 const additional: SourceSecret = { source: additionalSecretName, secret: additionalSecretName };
 
-/** additional-pull-secret and the sources in spec.sources. */
+/** The Secrets of additional-pull-secret and of the sources in spec.sources. */
 export function sourceSecrets(object: GlobalPullSecret | undefined): readonly SourceSecret[] {
   const extra = object?.spec?.sources ?? [];
   return [
@@ -38,7 +38,7 @@ export const secretPath = (name: string): string => `${collections.secrets}/${na
 /** `hidden`: the caller has no right to get the Secret. */
 export type SecretVersion = Readonly<{ version: string | undefined }> | "hidden";
 
-/** The resourceVersion of the Secret; undefined if the Secret does not exist. */
+/** The resourceVersion of the Secret. Undefined if the Secret does not exist. */
 export async function versionOf(cluster: Cluster, secret: string): Promise<SecretVersion> {
   try {
     const found = await cluster.get<V1Secret>(secretPath(secret), { as: "metadata" });

@@ -1,4 +1,7 @@
-/** Writes one field of GlobalPullSecret, under a field manager that can remove it again. */
+/**
+ * Writes fields of GlobalPullSecret under the plugin's own field manager, so that the plugin can
+ * remove them again.
+ */
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import {
   globalPullSecretName,
@@ -15,27 +18,27 @@ import { Refused } from "../terminal/io.ts";
 
 type State = NonNullable<GlobalPullSecretSpec["managementState"]>;
 
-/** Annotation → its value; undefined removes the value that the plugin wrote there. */
+/** The change to write. The value undefined removes an annotation that the plugin wrote. */
 export type Change = Readonly<{
   state?: State;
   annotations: Readonly<Record<string, string | undefined>>;
   /**
-   * Writes even if the installer's policy declares another state. A pause or a withdrawal by the
-   * plugin lasts until `resume`, whatever that policy is.
+   * Writes even if the controller's --policy declares another state. A pause or a withdrawal by the
+   * plugin lasts until `resume`, whatever --policy declares.
    */
   overPolicy?: boolean;
 }>;
 
 /**
- * Maximum number of attempts at a write. A conflict means that another client wrote in between. If
- * every attempt ends in a conflict, that client writes all the time.
+ * Maximum number of attempts at a write. If all attempts end in a conflict, another client writes
+ * the object all the time.
  */
 const attempts = 5;
 
 /**
- * Writes the change by server-side apply under the plugin's own field manager. Throws Refused and
- * writes nothing if another tool declares one of these fields. The body contains the version of the
- * object that we have read. If another client writes in between, this function starts again.
+ * Writes the change by server-side apply. Throws Refused and writes nothing if another tool
+ * declares one of these fields. If another client writes the object between our read and our write,
+ * we start again.
  */
 export async function steer(cluster: Cluster, change: Change): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
@@ -43,8 +46,8 @@ export async function steer(cluster: Cluster, change: Change): Promise<void> {
     refuseDeclared(live, change);
     const body = configuration(live, change);
     try {
-      // With force, the plugin takes over fields from people who use kubectl. If a tool declares a
-      // field, `refuseDeclared` has already thrown.
+      // With force, we take over fields that people wrote with kubectl. `refuseDeclared` has
+      // already refused fields of other tools.
       await cluster.apply(globalPullSecretPath, body, { manager, force: live !== undefined });
       return;
     } catch (error) {
@@ -62,7 +65,7 @@ function refuseDeclared(
   { state, annotations, overPolicy }: Change,
 ): void {
   const set = Object.entries(annotations).filter(([, value]) => value !== undefined);
-  // A tool that declares the same state does not undo the change.
+  // If a tool declares the state that we want, it does not revert our change.
   const isThere = state === undefined || live?.spec?.managementState === state;
   const paths = [
     ...(isThere ? [] : [["spec", "managementState"]]),
@@ -84,8 +87,8 @@ function refuseDeclared(
 }
 
 /**
- * The fields that the plugin declares from now on: the change, and the fields that earlier commands
- * have set. An apply removes every field that it does not repeat.
+ * The body of the apply: the change, and the fields that earlier commands have set. We repeat the
+ * earlier fields, because an apply removes every field of its manager that it does not contain.
  */
 function configuration(live: GlobalPullSecret | undefined, { state, annotations }: Change): object {
   const kept = [retryAnnotation, reasonAnnotation, withdrawNowAnnotation].flatMap((name) => {

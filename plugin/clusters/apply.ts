@@ -18,13 +18,13 @@ export type Outcome = Readonly<{
 }>;
 
 type Asked = Readonly<{
-  /** Takes over the fields that other managers own. */
+  /** Take over fields that other field managers own. */
   force: boolean;
-  /** Write nothing. */
+  /** Only compare: write nothing. */
   check: boolean;
 }>;
 
-/** Applies one object after the other. A failed object does not stop the others. */
+/** Applies one object after the other. If one fails, we still apply the others. */
 export async function applyTo(
   cluster: Cluster,
   manifests: readonly Manifest[],
@@ -37,8 +37,8 @@ export async function applyTo(
     const { apiVersion, kind, metadata } = manifest;
     const label = { object: `${kind}/${metadata.name}`, namespace: metadata.namespace ?? "" };
     try {
-      // If these manifests include the kind's CRD, we wait, because the API server serves the kind
-      // only a moment after the CRD is applied.
+      // If these manifests contain the CRD of this kind, we wait until the API server serves the
+      // kind, which it does a moment after we apply the CRD.
       const wait = !asked.check && defined.has(`${apiVersion.split("/")[0]} ${kind}`);
       const place = await places.of(manifest, wait);
       const group = place.group === "" ? "" : `.${place.group}`;
@@ -73,8 +73,8 @@ async function applied(
 }
 
 /**
- * Compares the object with the result of a dry run of the apply. That result includes the fields of
- * other managers.
+ * Applies the object in a dry run, and compares the result with the live object. Both contain the
+ * fields of other managers too.
  */
 async function held(cluster: Cluster, path: string, body: Manifest): Promise<Outcome["state"]> {
   const live = await cluster.get<KubernetesObject>(path);
@@ -87,9 +87,9 @@ async function held(cluster: Cluster, path: string, body: Manifest): Promise<Out
 const mark = "globalpullsecret.io/applied";
 
 /**
- * Adds an annotation to a manifest that has only a name, such as the manifest of a Namespace. An
- * API server does not record an apply that sets no field, and `clusters delete` deletes only
- * applied objects. An object that exists already gets no annotation, so `clusters delete` keeps it.
+ * Adds an annotation to a manifest that sets no field, such as that of a Namespace. Without a
+ * field, the API server would not record our apply, and `clusters delete` would keep the object. An
+ * object that existed before the apply gets no annotation, so `clusters delete` keeps it.
  */
 function marked(body: Manifest, live: Named | undefined): Manifest {
   const { apiVersion: _, kind: __, metadata, ...fields } = body;

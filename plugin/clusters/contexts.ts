@@ -1,6 +1,6 @@
 /**
  * The caller's own connection to a joined cluster. It uses a context of the caller's kubeconfig,
- * never the token.
+ * never the token that the join stored.
  */
 import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { contextAnnotation } from "#contract/joined.ts";
@@ -9,15 +9,15 @@ import { Misuse, Refused, type Io, type Reach } from "../terminal/io.ts";
 import { clusterId, idOf, joinedIn } from "./profile.ts";
 
 /**
- * A joined cluster, reached through the caller's own connection. `reach` checks that the context
- * leads to this cluster.
+ * A joined cluster and the caller's own connection to it. `reach` checks that the context leads to
+ * this cluster.
  */
 export type Route = Readonly<{ name: string; context: string; reach: () => Promise<Cluster> }>;
 
 /**
- * The connections to the named joined clusters, or to all of them if none is named. Uses the
- * context with the cluster's name. If the kubeconfig has no such context, it uses the context of
- * the join. Throws Misuse if a joined cluster of this name does not exist.
+ * The connections to the joined clusters in `names`, or to all joined clusters if `names` is empty.
+ * Uses the context with the cluster's name. If the kubeconfig has no such context, uses the context
+ * of the join. Throws Misuse if `names` contains a cluster that is not joined.
  */
 export async function routesTo(
   host: Cluster,
@@ -45,8 +45,8 @@ function routeTo(
   const name = profile.metadata.name ?? "";
   const asJoined = profile.metadata.annotations?.[contextAnnotation] ?? name;
   const context = contexts.has(name) ? name : asJoined;
-  // The flags name the cluster and the user of the host. Another cluster must not get that user's
-  // credential.
+  // Drops --cluster and --user, which are for the host. The joined cluster must not get the
+  // credential of the host's user.
   const reach = async (): Promise<Cluster> => {
     if (!contexts.has(context))
       throw new Refused(
@@ -61,8 +61,8 @@ function routeTo(
 }
 
 /**
- * A context may have been renamed and lead to another cluster, so we identify the cluster before we
- * write.
+ * Throws Refused if the context does not lead to the joined cluster, for example because the user
+ * has renamed contexts.
  */
 export async function refuseOther(
   cluster: Cluster,

@@ -1,4 +1,4 @@
-/** Manifests applied to two clusters and deleted again. The clusters are in memory. */
+/** Checks that manifests are applied to two clusters and deleted again. The clusters are fakes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1ManagedFieldsEntry, V1OwnerReference } from "@kubernetes/client-node";
@@ -19,7 +19,7 @@ const kinds: Readonly<Record<string, readonly object[]>> = {
   "/apis/apps/v1": [{ name: "deployments", kind: "Deployment", namespaced: true }],
 };
 
-/** Keeps objects by path, and records the order in which they are deleted. */
+/** A cluster that stores objects by path, and records the order of deletions. */
 function memory() {
   const objects = new Map<string, { metadata: object }>();
   const removed: string[] = [];
@@ -29,8 +29,7 @@ function memory() {
         ? { resources: kinds[path], versions: [{ groupVersion: "other.example/v1" }] }
         : objects.get(path),
     async apply(path: string, body: Manifest) {
-      // A real API server does not record an apply that sets no field, so this fake does not
-      // either.
+      // Like a real API server, this fake does not record an apply that sets no field.
       const { name: _, namespace: __, ...more } = body.metadata;
       const isBare = Object.keys(body).length === 3 && Object.keys(more).length === 0;
       const managedFields = isBare ? [] : [ours];
@@ -56,7 +55,7 @@ const identities: readonly Manifest[] = [
 const manifests = identities.map((one, at) => Object.assign(one, fields[at]));
 const asked = { force: false, check: false };
 
-test("M13: deletes from two clusters what it has applied there, the namespace last", async () => {
+test("M13: deletes from two clusters the objects that it has applied there, the namespace last", async () => {
   const clusters = [memory(), memory()];
   for (const { cluster, objects } of clusters) {
     await applyTo(cluster, manifests, asked);
@@ -72,7 +71,7 @@ test("M13: deletes from two clusters what it has applied there, the namespace la
   }
 });
 
-test("keeps an object that another client created, and still deletes the others", async () => {
+test("keeps an object that another client created, and deletes the other objects", async () => {
   const { cluster, objects } = memory();
   await applyTo(cluster, manifests, asked);
   const secret = "/api/v1/namespaces/web/secrets/regcred";

@@ -10,18 +10,18 @@ export type Deletion = Readonly<{
   /** The object's name, such as `deployments.apps/web`. */
   object: string;
   namespace: string;
-  /** `kept`: we must not delete it. */
+  /** `kept`: we did not delete the object, for a reason that whyKept returns. */
   state: "deleted" | "gone" | "kept" | "failed";
   why?: string;
 }>;
 
-/** Kubernetes' own programs, which add fields to the objects of other managers. */
+/** Programs of Kubernetes, which add fields to the objects of other managers. */
 const completes = /^(?:kube-|cloud-controller-manager$|clusterrole-aggregation-controller$)/;
 
 /**
- * Deletes the objects in the reverse order of an apply, so that namespaces and CRDs go last.
- * Deletes an object only if `clusters apply` has applied it and no other client owns or manages it.
- * A failed deletion does not stop the others.
+ * Deletes the objects in the reverse order of an apply, with namespaces and CRDs last. Deletes only
+ * objects that `clusters apply` has applied, that no other object owns, and that no other client
+ * manages. If a deletion fails, we continue with the other objects.
  */
 export async function deleteFrom(
   cluster: Cluster,
@@ -37,8 +37,8 @@ export async function deleteFrom(
       if (place === undefined) {
         const served = await places.otherwise(manifest);
         const why = served && `is not served as ${manifest.apiVersion}; name ${served}`;
-        // If no other version is served either, the CRD no longer exists, and the object was
-        // deleted with the CRD.
+        // If the API server does not serve another version of the kind either, the CRD no longer
+        // exists, and its objects were deleted with it.
         deletions.push(
           why === undefined ? { ...label, state: "gone" } : { ...label, state: "failed", why },
         );
@@ -60,7 +60,7 @@ export async function deleteFrom(
   return deletions;
 }
 
-/** Why we must not delete an object; undefined if we may delete it. Pure. */
+/** Why we must not delete an object. Undefined if we may delete it. Pure. */
 export function whyKept({
   managedFields = [],
   ownerReferences = [],
@@ -70,7 +70,8 @@ export function whyKept({
   const [owner] = ownerReferences;
   if (owner !== undefined) return `belongs to ${owner.kind} ${owner.name}; delete that`;
   const others = managedFields
-    // Subresources such as status and scale do not count, because other clients write them.
+    // We ignore managers of subresources such as status and scale, because other clients always
+    // write these.
     .filter((one) => (one.subresource ?? "") === "")
     .map((one) => one.manager ?? "unknown")
     .filter((one) => one !== manager && !completes.test(one));

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Io } from "../terminal/io.ts";
 import { readManifests } from "./manifests.ts";
 
-test("refuses a manifest that is not UTF-8, because it would be applied with other characters", async () => {
+test("refuses a manifest that is not UTF-8", async () => {
   const text = '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"p\u00e4ss"}}';
   const ioOf = (bytes: Uint8Array) =>
     ({

@@ -1,4 +1,4 @@
-/** Reads all manifests of a folder or a file before we send any to a cluster. */
+/** Reads all manifests of a folder or a file, before we send the first manifest to a cluster. */
 import { Buffer, isUtf8 } from "node:buffer";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -10,15 +10,18 @@ export type Manifest = Readonly<{
   metadata: Readonly<{ name: string; namespace?: string }>;
 }>;
 
-/** Maximum number of bytes of one file. The largest known file, a CRD of Cluster API, has 1 MiB. */
+/**
+ * Maximum number of bytes of one file. The largest file that we know, a CRD of Cluster API, has 1
+ * MiB.
+ */
 const longest = 4 * 1024 * 1024;
 const mostFiles = 1000;
 const suffix = /\.(?:ya?ml|json)$/;
 
 /**
- * The objects of a file, or of a folder's files in the order of their names. CRDs and namespaces
- * come first, because other objects need them. Throws Misuse for a file that cannot be read, and
- * Refused for a document that is not a manifest. No error quotes a file.
+ * The objects of a file, or of a folder's files in the order of the files' names. CRDs and
+ * namespaces come first, because other objects need them. Throws Misuse for a file that cannot be
+ * read, and Refused for a document that is not a manifest. Errors never quote a file's text.
  */
 export async function readManifests(path: string, io: Io): Promise<readonly Manifest[]> {
   const all: Manifest[] = [];
@@ -42,12 +45,12 @@ function filesOf(path: string): readonly string[] {
 }
 
 async function documentsOf(file: string, bytes: Uint8Array, io: Io): Promise<readonly unknown[]> {
-  // Decoding would replace invalid bytes by other characters, and we would apply those.
+  // Decoding would replace invalid bytes by another character, and we would apply this character.
   if (!isUtf8(bytes)) throw new Refused(`${file}: is not UTF-8`);
   try {
     return await io.documents(Buffer.from(bytes).toString("utf8"));
   } catch {
-    throw new Refused(`${file}: is not YAML`); // the reader's error quotes the text
+    throw new Refused(`${file}: is not YAML`); // We drop the error, because it quotes the text.
   }
 }
 

@@ -5,7 +5,10 @@ import { clustersNamespace } from "#contract/joined.ts";
 import { clusterProfilesIn, secretsIn } from "#kube/client/paths.ts";
 import { additionalSecretName, globalSecretName } from "#contract/names.ts";
 
-/** A DNS label, because the cluster's ClusterProfile, Secret and sealed file all have its name. */
+/**
+ * A cluster's name is a DNS label, because the cluster's ClusterProfile, Secret and sealed file
+ * have this name.
+ */
 export const clusterName = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
 export function cluster(text: string): string | Wrong {
@@ -25,9 +28,9 @@ const label = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?";
 const place = new RegExp(`^(${label})/(${label}(?:\\.${label})*)$`);
 
 /**
- * NAMESPACE/NAME, except the names that FleetSecret's schema refuses. One of these is
- * global-pull-secret-joined-token, because tokens are bound to that Secret. A client that may
- * create that Secret again could request a token that outlives the join's token.
+ * Reads NAMESPACE/NAME of a Secret. Refuses the names that FleetSecret's schema refuses. Among them
+ * is global-pull-secret-joined-token, to which the account's tokens are bound: if the account could
+ * create this Secret again, its tokens could stay valid after the cluster is removed.
  */
 export function target(value: string): Readonly<{ namespace: string; name: string }> | Wrong {
   const [, namespace = "", name = ""] = place.exec(value) ?? [];

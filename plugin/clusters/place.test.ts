@@ -7,7 +7,9 @@ import { Places } from "./place.ts";
 const widgets = { name: "widgets", kind: "Widget", namespaced: true };
 const status = { ...widgets, name: "widgets/status" };
 
-/** Fakes discovery of one API group: one answer for each request. The last answer repeats. */
+/**
+ * Fakes the discovery of one API group. Each request gets the next answer. The last answer repeats.
+ */
 function serving(...answers: readonly (readonly object[])[]) {
   const asked: string[] = [];
   const get = (path: string) => {
@@ -24,7 +26,7 @@ const widget = (namespace?: string) => ({
   metadata: { name: "one", ...(namespace !== undefined && { namespace }) },
 });
 
-test("waits for a kind whose CRD is in the same manifests, and refuses any other unknown kind at once", async () => {
+test("waits for an unknown kind only if its CRD is in the same manifests", async () => {
   const soon = serving([], [], [status, widgets]);
   const place = await soon.places.of(widget("web"), true);
   assert.equal(place.path, "/apis/example.com/v1/namespaces/web/widgets/one");
@@ -35,7 +37,7 @@ test("waits for a kind whose CRD is in the same manifests, and refuses any other
   assert.equal(never.asked.length, 1);
 });
 
-test("reads discovery once, and uses namespace default for a namespaced object that names none", async () => {
+test("reads discovery once, and uses namespace default for a namespaced object without a namespace", async () => {
   const { asked, places } = serving([widgets, { name: "zones", kind: "Zone", namespaced: false }]);
   const ofWidget = await places.of(widget(), false);
   const ofZone = await places.of({ ...widget("web"), kind: "Zone" }, false);

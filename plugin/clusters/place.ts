@@ -1,4 +1,4 @@
-/** The path under which a cluster's API server serves objects of a kind, by its own discovery. */
+/** Finds the path under which a cluster's API server serves an object, by API discovery. */
 import { setTimeout as pause } from "node:timers/promises";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -9,7 +9,10 @@ type Resource = Readonly<{ name: string; kind: string; namespaced: boolean }>;
 type Group = Readonly<{ versions?: readonly Readonly<{ groupVersion: string }>[] }>;
 type Resources = Readonly<{ resources?: readonly Resource[] }>;
 
-/** The API server serves a new CRD's kind after about a second. */
+/**
+ * Maximum number of attempts to find the kind of a new CRD. An API server serves the kind after
+ * about a second.
+ */
 const attempts = 40;
 const pauseMilliseconds = 250;
 
@@ -30,9 +33,9 @@ export class Places {
   }
 
   /**
-   * The object's path. If the kind is namespaced and the object has no namespace, we use `default`.
-   * `wait`: the CRD of its kind may be new, so we wait up to 10 s for the kind. Throws Refused if
-   * the API server does not serve the kind.
+   * The object's path. If the kind is namespaced and the object names no namespace, we use
+   * `default`. With `wait`, we wait up to 10 s for the kind, because its CRD might be new. Throws
+   * Refused if the API server does not serve the kind.
    */
   async of(manifest: Manifest, wait: boolean): Promise<Place> {
     const { apiVersion, kind } = manifest;
@@ -46,7 +49,7 @@ export class Places {
     }
   }
 
-  /** The same, but undefined if the API server does not serve the kind. */
+  /** The object's path. Undefined if the API server does not serve the object's kind. */
   async find({ apiVersion, kind, metadata }: Manifest): Promise<Place | undefined> {
     const found = (await this.#resources(apiVersion)).find(
       (one) => one.kind === kind && !one.name.includes("/"),
@@ -63,7 +66,7 @@ export class Places {
     return namespace === undefined ? place : { ...place, namespace };
   }
 
-  /** Another apiVersion in which the API server serves the kind; undefined if there is none. */
+  /** Another apiVersion in which the API server serves the kind. Undefined if there is none. */
   async otherwise({ apiVersion, kind }: Manifest): Promise<string | undefined> {
     if (!apiVersion.includes("/")) return "a kind that is served";
     const [group] = apiVersion.split("/");
@@ -86,7 +89,7 @@ export class Places {
   }
 }
 
-/** The reason why an object could not be applied, for its line of output. */
+/** Why an object could not be applied, for the object's line of output. */
 export function whyNot(error: unknown): string {
   if (error instanceof Refused || error instanceof Misuse) return error.message;
   if (error instanceof ApiError) return error.message.replace(/^\w+ \S+: /, "");

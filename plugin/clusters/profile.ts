@@ -18,7 +18,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { clusterProfilesIn } from "#kube/client/paths.ts";
 import { Refused, type ServerAddress } from "../terminal/io.ts";
 
-/** The flags of a cluster's join, to print the command that joins it again. */
+/** The flags of a cluster's join. We use them to print the command that joins the cluster again. */
 export type JoinFlags = Readonly<{
   context: string;
   server?: string | undefined;
@@ -27,9 +27,9 @@ export type JoinFlags = Readonly<{
 }>;
 
 /**
- * The ClusterProfile without its status. `id`: uid of the cluster's kube-system. `joined`: the time
- * at which the join wrote the token's Secret. When this time changes, the fleet's controller checks
- * the cluster at once.
+ * The ClusterProfile without its status. `id`: uid of the cluster's namespace kube-system.
+ * `joined`: the time at which the API server issued the token. When the annotation with this time
+ * changes, the fleet's controller checks the cluster at once.
  */
 export const profileOf = (
   name: string,
@@ -56,8 +56,8 @@ export const profileOf = (
 });
 
 /**
- * The part of the ClusterProfile's status that a join writes: the cluster's address, and the
- * program that reads its token.
+ * The part of the ClusterProfile's status that a join writes: the cluster's address, and how to
+ * read its token.
  */
 export const accessOf = (name: string, uid: string, place: ServerAddress) => ({
   apiVersion: clusterProfileVersion,

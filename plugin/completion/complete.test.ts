@@ -4,7 +4,8 @@ import { commands } from "../commands.ts";
 import { complete } from "./complete.ts";
 
 /**
- * The words that are offered after a line, without their purposes, and whether files are offered.
+ * The words that completion offers after a line, without the words' purposes, and whether it offers
+ * files.
  */
 function offered(line: string): readonly [words: string[], files: boolean] {
   const lines = complete(commands, line.split(" ")).trimEnd().split("\n");
@@ -54,7 +55,7 @@ for (const [line, words, files = false] of cases)
   test(`offers ${[...words, ...(files ? ["a file"] : [])].join(", ") || "nothing"} after \`${line}\``, () =>
     assert.deepEqual(offered(line), [words, files]));
 
-test("offers every command and each of its flags, with its purpose", () => {
+test("offers every command with its purpose, and each flag with its purpose", () => {
   const all = complete(commands, [""]);
   for (const [name, { what, flags }] of Object.entries(commands)) {
     const words = name.split(" ");

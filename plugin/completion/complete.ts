@@ -1,4 +1,4 @@
-/** The words that may come next on a command line, by the table of commands. Pure. */
+/** Finds the words that can come next on a command line, from the table of commands. Pure. */
 import type { Flag } from "#contract/table.ts";
 import { choicesOf } from "#contract/values.ts";
 import { knownRegistry } from "../document/known-registry.ts";
@@ -8,8 +8,8 @@ import { named, takesNext, type Command } from "../terminal/command.ts";
 type Candidate = readonly [text: string, what: string];
 
 /**
- * `files`: the next word may also be the name of a file. `registries`: the next word may also be a
- * registry of a Secret.
+ * `files`: the next word can also be the name of a file. `registries`: it can also be a registry of
+ * a Secret.
  */
 type Next = Readonly<{ candidates: readonly Candidate[]; files: boolean; registries?: true }>;
 
@@ -18,8 +18,8 @@ type Commands = Readonly<Record<string, Command>>;
 const nothing: Next = { candidates: [], files: false };
 
 /**
- * `words` follow `kubectl pull-secret`. The last word is the one to complete, and may be empty.
- * `others`: the contexts of the kubeconfig or the registries of a Secret, if one of these may come
+ * Completes the last word of `words`, the words after `kubectl pull-secret`. This last word can be
+ * empty. `others`: the contexts of the kubeconfig or the registries of a Secret, if these can come
  * next.
  */
 export function complete(
@@ -42,7 +42,7 @@ export function complete(
   );
 }
 
-/** Whether a registry of the source's Secret comes next. */
+/** Whether the next word can be a registry of the source's Secret. */
 export const wantsRegistry = (commands: Commands, words: readonly string[]): boolean =>
   next(commands, words.slice(0, -1), words.at(-1) ?? "").registries === true;
 
@@ -68,8 +68,8 @@ function next(commands: Commands, words: readonly string[], word: string): Next 
 }
 
 /**
- * The words that may come after these words of a command's name. A word that begins several names
- * is listed only once.
+ * The words of commands' names that can come after `before`. If several names begin with the same
+ * word, we list it once.
  */
 function namesAfter(commands: Commands, before: string): Candidate[] {
   const start = before === "" ? "" : `${before} `;
@@ -92,7 +92,7 @@ function flagOf(rows: readonly Row[], word: string): Row | undefined {
     .find(([name, { short }]) => word === `--${name}` || (short && word === `-${short}`));
 }
 
-/** If a flag may be given only once, we do not offer it again. */
+/** We do not offer a flag again that users can give only once. */
 function flagsLeft(rows: readonly Row[], before: readonly string[]): Candidate[] {
   const given = new Set(before.map((word) => flagOf(rows, word.replace(/=.*$/s, ""))?.[0]));
   return rows

@@ -1,5 +1,6 @@
 /**
- * The completions that need a request: the kubeconfig's contexts and the registries of a Secret.
+ * Completions that are not in the table of commands: the kubeconfig's contexts, and the registries
+ * of a Secret.
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -11,10 +12,12 @@ import type { Command } from "../terminal/command.ts";
 import type { Io } from "../terminal/io.ts";
 import { wantsRegistry } from "./complete.ts";
 
-/** Seconds for the cluster's answer. It is short, because a person has pressed Tab and waits. */
+/**
+ * Seconds to wait for the cluster's answer: only a few, because a person has pressed Tab and waits.
+ */
 const seconds = 3;
 
-/** The words that may come next and are not in the table of commands; none if the request fails. */
+/** Words that can come next and that are not in the table of commands. Empty if a read fails. */
 export async function othersFor(
   commands: Readonly<Record<string, Command>>,
   words: readonly string[],
@@ -30,8 +33,8 @@ export async function othersFor(
 }
 
 /**
- * Keys of the source's Secret, if the caller may read it. A key that contains a credential is left
- * out.
+ * The registries in the source's Secret, without keys that contain a credential. Empty if the
+ * caller is not allowed to read the Secret.
  */
 async function registriesFor(words: readonly string[], io: Io): Promise<readonly string[]> {
   const cluster = await io.reach({

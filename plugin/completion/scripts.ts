@@ -1,11 +1,11 @@
 /**
- * The scripts that a shell sources for completion. Each script runs the plugin, so the completions
- * of all shells come from one table of commands.
+ * The scripts that shells source for completion. Each script runs the plugin, so that all shells
+ * use the same table of commands.
  */
 
 /**
- * Bash's script. If kubectl's own completion is loaded, the script wraps it for `kubectl
- * pull-secret` only.
+ * The script for bash. If kubectl's own completion is loaded, this script replaces it, but only for
+ * `kubectl pull-secret`.
  */
 const bash = String.raw`__kubectl_pull_secret() {
   local at=1 files=1 cur=${"$"}{COMP_WORDS[COMP_CWORD]} line
@@ -72,7 +72,10 @@ end
 complete -c kubectl -n 'test (count (commandline -opc)) -ge 2; and test (commandline -opc)[2] = pull-secret' -f -a '(__kubectl_pull_secret)'
 `;
 
-/** The program that kubectl's own completion runs for the plugin (kubernetes/kubernetes#105867). */
+/**
+ * The text of kubectl_complete-pull_secret, the program that kubectl's own completion runs for the
+ * plugin (kubernetes/kubernetes#105867).
+ */
 const kubectl = `#!/bin/sh
 exec kubectl pull-secret __complete "$@"
 `;

@@ -1,4 +1,7 @@
-/** The differences between two pull secrets, by registry. It never contains a credential. Pure. */
+/**
+ * Finds the differences between two pull secrets, by registry. The result contains no credential.
+ * Pure.
+ */
 import { redactKey } from "#pullsecret/problems/keypath.ts";
 import { meaningOf } from "#pullsecret/registry/key.ts";
 import type { Accepted } from "#pullsecret/document/parse.ts";
@@ -6,7 +9,7 @@ import type { Accepted } from "#pullsecret/document/parse.ts";
 /** `changed`: the same registry with another credential. */
 export type Difference = Readonly<{ registry: string; change: "added" | "changed" | "removed" }>;
 
-/** Sorted by registry. Keys that mean the same registry in different spellings count as one. */
+/** The differences, sorted by registry. Different spellings of a registry count as the same key. */
 export function differences(
   before: Accepted["entries"],
   after: Accepted["entries"],

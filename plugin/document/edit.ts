@@ -1,14 +1,11 @@
-/** Adds or removes one entry of a pull secret's document. Everything else stays unchanged. */
+/** Adds or removes one entry of a pull secret's document, and leaves everything else unchanged. */
 import { Buffer } from "node:buffer";
 import { Credential } from "#pullsecret/document/auth.ts";
 import { isObject, readJson, type JsonObject } from "#pullsecret/json/json.ts";
 import { imagesOf } from "#pullsecret/registry/key.ts";
 import { problem, type Problem } from "#pullsecret/problems/problems.ts";
 
-/**
- * The edited document and the number of its entries, or the reason why the document cannot be
- * edited.
- */
+/** The edited document and the number of its entries, or why we cannot edit the document. */
 export type Edited =
   | Readonly<{ ok: true; document: string; entries: number; found: boolean }>
   | Readonly<{ ok: false; problems: readonly Problem[] }>;
@@ -17,9 +14,8 @@ export type Edited =
 export type Login = Readonly<{ username: string; password: string }>;
 
 /**
- * Sets the registry's credential, or removes the entry if no credential is given. A key that serves
- * the same images in another spelling counts as the same entry. `found` is true if there was such
- * an entry.
+ * Sets the registry's credential. Without `login`, removes the registry's entry. Another spelling
+ * of the registry counts as the same entry. `found`: the document had such an entry.
  */
 export function edit(
   bytes: Uint8Array,

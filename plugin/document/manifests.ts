@@ -1,17 +1,19 @@
-/** The pull secrets in a file of a pipeline: the JSON itself, or manifests that contain it. */
+/**
+ * Finds the pull secrets in a file: the document itself, or manifests that contain such documents.
+ */
 import { Buffer } from "node:buffer";
 import { secretKeys } from "#contract/names.ts";
 import type { Io } from "../terminal/io.ts";
 
 export type FoundDocument = Readonly<{
-  /** The file, and the object in it. */
+  /** Names the file, and the object in it. */
   name: string;
   bytes: Uint8Array;
-  /** A tool fills in the values later, so we can check only the shape. */
+  /** True if a tool fills in the values later, so that we can check only the shape. */
   isTemplate: boolean;
 }>;
 
-/** The members of manifests that we read. */
+/** The fields of manifests that we read. */
 type Manifest = Readonly<{
   kind?: string;
   metadata?: Readonly<{ name?: unknown }>;
@@ -21,13 +23,16 @@ type Manifest = Readonly<{
   spec?: Readonly<{ target?: Target; externalSecretSpec?: Readonly<{ target?: Target }> }>;
 }>;
 
-/** The place of the content of the Secret that External Secrets Operator creates. */
+/**
+ * The part of an ExternalSecret that contains the content of the Secret that External Secrets
+ * Operator creates.
+ */
 type Target = Readonly<{ template?: Readonly<{ data?: Readonly<Record<string, unknown>> }> }>;
 
 /**
- * Finds the pull secrets in a file: in Secrets, in ExternalSecrets and in lists of them, in JSON or
- * YAML. If the file has no manifest with a pull secret, we treat the file itself as a pull secret.
- * The verdict then reports the problem.
+ * Finds the pull secrets in a file, in JSON or YAML: in Secrets, in ExternalSecrets, and in lists
+ * of them. If there are none, we treat the file itself as a pull secret, and its check reports any
+ * problem.
  */
 export async function documentsIn(
   file: string,
@@ -40,9 +45,10 @@ export async function documentsIn(
 }
 
 async function manifestsIn(text: string, io: Pick<Io, "documents">): Promise<Manifest[]> {
-  // The YAML reader also accepts JSON, but needs seconds for a pull secret of 1 MiB.
+  // Does not give a file without `kind` to the YAML reader, which needs seconds for a pull secret
+  // of 1 MiB.
   if (!/^[ \t]*["']?kind["']?[ \t]*:/m.test(text) && !/"kind"\s*:/.test(text)) return [];
-  // The reader's error may quote the text.
+  // We drop the reader's error, because it can quote the text.
   return flat(await io.documents(text).catch(() => []));
 }
 
@@ -71,12 +77,12 @@ function pullSecretOf(manifest: Manifest, file: string): FoundDocument[] {
   return typeof template === "string" ? [documentOf(name, template)] : [];
 }
 
-/** An action of a Go template, with white space control. */
+/** An action of a Go template, such as `{{ .x }}` or `{{- .x -}}`. */
 const action = /\{\{-?.*?-?\}\}/gs;
 
 /**
- * The document in which a valid value replaces each action of a template (`{{ … }}`). A registry
- * replaces a key. The base64 of a user and a password replaces all other actions.
+ * The document, with a valid value in place of each action of a template: a registry for a key that
+ * contains an action, and the base64 of a user and a password for any other action.
  */
 function documentOf(name: string, text: string): FoundDocument {
   const isTemplate = text.search(action) >= 0;

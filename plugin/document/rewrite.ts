@@ -21,8 +21,8 @@ export type DocumentRewrite = Readonly<{
   login: Login | undefined;
   protection: Protection;
   /**
-   * Called before the Secret is deleted, with a line for each useless entry that is deleted with
-   * it. If this function throws, the Secret is not deleted.
+   * Called before we delete the Secret, with a line for each useless entry in it. If this function
+   * throws, we do not delete the Secret.
    */
   beforeDeletion?: (useless: readonly string[]) => Promise<void>;
 }>;
@@ -31,22 +31,22 @@ export type Rewritten = Readonly<{
   did: "created" | "changed" | "deleted" | "nothing";
   /** The number of registries that the Secret has now. */
   entries: number;
-  /** Warnings, a line each. */
+  /** One line for each warning. */
   warnings: readonly string[];
 }>;
 
 /**
- * Maximum number of attempts at a write. A conflict means that another client wrote in between. If
- * every attempt ends in a conflict, that client writes all the time.
+ * Maximum number of attempts at a write. If all attempts end in a conflict, another client writes
+ * the Secret all the time.
  */
 const attempts = 5;
 
 /**
- * Reads, edits, checks and writes the Secret. If another client writes it in between, we start
- * again. Creates the Secret if it does not exist, and deletes it if no useful entry is left. The
- * controller would refuse a Secret without a useful entry, and the removed entry would stay in
- * force. Throws Refused and writes nothing if the controller would refuse the result, or if another
- * tool declares the content.
+ * Reads, edits, checks and writes the Secret. If another client writes the Secret in between, we
+ * start again. Creates the Secret if it does not exist. Deletes the Secret if no useful entry
+ * remains, because the controller would refuse it, and the removed entry would stay in force.
+ * Throws Refused and writes nothing if the controller would refuse the result, or if another tool
+ * declares the content.
  */
 export async function rewrite(cluster: Cluster, wanted: DocumentRewrite): Promise<Rewritten> {
   for (let attempt = 1; ; attempt += 1) {
@@ -79,8 +79,8 @@ async function write(
     await cluster.remove(secretPath(secret), uid, resourceVersion);
     return { did: "deleted", entries, warnings: [] };
   }
-  // First we check the new entry alone. Among other entries, the controller would accept the Secret
-  // and only leave out a useless entry.
+  // We first check the new entry alone, because the controller accepts a Secret in which only some
+  // entries are useless.
   if (login !== undefined) verdictOn(documentOf(registry, login), protection);
   const { warnings } = verdictOn(Buffer.from(document), protection);
   if (document === before.toString("utf8")) return { did: "nothing", entries, warnings };
@@ -101,8 +101,7 @@ function refuseForeign(live: V1Secret | undefined, secret: string): void {
       `${secret}: type is ${live.type}; the type cannot be changed: delete the Secret, then add again`,
     );
   const path = ["data", secretKeys.document];
-  // A person's `kubectl apply` is not a reason to refuse, because many people create this Secret
-  // with it.
+  // We ignore annotations, so that we accept a Secret that a person created by `kubectl apply`.
   const { annotations: _, ...metadata } = live.metadata ?? {};
   const who = undoneBy(metadata, path, [pluginManager]);
   if (who !== undefined)

@@ -19,10 +19,12 @@ export type DocumentVerdict =
   | Readonly<{ ok: true; document: string; entries: number; warnings: readonly Problem[] }>
   | Readonly<{ ok: false; problems: readonly Problem[] }>;
 
-/** The path of each source's file; undefined if the source has no file. */
+/** The path of each source's file. Undefined if the source has no file. */
 type Files = Readonly<{ original: string | undefined; additional: string }>;
 
-/** Reads, merges and measures the files. It reports the problems of both files together. */
+/**
+ * Reads and merges the files, and checks their size. Reports the problems of both files together.
+ */
 export async function judge(
   files: Files,
   policy: MergePolicy,
@@ -64,9 +66,9 @@ export type Examined = Readonly<{
 }>;
 
 /**
- * All problems that the controller would find in these bytes as an additional pull secret. We
- * cannot compare an entry with the original here. So if there is an original, an entry for a
- * protected registry is only a warning.
+ * Finds all problems that the controller would find in these bytes as an additional pull secret. If
+ * there is an original, an entry for a protected registry is only a warning: we do not read the
+ * original here, and it might contain the same entry.
  */
 export function examine(
   bytes: Uint8Array,
@@ -90,16 +92,16 @@ const role = "additional";
 
 type Good = Readonly<{
   entries: readonly Entry[];
-  /** Warnings, a line each. */
+  /** One line for each warning. */
   warnings: readonly string[];
 }>;
 
-/** The registries that only the original may serve. */
+/** The registries that only the original is allowed to serve. */
 export type Protection = Readonly<{
   protect: readonly string[];
   /**
-   * There is an original, which we do not read here. The controller accepts a source that has the
-   * original's own credential.
+   * Whether there is an original. The controller accepts an entry for a protected registry if the
+   * original has the same entry.
    */
   hasOriginal: boolean;
 }>;
@@ -120,11 +122,11 @@ export function verdictOn(bytes: Uint8Array, protection: Protection): Good {
   return { entries, warnings: warnings.map(codedLine) };
 }
 
-/** A line with the places that explain the codes of these problems. */
+/** A line with the places in the documentation that explain the codes of these problems. */
 export const explainedIn = (problems: readonly Problem[]): string =>
   `explained in ${[...new Set(problems.map(({ code }) => code))].map(helpOf).join(", ")}`;
 
 /**
- * One line for people, which begins with the code under which docs/reference/errors.md explains it.
+ * One line for people. It begins with the problem's code, which docs/reference/errors.md explains.
  */
 export const codedLine = (one: Problem): string => `${one.code} ${formatProblem(one)}`;

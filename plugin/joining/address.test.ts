@@ -7,7 +7,7 @@ import { addressFor } from "./address.ts";
 const none = { server: undefined, "tls-server-name": undefined, "system-roots": false };
 const at = (server: string) => ({ server, "certificate-authority-data": authority });
 
-test("uses the context's own address unchanged", () => {
+test("uses the context's address unchanged", () => {
   const found = { ...at("https://east.example:6443"), "tls-server-name": "kubernetes" };
   assert.deepEqual(addressFor(found, none, "east"), found);
 });
@@ -28,7 +28,7 @@ test("B02: accepts a context without a certificate authority only with --system-
   );
 });
 
-test("prefers the given address, even an address of this machine", () => {
+test("prefers the address of --server, even an address of this machine", () => {
   const given = { ...none, server: "https://127.0.0.1:6443", "tls-server-name": "kubernetes" };
   assert.deepEqual(addressFor(at("https://localhost:1"), given, "kind"), {
     ...at(given.server),
@@ -48,7 +48,7 @@ const loopback = [
   "https://[::ffff:127.0.0.1]:6443",
 ];
 for (const server of loopback)
-  test(`refuses ${server} of a context, because it leads the controller to another machine`, () =>
+  test(`refuses the address ${server} of a context, because in the controller's pod it leads elsewhere`, () =>
     assert.throws(() => addressFor(at(server), none, "kind"), {
       name: Misuse.name,
       message:
@@ -72,7 +72,7 @@ const refused: readonly (readonly [code: string, found: object, given: object])[
   ["GPS407", {}, { "tls-server-name": "not a name" }],
 ];
 for (const [code, found, given] of refused)
-  test(`${code}: refuses an address at the join that the controller would refuse: ${JSON.stringify([found, given])}`, () =>
+  test(`${code}: refuses an address that the controller would refuse: ${JSON.stringify([found, given])}`, () =>
     assert.throws(
       () => addressFor({ ...at("https://east.example"), ...found }, { ...none, ...given }, "east"),
       (error: unknown) =>

@@ -1,5 +1,6 @@
 /**
- * The address to which the host's controller connects, judged by the controller's own rules. Pure.
+ * Chooses the address to which the host's controller will connect, and checks it by the
+ * controller's rules. Pure.
  */
 import { authorityExtension } from "#contract/names.ts";
 import { parseKubeconfig } from "#kube/kubeconfig/parse.ts";
@@ -14,10 +15,10 @@ type Given = Readonly<{
 }>;
 
 /**
- * The address of the context, or the given address instead. Throws Misuse for an address that the
- * controller would refuse, and for an address of this machine. kind, minikube and tunnels write
- * local addresses, and in a pod of the host such an address leads to the pod itself. If a flag
- * gives an address of this machine, we accept it.
+ * The address of the flag --server, or without this flag the context's address. Throws Misuse for
+ * an address that the controller would refuse. Also throws Misuse if the context's address is one
+ * of this machine, such as that of kind, minikube and tunnels: in the controller's pod, it would
+ * lead to the pod itself. But we accept such an address from --server.
  */
 export function addressFor(found: ServerAddress, given: Given, context: string): ServerAddress {
   const { server = found.server, "tls-server-name": name = found["tls-server-name"] } = given;
@@ -54,7 +55,9 @@ const configOf = (cluster: ServerAddress) => ({
   "current-context": "joined",
 });
 
-/** URL has normalized the address: 127.1 has become 127.0.0.1. */
+/**
+ * Whether this is an address of this machine. URL normalizes addresses: 127.1 becomes 127.0.0.1.
+ */
 function isLoopback(server: string): boolean {
   const { hostname } = new URL(server);
   return /^(?:127\.\d+\.\d+\.\d+$|0\.0\.0\.0$|\[::1?\]$|\[::ffff:7f|(?:.*\.)?localhost\.?$)/.test(

@@ -1,4 +1,4 @@
-/** Removes everything from a cluster that a join created there. */
+/** Removes from a cluster all objects that a join created there. */
 import type { V1Secret } from "@kubernetes/client-node";
 import { joinedByAnnotation } from "#contract/joined.ts";
 import { fleetOwnerAnnotation } from "#contract/names.ts";
@@ -9,12 +9,12 @@ import { guardPaths, pathOf, paths, type Target } from "./rights.ts";
 import { rolesIn, targetsOf } from "./targets.ts";
 
 /**
- * Deletes the account first, so that its token is void and no controller repairs the objects that
- * we delete next. Then it deletes the account's rights, and then the Secrets that this host's
- * FleetSecrets have placed, unless the caller wants to keep them. The Roles come last, because only
- * the Roles show where such Secrets may be. If the removal fails, the next removal has to find
- * these Secrets. It deletes only objects that carry `joinedBy` or this host's mark. Returns a line
- * for each deleted object.
+ * Deletes the account first. Its token is then no longer valid, so the fleet's controller cannot
+ * repair the objects that we delete next: bindings, the Secrets that this host's FleetSecrets have
+ * placed (except with `keepSecrets`), and Roles. The Roles come after the Secrets, because only the
+ * Roles show where Secrets can be: if this removal fails, the next removal needs the Roles. We
+ * delete only objects that carry `joinedBy` or this host's mark. Returns a line for each deleted
+ * object.
  */
 export async function leave(
   there: Cluster,
@@ -41,12 +41,12 @@ export async function leave(
     spaces.map((where) => pathOf("roles", where)),
     made,
   );
-  // Without the account, the guards have no purpose.
+  // The guards come last: without the account, they have no purpose.
   await dropAll(guardPaths.toReversed(), made);
   return deleted;
 }
 
-/** Deletes the object if it exists and is ours, otherwise returns false. */
+/** Deletes the object if it exists and is ours. Returns whether it did. */
 export async function drop(
   there: Cluster,
   path: string,
@@ -64,7 +64,7 @@ export const isMadeBy =
   ({ metadata }: Named): boolean =>
     metadata?.annotations?.[joinedByAnnotation] === joinedBy;
 
-/** `serviceaccount/NAME`. */
+/** An API path as `serviceaccount/NAME`. */
 export function titleOf(path: string): string {
   const [resource = "", name = ""] = path.split("/").slice(-2);
   return `${resource.replace(/ies$/, "y").replace(/s$/, "")}/${name}`;

@@ -1,4 +1,4 @@
-/** Distinguishes clusters that this host joined from those that another host or a person joined. */
+/** Distinguishes the account of this join from an account that another host or client created. */
 import { boundName, joinedByAnnotation, joinedName } from "#contract/joined.ts";
 import { fleetOwnerAnnotation, namespace } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -8,8 +8,8 @@ import { titleOf } from "./departure.ts";
 import { guardPaths, paths } from "./rights.ts";
 
 /**
- * Whether the account exists. Throws Refused if another join has created it, unless the caller
- * adopts it. `next`: what the user can do in that case.
+ * Whether the account exists. Throws Refused if another join has created the account and `adopts`
+ * is not set. `next`: what the user can then do.
  */
 export async function refuseForeign(
   there: Cluster,
@@ -28,8 +28,8 @@ export async function refuseForeign(
 }
 
 /**
- * Lists the objects that a join creates in a cluster, and the Secrets that are placed because of
- * the join. The list is for a person who has to delete them by hand.
+ * A text for people who must delete by hand the objects that a join created in a cluster, and the
+ * Secrets that FleetSecrets placed there.
  */
 export const allThatIsMade =
   `in ${namespace} serviceaccount/${joinedName} and secret/${boundName}; in every namespace ` +

@@ -1,4 +1,4 @@
-/** Checks whether a joined account's policies are in force. The account's answers are scripted. */
+/** Tests the check that a joined account's policies are in force. The API server is a fake. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -13,14 +13,15 @@ const immutable = refusal(422, "PATCH", "/x");
 type Script = Readonly<{
   /** Paths of the Secrets that exist. */
   there: readonly (string | undefined)[];
-  /** The answers to the dry runs, in order. The last one repeats. Undefined: accepted. */
+  /** The answers to the dry runs, in order. The last answer repeats. Undefined: accepted. */
   secrets?: readonly (Error | undefined)[];
   tokens?: readonly (Error | undefined)[];
   reads?: readonly (Error | undefined)[];
 }>;
 
 /**
- * Returns the paths of the Secrets that the check tries to create until the guards are in force.
+ * Runs the check until the guards are in force. Returns the paths of the Secrets that it tries to
+ * create.
  */
 async function tried({ there, secrets = [denial], tokens = [denial], reads = [] }: Script) {
   const all: string[] = [];
@@ -50,17 +51,17 @@ test("tries to create the first Secret that does not exist", async () => {
   assert.deepEqual(await tried({ there: [one] }), [two]);
 });
 
-test("does not try to create a Secret if all exist, because their types cannot be changed anyway", async () =>
+test("does not try to create a Secret if all Secrets exist", async () =>
   assert.deepEqual(await tried({ there: [one, two], secrets: [immutable] }), []));
 
-test("tries again while a Secret is accepted, or refused for a reason other than the policy", async () =>
+test("tries again until the policy refuses a Secret", async () =>
   assert.deepEqual(await tried({ there: [one], secrets: [undefined, immutable, denial] }), [
     two,
     two,
     two,
   ]));
 
-test("does not try to create a Secret until a token is refused by policy and Secrets can be read", async () => {
+test("before it tries to create a Secret, waits until a policy refuses a token and the account can read Secrets", async () => {
   const tokens = [undefined, refusal(401, "POST", "/x"), denial];
   assert.deepEqual(await tried({ there: [], tokens }), [one]);
   assert.deepEqual(await tried({ there: [], reads: [refusal(403, "GET", "/x"), undefined] }), [

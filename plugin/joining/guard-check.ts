@@ -1,6 +1,6 @@
 /**
- * Checks whether the guards of a joined account are in force. Only requests of this account can
- * show this.
+ * Checks whether the guards of a joined account are in force: the admission policies that limit the
+ * account. Only requests by the account itself can show this.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { joinedName } from "#contract/joined.ts";
@@ -11,26 +11,29 @@ import { pluginManager as manager } from "#kube/client/ownership.ts";
 import { Refused } from "../terminal/io.ts";
 import { paths, type Target } from "./rights.ts";
 
-/** An API server applies a new policy within two seconds, and new rights about as fast. */
+/**
+ * Maximum number of attempts, over 15 s. An API server applies a new policy within two seconds, and
+ * new rights about as fast.
+ */
 const attempts = 60;
 const pauseMilliseconds = 250;
 
 /**
- * The lifetime in seconds of the token that we request: the shortest that an API server allows, in
- * case the guards do not refuse the request.
+ * Lifetime, in seconds, of the token that we request: the shortest that an API server allows,
+ * because the API server issues the token if the guards do not refuse the request.
  */
 const shortest = 600;
 
 /**
- * Returns once the guards refuse the account both an unbound token and a Secret that Kubernetes
- * would fill with a token. If the guards do not refuse both within 15 s, it throws Refused. The
- * caller must then not store a token of the account. `there`: the cluster, with the account's
- * credential.
+ * Returns once the guards refuse two requests of the account: for an unbound token, and for a
+ * Secret that Kubernetes would fill with a token. Throws Refused if the guards do not refuse both
+ * requests within 15 s. The caller must then not store a token of the account. `there`: the
+ * cluster, with the account's credential.
  *
- * The type of an existing Secret cannot be changed, so we can test the policy only with a Secret
- * that does not exist. If all Secrets exist, the refusal of the token proves that both policies are
- * in force, because the API server applies policies in the order of their creation, and the policy
- * for tokens was created last.
+ * We can test the policy for Secrets only with a Secret that does not exist, because an existing
+ * Secret cannot change its type. If all Secrets exist, the refusal of the token is enough: the API
+ * server applies policies in the order of their creation, and the join creates the policy for
+ * tokens last.
  */
 export async function untilGuarded(there: Cluster, targets: readonly Target[]): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
@@ -73,7 +76,7 @@ const askToken = (there: Cluster) =>
     spec: { expirationSeconds: shortest },
   });
 
-/** Tries to create the Secret, by a dry run. */
+/** Tries in a dry run to create the Secret with a type for tokens. */
 const askSecret = (there: Cluster, target: Target) =>
   there.apply(
     pathOf(target),
@@ -90,8 +93,8 @@ const askSecret = (there: Cluster, target: Target) =>
   );
 
 /**
- * Whether a policy refused the request: 422 and a denial. Other refusals do not come from the
- * guards: RBAC answers 403, an API server that does not accept the token yet answers 401, and an
+ * Whether a policy refused the request, with 422 and a denial. Other refusals do not come from the
+ * guards. RBAC answers 403. An API server that does not accept the token yet answers 401. An
  * invalid object gets 422 without a denial.
  */
 async function isRefused(asked: Promise<unknown>): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** Repeated joins between two clusters in memory, which accept every write. */
+/** Checks repeated joins. The host and the cluster are fakes, which accept every write. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1Role } from "@kubernetes/client-node";
@@ -11,10 +11,10 @@ import { join } from "./join.ts";
 const own = "/api/v1/namespaces/kube-system";
 const secrets = "/api/v1/namespaces/web/secrets";
 
-/** Keeps objects by path. The token of its account is not valid. */
+/** A cluster that stores objects by path. The token of its account is not valid. */
 function memory(id: string) {
   const objects = new Map<string, object>([[own, { metadata: { uid: id } }]]);
-  /** True if the fake refuses writes to this path. */
+  /** `forbids` returns whether the fake refuses writes to a path. */
   const memory: { objects: typeof objects; forbids: (path: string) => boolean } = {
     objects,
     forbids: () => false,
@@ -46,7 +46,7 @@ const refuses = async (): Promise<never> => await Promise.reject(denial);
 const guarded = { get: async () => {}, create: refuses, apply: refuses } as unknown as Cluster;
 
 /**
- * Creates two clusters, and a function that joins the cluster to the host with rights for the given
+ * Creates a host and a cluster, and a function that joins the cluster with rights for the given
  * Secrets.
  */
 function clusters(there = memory("east"), hostId = "host") {
@@ -70,7 +70,7 @@ function clusters(there = memory("east"), hostId = "host") {
     };
     await join({ host: host.cluster, there: there.cluster }, asked);
   };
-  /** NAMESPACE/NAME of the Secrets that the account may write. */
+  /** NAMESPACE/NAME of the Secrets that the account is allowed to write. */
   const granted = () =>
     [...there.objects]
       .filter(([path]) => path.includes("/roles/"))
@@ -83,13 +83,13 @@ function clusters(there = memory("east"), hostId = "host") {
   return { host, there, joinWith, granted };
 }
 
-test("grants the default Secrets if a first join names none", async () => {
+test("grants rights for the default Secrets if a first join names none", async () => {
   const { joinWith, granted } = clusters();
   await joinWith();
   assert.deepEqual(granted(), ["kube-system/pull-secret", "kube-system/fleet-pull-secret"]);
 });
 
-test("keeps all rights if a repeated join names no Secret, so that a removal finds every placed Secret", async () => {
+test("keeps all rights if a repeated join names no Secret", async () => {
   const { there, joinWith, granted } = clusters();
   await joinWith("kube-system/regcred", "web/regcred");
   const annotations = { "globalpullsecret.io/fleet-owner": "host/kube-system/pull-secret" };
@@ -101,7 +101,7 @@ test("keeps all rights if a repeated join names no Secret, so that a removal fin
   assert.deepEqual([...there.objects.keys()], [own]);
 });
 
-test("a repeated join removes fields that others added to a policy or its binding, although an apply keeps them", async () => {
+test("a repeated join removes fields that others added to a policy or its binding", async () => {
   const { there, joinWith } = clusters();
   await joinWith();
   const policies = [...there.objects.keys()].filter((path) =>
@@ -128,7 +128,7 @@ test("a repeated join removes fields that others added to a policy or its bindin
   assert.equal(policies.length, 4);
 });
 
-test("does not grant a forbidden name in a repeated join, even if someone wrote it to the Role", async () => {
+test("a repeated join does not grant a forbidden name that someone wrote into the Role", async () => {
   const { joinWith, granted } = clusters();
   await joinWith("web/regcred", "kube-system/global-pull-secret-joined-token");
   await joinWith();
@@ -139,7 +139,7 @@ const isToken = (path: string) => path.endsWith("/secrets/east");
 const isRole = (path: string) => path.includes("/roles/");
 const refused = "east: PATCH \\S+: 403 Refused; ";
 
-test("reports how to restore the former rights if a repeated join fails after it has changed them", async () => {
+test("if a repeated join fails after it changed the rights, reports how to restore them", async () => {
   const { host, joinWith, granted } = clusters();
   await joinWith("kube-system/pull-secret", "web/a");
   host.forbids = isToken;
@@ -153,7 +153,7 @@ test("reports how to restore the former rights if a repeated join fails after it
   assert.deepEqual(granted(), ["web/regcred"]);
 });
 
-test("does not name Secrets if a repeated join cannot read which Secrets are granted", async () => {
+test("if a repeated join fails and could not read the former rights, advises to join with the former --secret", async () => {
   const { host, there, joinWith } = clusters();
   await joinWith("web/a");
   host.forbids = isToken;
@@ -165,7 +165,7 @@ test("does not name Secrets if a repeated join cannot read which Secrets are gra
   });
 });
 
-test("reports that the rights are unchanged if a repeated join fails before it changes any right", async () => {
+test("if a repeated join fails before it changes a right, reports that the rights are unchanged", async () => {
   const { host, there, joinWith } = clusters();
   await joinWith("web/a");
   const message = new RegExp(`^${refused}its rights there are for the same Secrets as before$`);
@@ -176,7 +176,7 @@ test("reports that the rights are unchanged if a repeated join fails before it c
   await assert.rejects(joinWith("web/regcred"), { message });
 });
 
-test("reports that nothing is changed if a repeated join is refused before its first write there", async () => {
+test("if the cluster refuses the first write of a repeated join, reports that nothing is changed", async () => {
   const { there, joinWith } = clusters();
   await joinWith("web/a");
   there.forbids = () => true;
@@ -184,7 +184,7 @@ test("reports that nothing is changed if a repeated join is refused before its f
   await assert.rejects(joinWith("web/regcred"), { message });
 });
 
-test("refuses a cluster that a lost host has joined, and takes it over with its rights if --adopt is given", async () => {
+test("takes over a cluster of a lost host, with its rights, only if --adopt is given", async () => {
   const lost = clusters();
   await lost.joinWith("web/regcred");
   const { joinWith, granted } = clusters(lost.there, "rebuilt");
@@ -195,7 +195,7 @@ test("refuses a cluster that a lost host has joined, and takes it over with its 
   assert.match(JSON.stringify(account), /rebuilt\/east/);
 });
 
-test("removes only the mark of an interrupted removal when the cluster is joined again", async () => {
+test("a repeated join removes the mark of an interrupted removal, but no other label", async () => {
   const { host, joinWith } = clusters();
   await joinWith("web/a");
   const path =
@@ -203,7 +203,7 @@ test("removes only the mark of an interrupted removal when the cluster is joined
   const apply = host.cluster.apply.bind(host.cluster);
   const label = "globalpullsecret.io/leaving";
   let labels: Record<string, string> = { tier: "prod", [label]: "true" };
-  // As in server-side apply, a manager changes only its own fields.
+  // As in server-side apply, a field manager changes only its own fields.
   host.cluster.apply = async <T>(
     at: string,
     body: object,

@@ -1,6 +1,6 @@
 /**
- * Joins a cluster: creates an account there, and stores its token here. If a part fails, the error
- * lists the objects that the join created and could not delete.
+ * Joins a cluster: creates an account in the cluster, and stores the account's token in the host.
+ * If a step fails, the error lists the objects that the join created but could not delete.
  */
 import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { clusterManager, clustersNamespace, isAsMade } from "#contract/joined.ts";
@@ -31,7 +31,10 @@ type Asked = Readonly<{
   /** The kubeconfig's context of the cluster, and the flags that were given with it. */
   flags: JoinFlags;
   place: ServerAddress;
-  /** The Secrets to grant. If empty: those of the earlier join, or the default ones. */
+  /**
+   * The Secrets that the account is allowed to write. If empty: the Secrets of the earlier join or,
+   * without an earlier join, the default Secrets.
+   */
   targets: readonly Target[];
   /** Whether the join takes over objects that another host created in this cluster. */
   adopts: boolean;
@@ -42,10 +45,11 @@ type Asked = Readonly<{
 const how = { manager, force: true } as const;
 
 /**
- * Joins the cluster. If it is joined already, this renews rights and token. If the join fails, it
- * deletes the objects that it created, and keeps those that existed before. It reports objects that
- * it cannot delete, and rights that it has changed. The ClusterProfile is written first, so that an
- * interrupted join stays listed. You can then remove it or join again. Returns the token's expiry.
+ * Joins the cluster. If the cluster is joined already, renews its rights and token. Writes the
+ * ClusterProfile first, so that `clusters list` shows an interrupted join, and the user can remove
+ * the cluster or join it again. If the join fails, deletes the objects that it created, keeps
+ * objects that existed before, and reports objects that it cannot delete and rights that it has
+ * changed. Returns the token's expiry.
  */
 export async function join(pair: Pair, asked: Asked): Promise<Date> {
   const { host, there } = pair;
@@ -61,11 +65,12 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
   );
   const named = asked.targets.length > 0;
   const earlier = () => grantedTargets(there, asked.adopts ? () => true : isMadeBy(joinedBy));
-  // If this join names its own Secrets, the earlier ones are read only for the report.
+  // If this join names Secrets, we need the earlier Secrets only to report how to restore the
+  // rights for them.
   const former = known || before ? await (named ? earlier().catch(noneRead) : earlier()) : [];
   const targets = named ? asked.targets : former.length > 0 ? former : usual;
-  // We write to the host first, so that a caller without the right to do so changes nothing in the
-  // cluster.
+  // We write to the host first. If the caller is not allowed to write there, nothing has changed in
+  // the cluster.
   const wanted = profileOf(name, id, flags);
   const profile = await host.apply<ClusterProfile>(profilePath(name), wanted, how);
   await recall(host, profile);
@@ -100,8 +105,9 @@ export async function join(pair: Pair, asked: Asked): Promise<Date> {
 }
 
 /**
- * Places one object of a guard in the joined cluster. If an apply leaves a field that others added,
- * such as a selector that switches the guard off, we replace the object.
+ * Writes one object of a guard to the joined cluster. An apply does not remove fields that others
+ * added, such as a selector that switches the guard off. If there are such fields, we replace the
+ * object.
  */
 async function placeGuard(there: Cluster, { path, body }: MadeGuard): Promise<void> {
   try {
@@ -144,7 +150,7 @@ async function refuseAnother(host: Cluster, name: string, id: string): Promise<b
   return there !== undefined;
 }
 
-/** If the API server fails to list the Secrets, we continue as if there were none. */
+/** If we cannot read the earlier Roles, we continue as if there were no earlier Secrets. */
 function noneRead(error: unknown): readonly Target[] {
   if (error instanceof ApiError) return [];
   throw error;

@@ -1,6 +1,6 @@
 /**
- * Makes the host's FleetSecrets forget a cluster before its account and the placed Secrets are
- * deleted.
+ * Makes the host's FleetSecrets forget a cluster, before `clusters remove` deletes the cluster's
+ * account and the placed Secrets.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { clusterProfileVersion, type ClusterProfile } from "#api/cluster-profile.ts";
@@ -13,22 +13,25 @@ import { allFleetSecrets } from "#kube/client/paths.ts";
 import { profilePath } from "../clusters/names.ts";
 
 /**
- * Milliseconds to wait for the fleet's controller. It answers within about two seconds. If it does
- * not run, the removal must still end.
+ * Maximum milliseconds to wait for the fleet's controller. It usually needs about two seconds, but
+ * might not run.
  */
 const longest = 30_000;
-/** Milliseconds to wait if the caller may not list FleetSecrets, so the answer stays unknown. */
+/**
+ * Milliseconds to wait if the caller is not allowed to list FleetSecrets, so that we cannot check
+ * them.
+ */
 const blind = 5000;
 const pauseMilliseconds = 500;
 
-/** A separate field manager, so that we can remove the label and keep all other fields. */
+/** A field manager only for the label, so that an apply can remove the label and no other field. */
 const how = { manager: `${pluginManager}-leaving`, force: true } as const;
 
 /**
  * Marks the ClusterProfile as leaving, and waits until no FleetSecret lists the cluster. Without
- * this wait, the controller would repair the copies that we delete next, or would count the cluster
- * as unreachable for an hour. Returns the FleetSecrets that still list the cluster after 30 s.
- * Undefined: the caller may not list them.
+ * this wait, the controller would repair the copies that the caller deletes next, or would count
+ * the cluster as unreachable for an hour. Returns the FleetSecrets that still list the cluster
+ * after 30 s. Undefined if the caller is not allowed to list FleetSecrets.
  */
 export async function release(
   host: Cluster,
@@ -59,8 +62,8 @@ const bodyOf = (name: string, uid: string, labels: Readonly<Record<string, strin
 });
 
 /**
- * `NAMESPACE/NAME` of each FleetSecret whose status lists the cluster. Undefined: the caller may
- * not list them.
+ * `NAMESPACE/NAME` of each FleetSecret whose status lists the cluster. Undefined if the caller is
+ * not allowed to list FleetSecrets.
  */
 async function listedBy(host: Cluster, cluster: string): Promise<readonly string[] | undefined> {
   const found: string[] = [];
@@ -73,7 +76,7 @@ async function listedBy(host: Cluster, cluster: string): Promise<readonly string
   } catch (error) {
     const status = error instanceof ApiError ? error.status : undefined;
     if (status === 403) return undefined;
-    // The host has no FleetSecrets.
+    // 404: the host does not serve FleetSecrets.
     if (status !== 404) throw error;
   }
   return found;

@@ -14,7 +14,7 @@ const rules = (path: string, ...targets: readonly string[]): Rule[] => {
   );
 };
 
-test("names the objects in every rule, so that none applies to all Secrets of a namespace", () => {
+test("names the objects in every rule, because a rule without names would apply to all Secrets", () => {
   for (const targets of [[], ["kube-system/pull-secret"], ["a/x", "a/y", "b/z"]])
     for (const { resources, resourceNames = [] } of rules("role", ...targets))
       assert.ok(resourceNames.length > 0, JSON.stringify([targets, resources]));
@@ -28,7 +28,7 @@ test("names the Secrets of a namespace only in that namespace's Role", () => {
   );
 });
 
-test("allows renewing a token only for the joined account", () => {
+test("allows the account to renew only its own token", () => {
   const found = rules("/namespaces/kube-system/roles/", "a/x");
   assert.deepEqual(
     found.map(({ resources, resourceNames, verbs }) => [resources, resourceNames, verbs]),

@@ -11,7 +11,7 @@ import {
 } from "#contract/joined.ts";
 import { globalPullSecretName, namespace } from "#contract/names.ts";
 
-/** A Secret that a FleetSecret may place there. */
+/** A Secret that a FleetSecret may place in the joined cluster. */
 export type Target = Readonly<{ namespace: string; name: string }>;
 
 type Made = Readonly<{ path: string; body: object }>;
@@ -22,8 +22,8 @@ const group = `/apis/${rbac}/v1`;
 const core = "/api/v1";
 
 /**
- * Policies that restrict the account where RBAC cannot. They are created first, so that they are in
- * force before a token exists.
+ * Policies that restrict the account where RBAC cannot. A join creates the policies first, so that
+ * they are in force before a token exists.
  */
 export const guardsOf = (joinedBy: string): readonly MadeGuard[] =>
   joinedGuards.flatMap((one) =>
@@ -73,15 +73,15 @@ export const pathOf = (resource: "roles" | "rolebindings", where: string): strin
 
 export const paths = {
   account: `${core}/namespaces/${namespace}/serviceaccounts/${joinedName}`,
-  /** The token is void once this Secret is deleted. */
+  /** When this Secret is deleted, the account's token is void. */
   bound: `${core}/namespaces/${namespace}/secrets/${boundName}`,
   clusterRole: `${group}/clusterroles/${joinedName}`,
   clusterBinding: `${group}/clusterrolebindings/${joinedName}`,
 } as const;
 
 /**
- * The rights to read the cluster's GlobalPullSecret, and to check that the account's guards still
- * exist. The GlobalPullSecret shows whether the nodes have the Secret, but contains no credential.
+ * The rights to read the cluster's GlobalPullSecret, and to read the guards of the account. The
+ * GlobalPullSecret shows whether the nodes have the Secret, but contains no credential.
  */
 const rules = [
   {
@@ -106,7 +106,7 @@ function rulesIn(where: string, targets: readonly Target[]): readonly object[] {
     resourceNames: names,
     verbs: ["get", "list", "watch", "create", "patch", "update", "delete"],
   };
-  // The right to renew the account's own token, and no other account's.
+  // The right to renew the account's own token, but not the token of any other account.
   const renewal = {
     apiGroups: [""],
     resources: ["serviceaccounts/token"],

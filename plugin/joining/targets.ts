@@ -1,4 +1,4 @@
-/** The Secrets that the account may write in a joined cluster. */
+/** The Secrets that the account is allowed to write in a joined cluster. */
 import type { V1Role, V1RoleList } from "@kubernetes/client-node";
 import { joinedName } from "#contract/joined.ts";
 import { namespace } from "#contract/names.ts";
@@ -8,8 +8,8 @@ import { type Named, target } from "../clusters/names.ts";
 import type { Target } from "./rights.ts";
 
 /**
- * The default Secrets: the Secret that the walk-through places, and the Secret that a cluster's own
- * installation uses.
+ * The default Secrets: the Secret of the walk-through in docs/, and the Secret that an installation
+ * in the joined cluster uses.
  */
 export const usual: readonly Target[] = ["pull-secret", "fleet-pull-secret"].map((name) => ({
   namespace,
@@ -19,19 +19,19 @@ export const usual: readonly Target[] = ["pull-secret", "fleet-pull-secret"].map
 const roles = "/apis/rbac.authorization.k8s.io/v1/roles";
 
 /**
- * The Secrets that an earlier join has granted. A repeated join keeps all of them, because
- * `clusters remove` finds the placed Secrets only by the Roles.
+ * The Secrets to which an earlier join has granted rights. If a repeated join names no Secrets, it
+ * keeps all of these, because `clusters remove` finds the placed Secrets only by the Roles.
  */
 export async function grantedTargets(
   there: Cluster,
   made: (one: Named) => boolean,
 ): Promise<readonly Target[]> {
   const named = (await rolesIn(there, made)).flatMap(targetsOf);
-  // Another client may have changed the Role. We leave out names that --secret would refuse.
+  // Another client might have changed the Role, so we leave out names that --secret would refuse.
   return named.filter((one) => !(target(`${one.namespace}/${one.name}`) instanceof Wrong));
 }
 
-/** Our Roles in all namespaces. They show where Secrets may have been placed. */
+/** Our Roles in all namespaces. They show where FleetSecrets can have placed Secrets. */
 export async function rolesIn(
   there: Cluster,
   made: (one: Named) => boolean,

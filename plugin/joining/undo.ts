@@ -1,4 +1,6 @@
-/** Undoes a join that failed: deletes its objects, and lists those that it could not delete. */
+/**
+ * Undoes a join that failed: deletes its objects, and lists the objects that could not be deleted.
+ */
 import type { Cluster } from "#kube/client/cluster.ts";
 import { profilePath, type Named } from "../clusters/names.ts";
 import { drop, isMadeBy, titleOf } from "./departure.ts";
@@ -9,22 +11,23 @@ export type Pair = Readonly<{ host: Cluster; there: Cluster }>;
 type Begun = Readonly<{
   name: string;
   joinedBy: string;
-  /** The paths of the written objects, in the order of writing. */
+  /** The paths of the objects that the join has written, in this order. */
   made: readonly string[];
   /** The Secrets that the account's rights cover. */
   targets: readonly Target[];
   /**
-   * If the account existed before, the Secrets of the earlier join; empty if these Secrets are
-   * unknown. Undefined if there was no account.
+   * The Secrets of the earlier join. Empty if we could not read them. Undefined if the account did
+   * not exist before.
    */
   former: readonly Target[] | undefined;
-  /** Whether the cluster was joined before. */
+  /** Whether the cluster was already joined before this join. */
   here: boolean;
 }>;
 
 /**
  * Removes the objects that this join has created, and returns a sentence about the objects that
- * remain. If the account existed before, nothing is removed there, and this join's changes stay.
+ * remain. If the account existed before this join, removes nothing in the joined cluster, so this
+ * join's changes stay there.
  */
 export async function undo({ host, there }: Pair, begun: Begun): Promise<string> {
   const { name, joinedBy, made, former, here } = begun;
@@ -47,7 +50,10 @@ export async function undo({ host, there }: Pair, begun: Begun): Promise<string>
   return made.length === 0 ? "nothing is changed" : "nothing of the join is left";
 }
 
-/** A sentence: whether the account still has its former rights, and if not, how to restore them. */
+/**
+ * A sentence that states whether the account still has its former rights and, if not, how to
+ * restore them.
+ */
 function leftovers({ made, targets }: Begun, former: readonly Target[]): string {
   if (made.length === 0) return "nothing is changed there";
   const titles = (all: readonly Target[]) =>

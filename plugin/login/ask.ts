@@ -1,13 +1,10 @@
-/**
- * Sends one request to a registry or its token service. Limits the time and the length of the
- * answer.
- */
+/** Sends one request to a registry or its token service. Limits the length of the answer. */
 
 import { reasonOf, Unreachable } from "./unreachable.ts";
 
 export type RegistryAnswer = Readonly<{
   status: number;
-  /** The header WWW-Authenticate; empty if there is none. */
+  /** The header WWW-Authenticate. Empty if there is none. */
   challenge: string;
   /** The first `longest` bytes of the body. */
   body: string;
@@ -21,17 +18,19 @@ type Question = Readonly<{
 }>;
 
 /**
- * Maximum number of redirects followed. A registry may redirect to a path with a slash at its end,
- * or to its version of the API. Without a limit, a loop would not end.
+ * Maximum number of redirects that we follow. A registry can redirect to a path with a slash at its
+ * end, or to another version of its API. The limit ends a loop of redirects.
  */
 const mostRedirects = 5;
 
-/** Maximum number of bytes read of an answer. The longest tokens in use have some 10 KiB. */
+/**
+ * Maximum number of bytes that we read of an answer. The longest tokens in use have about 10 KiB.
+ */
 const longest = 256 * 1024;
 
 /**
- * Follows redirects of the same origin. Sends no request to another origin, because the pull secret
- * does not name that origin, and an answer from there is not the registry's answer. Rejects with
+ * Sends the request. Follows redirects only to the same origin, because the pull secret names no
+ * other origin, and an answer of another origin is not the registry's answer. Rejects with
  * Unreachable.
  */
 export async function ask({ url, authorization, signal }: Question): Promise<RegistryAnswer> {
@@ -58,7 +57,7 @@ export async function ask({ url, authorization, signal }: Question): Promise<Reg
   }
 }
 
-/** Parses a URL; undefined if the text is not a URL. Node.js 20 has no URL.parse. */
+/** Parses a URL. Undefined if the text is not a URL. Node.js 20 has no URL.parse. */
 export function urlOf(text: string, base?: URL): URL | undefined {
   return URL.canParse(text, base?.href) ? new URL(text, base) : undefined;
 }

@@ -2,10 +2,13 @@
 
 export type Challenge = Readonly<{ scheme: string; parameters: ReadonlyMap<string, string> }>;
 
-/** `name`, `name=value` or `name="value"`; a name without a value begins a challenge. */
+/** Matches `name`, `name=value` or `name="value"`. A name without a value begins a challenge. */
 const part = /([\w!#$%&'*+.^`|~-]+)(?:[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+)))?/g;
 
-/** Schemes and names of parameters are in lower case. We leave out parts that cannot be parsed. */
+/**
+ * The challenges, with schemes and names of parameters in lower case. Leaves out parts that it
+ * cannot parse.
+ */
 export function challengesIn(header: string): readonly Challenge[] {
   const found: { scheme: string; parameters: Map<string, string> }[] = [];
   for (const [, name = "", quoted, plain] of header.matchAll(part)) {

@@ -27,5 +27,5 @@ const routes: readonly (readonly [host: string, schemes: string])[] = [
   ["localhost.example", "https"],
 ];
 for (const [host, schemes] of routes)
-  test(`contacts ${host} by ${schemes}`, () =>
+  test(`contacts ${host} over ${schemes}`, () =>
     assert.equal(schemesOf(host, new Set(["plain.example:5000"])).join(), schemes));

@@ -1,4 +1,4 @@
-/** The address at which a registry of a pull secret answers. Pure. */
+/** Finds the address of a registry from a key of a pull secret. Pure. */
 import { dockerHubRegistry, hasWildcard, hostOf, identity } from "#pullsecret/registry/registry.ts";
 import { splitPort } from "#pullsecret/registry/url.ts";
 import { Wrong } from "#contract/values.ts";
@@ -6,7 +6,7 @@ import { Wrong } from "#contract/values.ts";
 /** The names that images and pull secrets use for Docker Hub. */
 const dockerHub: ReadonlySet<string> = new Set(["docker.io", "index.docker.io"]);
 
-/** The host of a key, as HOST or HOST:PORT; undefined for a key that does not name exactly one. */
+/** The host of a key, as HOST or HOST:PORT. Undefined if the key does not name exactly one host. */
 export function hostToAsk(key: string): string | undefined {
   const registry = identity(key);
   if (registry === undefined || hasWildcard(registry)) return undefined;
@@ -20,15 +20,15 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * The schemes to try, in this order. As in Docker, a registry on this machine may use plain HTTP if
- * it does not speak TLS. A host that the user has named (`--plain-http`) uses only plain HTTP.
+ * The schemes to try, in this order. For a registry on this machine, we also try plain HTTP, as
+ * Docker does. For a host that the user names with `--plain-http`, we use only plain HTTP.
  */
 export function schemesOf(host: string, plain: ReadonlySet<string>): readonly ("https" | "http")[] {
   if (plain.has(host)) return ["http"];
   return isLoopback(host) ? ["https", "http"] : ["https"];
 }
 
-/** Reads a value of `--plain-http`. It must be spelled as `hostToAsk` returns it. */
+/** Reads a value of `--plain-http`. It must have the same spelling as the result of `hostToAsk`. */
 export function hostAndPort(text: string): string | Wrong {
   return hostToAsk(text) === text ? text : new Wrong("is not HOST or HOST:PORT of a registry");
 }

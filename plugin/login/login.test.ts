@@ -125,7 +125,7 @@ for (const [what, answer, outcome, why] of cases)
     assert.match(reported.why, why);
   });
 
-test("sends Basic to the token service of the challenge, and the token to the registry", async () => {
+test("sends the credential to the token service that the challenge names, and the token to the registry", async () => {
   await using registry = await serve(tokens(() => [200, '{"token":"t0ken"}']));
   await logIn(registry.host);
   assert.deepEqual(registry.asked, [
@@ -141,7 +141,7 @@ test("sends no credential before the registry requests it", async () => {
   assert.deepEqual(open.asked, [{ url: "/v2/", authorization: "" }]);
 });
 
-test("sends nothing to another host after a redirect", async () => {
+test("does not follow a redirect to another host", async () => {
   await using other = await serve(always(401, { "www-authenticate": "Basic" }));
   const away = { location: `http://${other.host}/v2/` };
   await using first = await serve(always(307, away));
@@ -160,7 +160,8 @@ test("sends nothing to another host after a redirect", async () => {
 
 test("sends nothing to a token service without TLS, unless --plain-http names it or it is local", async () => {
   await using service = await serve(always(200, {}, '{"token":"t0ken"}'));
-  // This address reaches the same listener, but we do not treat it as this machine's own address.
+  // This address leads to the same server, but the plugin does not treat it as an address of this
+  // machine.
   const named = service.host.replace("127.0.0.1", "[::ffff:7f00:1]");
   const realm = `Bearer realm="http://${named}/token"`;
   await using registry = await serve(always(401, { "www-authenticate": realm }));
@@ -172,7 +173,7 @@ test("sends nothing to a token service without TLS, unless --plain-http names it
   assert.deepEqual(service.asked, [{ url: "/token", authorization: basic }]);
 });
 
-test("does not print a credential that the registry echoes", async () => {
+test("does not print a credential that the registry sends back", async () => {
   const echo: Answer = ({ authorization }, response) =>
     respond(
       response,
@@ -184,7 +185,7 @@ test("does not print a credential that the registry echoes", async () => {
   assert.equal((await logIn(registry.host)).answer, "unreachable");
 });
 
-test("stops in time when a registry does not answer", async () => {
+test("stops after the time limit when a registry does not answer", async () => {
   await using registry = await serve(() => {});
   assert.deepEqual(await logIn(registry.host, [registry.host], 0.1), {
     answer: "unreachable",
@@ -204,13 +205,13 @@ test("reports an answer that is not HTTP, and a refused connection", async () =>
   assert.match((await logIn(host, [host])).why, /refuses the connection \(ECONNREFUSED\)/);
 });
 
-test("reports that a server does not speak TLS if plain HTTP is not allowed", async () => {
+test("if plain HTTP is not allowed, sends nothing, and reports that the server does not speak TLS", async () => {
   await using registry = await serve(always(200));
   const other = registry.host.replace("127.0.0.1", "[::ffff:7f00:1]");
   assert.match((await logIn(other)).why, /does not speak TLS/);
   assert.deepEqual(registry.asked, []);
 });
 
-test("skips a pattern, which has no host", async () => {
+test("contacts no host for a pattern", async () => {
   assert.equal((await logIn("*.example.com")).answer, "notAsked");
 });

@@ -1,6 +1,6 @@
 /**
- * Checks whether a registry accepts a credential, in the same way as `docker login`: first `/v2/`,
- * then a token.
+ * Checks whether a registry accepts a credential, like `docker login`: requests `/v2/`, and then a
+ * token.
  */
 import type { Credential } from "#pullsecret/document/auth.ts";
 import { isObject } from "#pullsecret/json/json.ts";
@@ -10,8 +10,8 @@ import { hostToAsk, isLoopback, schemesOf } from "./hosts.ts";
 import { Unreachable } from "./unreachable.ts";
 
 /**
- * The result for one key, as `-o json` prints it. Its shape is stable. `notAsked`: the key does not
- * name exactly one host.
+ * The result for one key of a pull secret, as `-o json` prints it. The shape is stable. `notAsked`:
+ * the key does not name exactly one host.
  */
 export type LoginOutcome = Readonly<{
   answer: "accepts" | "refuses" | "unreachable" | "notAsked";
@@ -27,10 +27,12 @@ export type Asking = Readonly<{
 
 type AskedLogin = Readonly<{ registry: string; credential: Credential }>;
 
-/** Maximum number of registries to ask at once. A proxy might refuse more connections. */
+/**
+ * Maximum number of registries to contact at the same time. A proxy might refuse more connections.
+ */
 const together = 8;
 
-/** Logs in with every entry. The results are in the order of the entries. */
+/** Logs in with every entry. Returns the results in the order of the entries. */
 export async function logInToAll(
   logins: readonly AskedLogin[],
   asking: Asking,
@@ -45,8 +47,8 @@ export async function logInToAll(
 }
 
 /**
- * Logs in with one entry, and never rejects. The result quotes neither the credential nor any text
- * of an answer.
+ * Logs in with one entry. Never rejects. The result does not quote the credential or the registry's
+ * answers.
  */
 async function logIn({ registry, credential }: AskedLogin, asking: Asking): Promise<LoginOutcome> {
   const host = hostToAsk(registry);
@@ -98,8 +100,9 @@ async function byToken(one: Handshake, challenge: Challenge): Promise<LoginOutco
 }
 
 /**
- * The token service's URL, from the challenge's realm, service and scope. The credential is sent to
- * another host only over TLS, unless the registry itself uses plain HTTP.
+ * The token service's URL, from the challenge's realm, service and scope. Throws if the URL is
+ * plain HTTP, except if the registry uses plain HTTP too and the token service is on this machine
+ * or named by --plain-http.
  */
 function tokenService({ root, plainHttp }: Handshake, { parameters }: Challenge): URL {
   const url = urlOf(parameters.get("realm") ?? "");
@@ -121,8 +124,8 @@ function tokenService({ root, plainHttp }: Handshake, { parameters }: Challenge)
 }
 
 /**
- * The token of an answer. Older services call it `token`, OAuth 2 calls it `access_token`, and an
- * answer may have both.
+ * The token in a token service's answer. Its name is `token` in older services and `access_token`
+ * in OAuth 2. An answer can contain both.
  */
 function tokenIn(body: string): string {
   const found = read(body);
@@ -141,7 +144,10 @@ function read(body: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** The meaning of an answer's status. A 429 (too many requests) is not a verdict. */
+/**
+ * What an answer's status means for the credential. 429 (too many requests) means neither accepted
+ * nor refused.
+ */
 function outcomeOf({ status }: RegistryAnswer, what: string): LoginOutcome {
   if (status === 200) return { answer: "accepts", why: "" };
   if (status === 401 || status === 403)

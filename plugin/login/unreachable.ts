@@ -1,4 +1,4 @@
-/** Why a registry gives no usable answer. The text does not quote the answer. */
+/** Thrown if a registry does not give a usable answer. The message does not quote the answer. */
 
 export class Unreachable extends Error {
   override readonly name = "Unreachable";
@@ -23,8 +23,8 @@ const connections: Readonly<Record<string, string>> = {
 };
 
 /**
- * Finds the reason from the code of the error that caused fetch to fail. We do not use the error's
- * own message, because it may quote the request.
+ * Finds the reason from the code of the error with which fetch failed. We do not use the error's
+ * message, because it can quote the request.
  */
 export function reasonOf(error: unknown): Unreachable {
   if (error instanceof Error && error.name === "TimeoutError")

@@ -1,4 +1,7 @@
-/** Why a pod's images can or cannot be pulled: the answer, and its lines for people. Pure. */
+/**
+ * Explains why the kubelet can or cannot pull a pod's images, as an object and as lines for people.
+ * Pure.
+ */
 import { sourceIds, useAnnotation } from "#contract/names.ts";
 import { repositoryOf } from "#pullsecret/registry/image.ts";
 import { redactTokens } from "#pullsecret/problems/token.ts";
@@ -14,7 +17,8 @@ type ImageAnswer = Readonly<{
   container: string;
   image: string;
   /**
-   * In the order in which the kubelet tries them. Empty: the image is pulled without a credential.
+   * The credentials, in the order in which the kubelet tries them. If there are none, the kubelet
+   * pulls the image without a credential.
    */
   tries: readonly Try[];
   error?: PullError;
@@ -33,7 +37,7 @@ export type PodAnswer = Readonly<{
     secrets: readonly PullSecretState[];
   }>;
   images: readonly ImageAnswer[];
-  /** Facts about all images. */
+  /** Facts that apply to all images. */
   notes: readonly string[];
 }>;
 
@@ -60,7 +64,7 @@ export function explainPod(facts: PodFacts): PodAnswer {
   };
 }
 
-/** The Secret without its content. */
+/** A Secret's state, without its content. */
 const stateOf = ({ name, state, why }: PullSecretState): PullSecretState =>
   why === undefined ? { name, state } : { name, state, why };
 
@@ -74,8 +78,8 @@ function imageOf(
   const ofNode = (repository && global && explainObject(global, image)?.tries) || [];
   const serves = servesPod(facts);
   const ofSecrets = repository === undefined ? [] : secretTries(secrets, repository);
-  // The original's entries have the lowest numbers. So if we leave out the others, the numbers have
-  // no gap.
+  // The original's entries have the lowest numbers, so the numbers stay without a gap if we leave
+  // out all other sources.
   const served = ofNode.filter(({ source }) => serves || source === sourceIds.original);
   const tries: Try[] = [
     ...ofSecrets,
@@ -103,8 +107,8 @@ function imageOf(
 }
 
 /**
- * With scope Annotated, a pod gets credentials from sources other than the original only if its
- * ServiceAccount is annotated.
+ * Whether the pod gets credentials from sources other than the original. With scope Annotated, only
+ * pods with an annotated ServiceAccount get them.
  */
 function servesPod({ global, account }: PodFacts): boolean {
   if (global === undefined || !isScoped(global) || typeof account === "string") return true;

@@ -1,7 +1,4 @@
-/**
- * Reads from the cluster what it records about an object's pods and their credentials. It changes
- * nothing.
- */
+/** Reads what the cluster records about an object's pods and their credentials. Changes nothing. */
 import type { V1Pod, V1PodSpec, V1Secret, V1ServiceAccount } from "@kubernetes/client-node";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -17,11 +14,11 @@ export type PodFacts = Readonly<{
   object: string;
   namespace: string;
   spec: V1PodSpec;
-  /** The pod to explain; undefined if the object has no pod yet. */
+  /** The pod to explain. Undefined if the object has no pod yet. */
   pod: V1Pod | undefined;
   events: readonly PullEvent[];
   account: V1ServiceAccount | "missing" | "notRead";
-  /** The place that declares the imagePullSecrets. */
+  /** The object that declares the imagePullSecrets. */
   declaredBy: "pod" | "serviceAccount" | "nobody";
   secrets: readonly ReadSecret[];
   /** Undefined if the product is not installed or the caller is not allowed to read the object. */
@@ -29,7 +26,7 @@ export type PodFacts = Readonly<{
 }>;
 
 /**
- * Resolves to `notRead` if the caller is not allowed to read the part. Any other failure rejects.
+ * Resolves to `notRead` if the caller is not allowed to read this. Rejects after any other failure.
  */
 async function allowed<T>(read: Promise<T>): Promise<T | "notRead"> {
   try {
@@ -40,7 +37,9 @@ async function allowed<T>(read: Promise<T>): Promise<T | "notRead"> {
   }
 }
 
-/** `owner` is an object of the cluster, or an object of a manifest, which may not exist yet. */
+/**
+ * `owner` is an object of the cluster, or an object of a manifest. The latter might not exist yet.
+ */
 export async function gatherPod(
   cluster: Cluster,
   owner: PodOwner,
@@ -57,8 +56,8 @@ export async function gatherPod(
   ]);
   const account = found ?? "missing";
   const own = names(spec.imagePullSecrets);
-  // Admission (plugin ServiceAccount) copies the account's imagePullSecrets into a pod once, when
-  // the pod is created. So we use the account's only if the pod does not exist yet.
+  // Only when a pod is created, admission (plugin ServiceAccount) copies the account's
+  // imagePullSecrets into the pod. We therefore use them only if the pod does not exist yet.
   const lent =
     own.length > 0 || pod !== undefined || typeof account === "string"
       ? []
@@ -78,14 +77,14 @@ export async function gatherPod(
 const names = (refs: readonly { name?: string }[] = []): string[] =>
   refs.flatMap(({ name }) => (name === undefined || name === "" ? [] : [name]));
 
-/** The pod itself. For a workload: a pod whose pull fails, or else the first pod. */
+/** The pod itself. For a workload, a pod whose pull fails. If no pull fails, the first pod. */
 async function podOf(
   cluster: Cluster,
   owner: PodOwner,
   namespace: string,
 ): Promise<V1Pod | undefined> {
-  // An object that comes from a manifest has no uid. We explain the pod that Kubernetes would
-  // create.
+  // An object of a manifest has no uid. For such an object, we explain the pod that Kubernetes
+  // would create.
   if (owner.metadata?.uid === undefined) return undefined;
   if (owner.kind === "Pod") return owner as V1Pod;
   const selector = owner.spec?.selector;

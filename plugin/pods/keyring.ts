@@ -1,9 +1,9 @@
 /**
- * Orders the credentials in a pod's imagePullSecrets as the kubelet does. We follow the kubelet's
+ * Orders the credentials in a pod's imagePullSecrets like the kubelet. We follow the kubelet's
  * functions MakeDockerKeyring (package credentialprovider/secrets) and UnionDockerKeyring. All
  * Secrets together are one keyring. The kubelet searches this keyring first, then the node's
- * config.json, then the credential providers. It tries the credentials for the image one after the
- * other, until a pull succeeds. Pure.
+ * config.json, then the credential providers. The kubelet tries the credentials for the image one
+ * after the other, until a pull succeeds. Pure.
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -23,7 +23,7 @@ export type PullSecretState = Readonly<{ name: string; state: SecretState; why?:
 
 export type ReadSecret = PullSecretState & Readonly<{ entries: readonly KubeletEntry[] }>;
 
-/** Reads one Secret as the kubelet does. Undefined: the Secret is missing. */
+/** Reads one Secret like the kubelet. `secret` is undefined if the Secret does not exist. */
 export function readSecret(name: string, secret: V1Secret | undefined): ReadSecret {
   const none = { name, entries: [] };
   if (secret === undefined) return { ...none, state: "missing" };
@@ -47,16 +47,16 @@ const documents = [
 
 /**
  * A credential that the kubelet tries: its registry and its source, without the credential itself.
- * `order`: its place. For each pull, the kubelet tries entries with the same number in random
- * order.
+ * `order` is its position. At each pull, the kubelet tries entries with the same position in a
+ * random order.
  */
 export type Try = Readonly<{ from: string; registry: string; supplier: string; order: number }>;
 
 /**
  * The Secrets' entries for a repository, in the kubelet's order. The entry with the longest path
- * comes first, whichever Secret it is in. Entries of several Secrets for one registry are in the
- * order in which the pod names the Secrets. The order is random only among the spellings of a
- * registry in one Secret, because the kubelet reads each Secret into a map.
+ * comes first, whatever Secret it is in. If several Secrets have an entry for one registry, these
+ * entries are in the order in which the pod names the Secrets. If one Secret has a registry in
+ * several spellings, their order is random, because the kubelet reads each Secret into a map.
  */
 export function secretTries(secrets: readonly ReadSecret[], repository: string): Try[] {
   const all = secrets.flatMap(({ name, entries }, place) =>

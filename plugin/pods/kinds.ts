@@ -1,4 +1,4 @@
-/** Pods and workloads as people name them: `deploy/web`, `pod/web-0`, or a manifest. */
+/** Finds pods and workloads by names such as `deploy/web` and `pod/web-0`, and in manifests. */
 import type { V1LabelSelector, V1ObjectMeta, V1PodSpec } from "@kubernetes/client-node";
 import { Wrong } from "#contract/values.ts";
 
@@ -17,7 +17,7 @@ const kinds: readonly Kind[] = [
 /** An object of the cluster that a command line names. */
 export type NamedObject = Readonly<{ kind: Kind; name: string }>;
 
-/** The members that we read of a pod, or of an object that has pods. */
+/** The fields that we read of a pod, or of an object that has pods. */
 export type PodOwner = Readonly<{
   kind?: string;
   metadata?: V1ObjectMeta;
@@ -29,9 +29,9 @@ export type PodOwner = Readonly<{
 }>;
 
 /**
- * Reads TYPE/NAME. Undefined if the type is not one of Kubernetes', or if a tag, a digest or a
- * longer path shows that it is an image. `pod/web` is ambiguous: to explain the image of Docker
- * Hub's user pod, write docker.io/pod/web.
+ * Reads TYPE/NAME. Undefined if TYPE is not a type of Kubernetes, or if a tag, a digest or a longer
+ * path shows that the text is an image. `pod/web` means the pod `web`. For the image `web` of
+ * Docker Hub's user `pod`, users write docker.io/pod/web.
  */
 export function namedObject(text: string): NamedObject | Wrong | undefined {
   const [, type = "", name = ""] = /^([a-z]+)\/([^/:@]*)$/.exec(text) ?? [];
@@ -49,7 +49,7 @@ export const pathOf = ({ kind, name }: NamedObject, namespace: string): string =
 const collectionOf = ({ group, resource }: Kind, namespace: string): string =>
   `/${group}/namespaces/${namespace}/${resource}`;
 
-/** The spec of the object's pods; undefined if the object has no pods. */
+/** The spec of the object's pods. Undefined if the object has no pods. */
 export function podSpecOf(object: PodOwner): V1PodSpec | undefined {
   if (!kinds.some(({ kind }) => kind === object.kind)) return undefined;
   if (object.kind === "Pod") return object.spec as V1PodSpec | undefined;
@@ -67,7 +67,7 @@ export function ownersIn(documents: readonly unknown[]): PodOwner[] {
   });
 }
 
-/** A selector in the form of a request's parameter. */
+/** A selector as a request's parameter. */
 export function selectorText({ matchLabels, matchExpressions }: V1LabelSelector): string {
   const equal = Object.entries(matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
   const each = (matchExpressions ?? []).map(({ key, operator, values = [] }) => {

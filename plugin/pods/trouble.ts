@@ -1,4 +1,4 @@
-/** The error that a pod reports about a failed pull, and what to do about it. Pure. */
+/** Finds the error that a pod reports about a failed pull, and what to do about it. Pure. */
 import type { V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
 import { redactTokens } from "#pullsecret/problems/token.ts";
 
@@ -14,7 +14,7 @@ export type PullEvent = Readonly<{
   involvedObject: Readonly<{ kind?: string; name?: string; uid?: string }>;
 }>;
 
-/** The reasons of a container that waits because of its image (kubelet/images/types.go). */
+/** The reasons with which a container waits because of its image (kubelet/images/types.go). */
 const reasons = new Set([
   "ErrImagePull",
   "ImagePullBackOff",
@@ -39,7 +39,7 @@ const timeOf = ({ series, lastTimestamp, eventTime }: PullEvent): string =>
   series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? "";
 
 /**
- * The last error of a container's pull; undefined if the container no longer waits for its image.
+ * The last error of a container's pull. Undefined if the container no longer waits for its image.
  * With the reason ImagePullBackOff, kubelets before 1.32 report the registry's answer only in an
  * Event.
  */
@@ -66,7 +66,8 @@ export function pullError(
 }
 
 /**
- * Kinds of errors, by the words of registries, runtimes and the kubelet. The first match counts.
+ * Kinds of errors, by the words that registries, runtimes and the kubelet use. The first match
+ * counts.
  */
 const kinds = [
   ["never", /ErrImageNeverPull|never pull/i],
@@ -93,7 +94,7 @@ export type PullFacts = Readonly<{
   host: string;
   namespace: string;
   kind: ErrorKind | undefined;
-  /** The origins of the credentials that the kubelet tried: `secret/NAME` or `node`. */
+  /** Where the credentials that the kubelet tried are from: `secret/NAME` or `node`. */
   from: readonly string[];
   /** Secrets that the caller is not allowed to read. */
   notRead: readonly string[];

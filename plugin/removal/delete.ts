@@ -14,7 +14,10 @@ const read = (cluster: Cluster, path: string) =>
   // We request only the metadata, so that we do not receive a Secret's content.
   cluster.get<NamedObject>(path, { as: "metadata" });
 
-/** Throws Refused if Helm installed the controller, because the Helm release would stay. */
+/**
+ * Throws Refused if Helm installed the controller, because Helm would still list the release after
+ * the deletion.
+ */
 export async function refuseOfHelm(cluster: Cluster): Promise<void> {
   const { annotations = {} } = (await read(cluster, deployment.path))?.metadata ?? {};
   const release = annotations["meta.helm.sh/release-name"];
@@ -31,7 +34,7 @@ export async function isThere(cluster: Cluster, path: string): Promise<boolean> 
 }
 
 type Deleting = Readonly<{
-  /** Time for the controller's pods to end. */
+  /** How long to wait for the controller's pods to end. */
   seconds: number;
   signal: AbortSignal;
   /** A dry run: the API server deletes nothing, so the controller's pods do not end. */
@@ -41,8 +44,8 @@ type Deleting = Readonly<{
 }>;
 
 /**
- * Deletes each object. False if the controller's pods did not end in time, or if `signal` has
- * aborted. The CRD still exists then.
+ * Deletes each object, the CRD last. Returns false if the controller's pods did not end in time, or
+ * if `signal` has aborted. The CRD then still exists.
  */
 export async function deleteAll(
   cluster: Cluster,
@@ -69,8 +72,8 @@ async function deleteOne(
 }
 
 /**
- * A controller that still runs would treat the deleted GlobalPullSecret as one with default values,
- * and deploy again.
+ * Waits until the controller's pods have ended. Without a GlobalPullSecret, a controller that still
+ * runs would use default values, and deploy the agents again.
  */
 async function podsEnd(cluster: Cluster, seconds: number, signal: AbortSignal): Promise<boolean> {
   const until = performance.now() + seconds * 1000;
@@ -80,7 +83,7 @@ async function podsEnd(cluster: Cluster, seconds: number, signal: AbortSignal): 
     await cluster.pages<V1Pod>(collections.pods, query, (pods) => void (count += pods.length));
     if (count === 0) return true;
     if (signal.aborted || performance.now() >= until) return false;
-    // Rejects only if it is aborted.
+    // This rejects only if `signal` aborts.
     await pause(1000, undefined, { signal }).catch(() => {});
   }
 }

@@ -18,7 +18,7 @@ type Answer = Readonly<{ is: "back" | "failed" | "not yet"; why: string }>;
 
 type Giving = Readonly<{ seconds: number; live: Live; dryRun: boolean }>;
 
-/** Withdraws and waits. If no object of the controller is left, there is nothing to wait for. */
+/** Withdraws and waits. Returns at once if the controller and its objects are already deleted. */
 export async function giveBack(
   cluster: Cluster,
   { seconds, signal, live, dryRun }: Pick<Io, "signal"> & Giving,
@@ -36,7 +36,7 @@ export async function giveBack(
   const object = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
   if (object?.spec?.managementState !== state)
     await steer(cluster, { state, annotations, overPolicy: true });
-  // A dry run: nothing is written, so the nodes do not change.
+  // In a dry run, the nodes do not change, so we do not wait.
   if (dryRun) return { is: "back", why: "" };
   let last = "the API server did not answer";
   const each = (object: GlobalPullSecret | undefined): Answer | undefined => {
@@ -53,8 +53,8 @@ export async function giveBack(
 const withdrawn: ReadyReason = "Withdrawn";
 
 /**
- * `back` only if nodes that are away have no entry of ours either, because no agent will serve them
- * after the controller is deleted.
+ * `back` only if unreachable nodes have no entry of ours either: when such a node returned after
+ * the uninstall, no agent would remove the entry.
  */
 function judge(object: GlobalPullSecret | undefined): Answer {
   const { is, why } = judgeServed(object, []);

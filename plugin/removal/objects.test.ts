@@ -14,8 +14,9 @@ type Document = Readonly<{
 const ofKustomize = /^kustomize\.config\.k8s\.io\//;
 
 /**
- * Manifests of other installations. A fleet's controller is a separate installation, which you
- * remove after its FleetSecrets. A hosted controller runs in another cluster.
+ * Manifests whose objects `uninstall` does not delete. A fleet's controller is a separate
+ * installation, which you remove after its FleetSecrets. A hosted controller runs in another
+ * cluster.
  */
 const others = [
   "manifests/fleet/**",
@@ -42,7 +43,7 @@ function made(): ReadonlySet<string> {
   return new Set(found);
 }
 
-test("uninstall deletes every object of manifests/ and the Lease, and no other", () => {
+test("uninstall deletes exactly the objects of manifests/ and the Lease", () => {
   const known = [...installation, definition].map(({ kind, name }) => `${kind} ${name}`);
   assert.deepEqual(
     known.filter((one) => !one.startsWith("Lease ")).toSorted(),
@@ -51,7 +52,7 @@ test("uninstall deletes every object of manifests/ and the Lease, and no other",
   );
 });
 
-test("deletes each object once, and programs before their rights", () => {
+test("uninstall deletes programs before their rights, and each object once", () => {
   const names = installation.map(({ kind, name }) => `${kind} ${name}`);
   assert.equal(new Set(names).size, names.length);
   assert.ok(names.findIndex((one) => one.startsWith("Deployment ")) <= 1);

@@ -1,11 +1,11 @@
 /**
- * Every object of the installation in kube-system: those of manifests/ and those that the
+ * Lists every object of the installation: the objects of manifests/ and the objects that the
  * controller creates.
  */
 import { namespace } from "#contract/names.ts";
 import { fieldManager, leaseName } from "#kube/client/ownership.ts";
 
-/** `kubectl get KIND/NAME` finds the object. `path` is its path in the API. */
+/** An object. `kubectl get KIND/NAME` finds it. `path` is its path in the API. */
 export type InstalledObject = Readonly<{ kind: string; name: string; path: string }>;
 
 const group = (api: string, plural: string, name: string, within = "") =>
@@ -29,8 +29,8 @@ const monitoring = "apis/monitoring.coreos.com/v1";
 const monitored = "global-pull-secret";
 
 /**
- * An admission policy and its binding. The binding comes first, because a policy without a binding
- * refuses nothing.
+ * An admission policy and its binding. We delete the binding first, because this switches the
+ * policy off.
  */
 function admissionPolicy(name: string): readonly InstalledObject[] {
   const api = "apis/admissionregistration.k8s.io/v1";
@@ -43,7 +43,7 @@ function admissionPolicy(name: string): readonly InstalledObject[] {
 
 export const deployment = namespaced("Deployment", controller, "apis/apps/v1", "deployments");
 
-/** Our CRD. Its objects are deleted with it. */
+/** Our CRD. When we delete it, the API server also deletes all GlobalPullSecrets. */
 export const definition = clusterWide(
   "CustomResourceDefinition",
   "globalpullsecrets.globalpullsecret.io",
@@ -51,11 +51,15 @@ export const definition = clusterWide(
   "customresourcedefinitions",
 );
 
-/** Programs are deleted first, so that they do not create objects again. The CRD comes last. */
+/**
+ * The objects in the order of deletion, before the CRD. Programs come first, so that they do not
+ * create objects again.
+ */
 export const installation: readonly InstalledObject[] = [
   namespaced("PodDisruptionBudget", controller, "apis/policy/v1", "poddisruptionbudgets"),
   deployment,
-  // These policies restrict the controller's account, which no program uses any more.
+  // Policies that restrict the controller's account. After the Deployment is deleted, no program
+  // uses this account.
   ...["pods", "daemonset", "objects"].flatMap((of) => admissionPolicy(`global-pull-secret-${of}`)),
   namespaced("RoleBinding", controller, rbac, "rolebindings"),
   namespaced("Role", controller, rbac, "roles"),
@@ -81,6 +85,6 @@ export const installation: readonly InstalledObject[] = [
   clusterWide("ClusterRole", controller, rbac, "clusterroles"),
   clusterWide("ClusterRole", "globalpullsecret-viewer", rbac, "clusterroles"),
   namespaced("ServiceAccount", controller, "api/v1", "serviceaccounts"),
-  // The controllers create this Lease to choose the one that writes.
+  // The controllers create this Lease to choose which of them writes.
   namespaced("Lease", leaseName, "apis/coordination.k8s.io/v1", "leases"),
 ];

@@ -7,7 +7,7 @@ import { broken, east, west } from "./seal.fixture.ts";
 const now = new Date("2026-11-23T00:00:00Z");
 const read = (text: string) => readCertificate(Buffer.from(text), "--cert east", now);
 
-test("uses the first of several certificates as the cluster's", () => {
+test("uses the first of several certificates", () => {
   const { fingerprint, until, publicKey } = read(`${east}${west}`);
   assert.match(fingerprint, /^[0-9a-f]{64}$/);
   assert.notEqual(fingerprint, read(west).fingerprint);

@@ -1,4 +1,4 @@
-/** A cluster's public certificate, as Sealed Secrets' controller serves it. */
+/** Reads a cluster's public certificate, which the controller of Sealed Secrets serves. */
 import { Buffer } from "node:buffer";
 import { type KeyObject, X509Certificate } from "node:crypto";
 import { Refused } from "../terminal/io.ts";
@@ -7,17 +7,17 @@ export type Certificate = Readonly<{
   publicKey: KeyObject;
   /** SHA-256 of the certificate, in hexadecimal. */
   fingerprint: string;
-  /** RFC 3339. */
+  /** When the certificate expires, in RFC 3339. */
   until: string;
 }>;
 
-/** A certificate of 4096 bits has 2 KiB as PEM. */
+/** Maximum number of bytes of a PEM text. A certificate with a key of 4096 bits has 2 KiB. */
 export const longestCertificate = 64 * 1024;
 
 /**
- * Reads the first certificate of a PEM text. The key must be RSA, because the format requires it.
- * `source`: the name of the text in errors. Throws Refused if there is no certificate. Also throws
- * Refused if the certificate has expired, because the cluster may no longer have the private key.
+ * Reads the first certificate of a PEM text. `source` names the text in errors. Throws Refused if
+ * there is no certificate, if its key is not RSA, as the format requires, or if it has expired: the
+ * cluster might then no longer have the private key.
  */
 export function readCertificate(pem: Uint8Array, source: string, now: Date): Certificate {
   const refuse = (why: string): never => {

@@ -24,7 +24,7 @@ for (const [scope, label] of labels)
     }
   });
 
-test("never seals the same value to the same text, so that two files cannot be compared", () => {
+test("seals the same value to another text each time, so that files do not show equal values", () => {
   const sealed = () => encrypt(Buffer.from("same"), publicKey, "");
   assert.notEqual(sealed(), sealed());
 });

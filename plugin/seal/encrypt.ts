@@ -1,16 +1,18 @@
-/** The encryption of Sealed Secrets, which its controller can open. */
+/** Encrypts values so that the controller of Sealed Secrets can decrypt them. */
 import { Buffer } from "node:buffer";
 import { constants, createCipheriv, type KeyObject, publicEncrypt, randomBytes } from "node:crypto";
 
 /**
- * The scope of a sealed value, by Sealed Secrets' own names: bound to namespace and name, to the
- * namespace, or to nothing.
+ * Where a sealed value is valid, in the words of Sealed Secrets: only in a Secret with this
+ * namespace and name, only in this namespace, or everywhere.
  */
 export type Scope = "strict" | "namespace-wide" | "cluster-wide";
 
 export type SealTarget = Readonly<{ namespace: string; name: string; scope: Scope }>;
 
-/** The text to which a value is bound. With another text, the controller cannot open the value. */
+/**
+ * The text to which a value is bound. With another text, the controller cannot decrypt the value.
+ */
 export function labelOf({ namespace, name, scope }: SealTarget): string {
   return { strict: `${namespace}/${name}`, "namespace-wide": namespace, "cluster-wide": "" }[scope];
 }

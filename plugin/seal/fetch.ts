@@ -1,16 +1,16 @@
 /**
- * Fetches a joined cluster's public certificate from its Sealed Secrets, through the API server's
- * proxy.
+ * Fetches the public certificate of a joined cluster from the controller of Sealed Secrets there,
+ * through the API server's proxy.
  */
 import { Buffer } from "node:buffer";
 import type { V1Service } from "@kubernetes/client-node";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Refused } from "../terminal/io.ts";
 
-/** The controller's Service. */
+/** The Service of the controller of Sealed Secrets. */
 type Controller = Readonly<{ namespace: string; name: string }>;
 
-/** The PEM text that the controller serves, not verified yet. */
+/** Fetches the PEM text that the controller serves, without checking it. */
 export async function fetchCertificate(
   cluster: Cluster,
   { namespace, name }: Controller,

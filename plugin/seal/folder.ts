@@ -1,4 +1,4 @@
-/** A folder of sealed files on disk. */
+/** Reads and writes a folder of sealed files. */
 import {
   mkdirSync,
   readdirSync,
@@ -12,12 +12,12 @@ import { join } from "node:path";
 import { Misuse } from "../terminal/io.ts";
 import { fileOf, indexName, longestIndex, readIndex, type SealedIndex } from "./sealed-index.ts";
 
-/** The folder's index; undefined if nothing has been sealed yet. */
+/** The folder's index. Undefined if nothing has been sealed yet. */
 export function indexOf(directory: string): SealedIndex | undefined {
   const path = join(directory, indexName);
   const size = explained(directory, () => statSync(path, { throwIfNoEntry: false })?.size);
   if (size === undefined) return undefined;
-  // Maximum number of bytes to read. An index of 1 MiB would name thousands of clusters.
+  // We do not read a file that is too large. An index of 1 MiB would name thousands of clusters.
   const bytes = size > longestIndex ? Buffer.alloc(0) : explained(path, () => readFileSync(path));
   return readIndex(bytes, path);
 }
@@ -32,8 +32,8 @@ export function clustersIn(directory: string): ReadonlySet<string> {
 }
 
 /**
- * Finds the first of these files that exists but does not hold a SealedSecret. Such a file is not
- * ours.
+ * Finds the first of these files that exists but does not contain a SealedSecret. Such a file is
+ * not ours.
  */
 export function foreignIn(directory: string, names: readonly string[]): string | undefined {
   return names.find((name) => {
@@ -51,7 +51,7 @@ export function writeFiles(directory: string, files: Readonly<Record<string, str
   for (const [name, text] of Object.entries(files)) {
     const path = join(directory, name);
     explained(path, () => {
-      // We must not follow a symbolic link that someone may have committed under this name.
+      // Someone could have committed a symbolic link under this name. We must not follow it.
       rmSync(`${path}.new`, { force: true });
       writeFileSync(`${path}.new`, text, { flag: "wx" });
       renameSync(`${path}.new`, path);

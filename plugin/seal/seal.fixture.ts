@@ -1,5 +1,6 @@
 /**
- * For tests: certificates without stored private keys, and a function that opens a sealed value.
+ * For tests: certificates (their private keys are not stored), and a function that decrypts a
+ * sealed value.
  */
 import { Buffer } from "node:buffer";
 import { constants, createDecipheriv, type KeyObject, privateDecrypt } from "node:crypto";
@@ -91,7 +92,8 @@ I6CpJFuvos/VorIAuKPmfPwenVtggRv1EwuzUAUEgZBnHw==
 };
 
 /**
- * Opens a value as Sealed Secrets' controller does. Throws if the value was sealed for another key.
+ * Decrypts a value like the controller of Sealed Secrets. Throws if the value was sealed for
+ * another key.
  */
 export function open(sealed: string, key: KeyObject, label: string): string {
   const bytes = Buffer.from(sealed, "base64");

@@ -1,4 +1,7 @@
-/** A Secret's manifest, sealed and opened again as Sealed Secrets' controller does. */
+/**
+ * Checks that a Secret's manifest can be sealed, and that the controller of Sealed Secrets could
+ * decrypt it.
+ */
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { test } from "node:test";
@@ -12,7 +15,7 @@ const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 20
 const certificate = { publicKey, fingerprint: "", until: "" };
 const io = { err() {}, documents: async (text: string) => loadDocuments(text) };
 
-/** A typical secret.yaml, with fields that people and kubectl add. */
+/** A typical secret.yaml, with fields that people or kubectl add. */
 const secretYaml = `apiVersion: v1
 kind: Secret
 metadata:

@@ -1,4 +1,4 @@
-/** The inputs that can be sealed: a pull secret's document, or the manifest of any Secret. */
+/** Reads an input to seal: a pull secret's document, or the manifest of any Secret. */
 import { Buffer, isUtf8 } from "node:buffer";
 import {
   namespace as kubeSystem,
@@ -9,7 +9,7 @@ import {
 import { protectionOf, verdictOn } from "../document/verdict.ts";
 import { Refused, type Io } from "../terminal/io.ts";
 
-/** A Secret before it is sealed: its keys with their bytes, and its public parts. */
+/** A Secret before we seal it: its keys with their bytes, and its public parts. */
 export type Sealable = Readonly<{
   namespace: string;
   name: string;
@@ -22,7 +22,7 @@ export type Sealable = Readonly<{
 
 type Place = Readonly<{ namespace: string; name: string }>;
 
-/** The maximum number of bytes of a Secret, as the API server enforces it. */
+/** Maximum number of bytes of a Secret. The API server enforces the same limit. */
 export const longestManifest = 1024 * 1024;
 
 const keyName = /^(?!\.{1,2}$|\.\.)[-._a-zA-Z0-9]{1,253}$/;
@@ -31,9 +31,9 @@ const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 /**
- * Reads a document or a manifest. Checks a pull secret by the controller's rules in both cases.
- * `given`: the Secret to create, if the caller names one. Throws Refused. The error contains no
- * value.
+ * Reads a document or a manifest, and checks a pull secret by the controller's rules. `given`
+ * replaces the Secret's namespace and name. Throws Refused, with an error that does not contain the
+ * Secret's values.
  */
 export async function sealableFrom(
   bytes: Uint8Array,
@@ -62,7 +62,10 @@ const ofDocument = (bytes: Uint8Array): Sealable => ({
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The manifest. Undefined for any other document. The caller then checks it as a pull secret. */
+/**
+ * The manifest in a file. Undefined if the file is not a manifest. The caller then checks it as a
+ * pull secret.
+ */
 async function manifestIn(
   bytes: Uint8Array,
   io: Pick<Io, "documents">,

@@ -1,6 +1,6 @@
 /**
- * The index of a folder of sealed files. It records the certificate of each file, and the run that
- * wrote the file.
+ * Reads and writes the index of a folder of sealed files. The index records the certificate of each
+ * file, and the run that wrote the file.
  */
 import { Buffer } from "node:buffer";
 import { isObject, readJson, type Json } from "#pullsecret/json/json.ts";
@@ -10,19 +10,18 @@ import type { Scope, SealTarget } from "./encrypt.ts";
 
 /**
  * The index is safe to commit. It contains names, fingerprints of public certificates, dates and
- * random numbers. It has no digest of the content, because a digest would help to guess a weak
- * password. So only the id of each file's run shows which files may have the same content.
+ * random numbers. It contains no digest of the content, because a digest would help to guess a weak
+ * password. To show which files have the same content, it contains for each file the id of the run
+ * that wrote the file.
  */
 export type SealedIndex = SealTarget &
   Readonly<{
-    /**
-     * The last run's random id. Undefined in an index of an earlier version, which recorded none.
-     */
+    /** The last run's random id. Undefined in an index that an earlier version wrote without it. */
     sealing?: string | undefined;
     clusters: Readonly<Record<string, Sealed>>;
   }>;
 
-/** `sealing`: the run that wrote the file. */
+/** A file in the index, and the id of the run that wrote it. */
 export type Sealed = Pick<Certificate, "fingerprint" | "until"> & Pick<SealedIndex, "sealing">;
 
 export const indexName = "index.json";

@@ -1,9 +1,12 @@
-/** A SealedSecret. It becomes a Secret in the one cluster that can open it. */
+/** Makes a SealedSecret. Only one cluster can decrypt it, and there it becomes a Secret. */
 import { encrypt, labelOf, type SealTarget } from "./encrypt.ts";
 import type { Certificate } from "./certificate.ts";
 import type { Sealable } from "./sealable.ts";
 
-/** The annotations that name a value's scope for the controller. The scope `strict` has none. */
+/**
+ * The annotations that show a value's scope to the controller of Sealed Secrets. The scope `strict`
+ * has no annotation.
+ */
 const scopeAnnotations = {
   strict: undefined,
   "namespace-wide": "sealedsecrets.bitnami.com/namespace-wide",

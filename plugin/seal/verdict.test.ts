@@ -5,8 +5,9 @@ import { judge } from "./verdict.ts";
 const until = "2126-01-01T00:00:00.000Z";
 
 /**
- * The certificate and the run of the last sealing, by the index; whether the file exists; the
- * cluster's certificate now; the expected state. Without a state, the cluster is not listed.
+ * In each case: the file's certificate and run in the index, whether the file exists, the cluster's
+ * present certificate, and the expected state. The state is undefined if the cluster should not be
+ * listed.
  */
 const cases = [
   ["a", "last", true, "a", "current"],
@@ -46,7 +47,7 @@ test("lists a file as current if an earlier version of the plugin wrote it and r
   assert.equal(east?.state, "current");
 });
 
-test("lists a file as behind if an earlier run wrote it, even if the cluster's certificate is unknown", () => {
+test("when the cluster's certificate is unknown, lists a file as behind only if the last run did not write it", () => {
   const sealed = (sealing: string) => ({ fingerprint: "a", until, sealing });
   const clusters = { east: sealed("last"), west: sealed("former") };
   const index = {

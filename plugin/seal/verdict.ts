@@ -3,18 +3,20 @@ import type { Certificate } from "./certificate.ts";
 import type { SealedIndex } from "./sealed-index.ts";
 
 /**
- * current · old: sealed with a certificate that the cluster has renewed since; the controller keeps
- * former keys, so it can still open the file · behind: the last run did not write the file, so its
- * content may be older · missing: a cluster without a file · left over: a file of a cluster that
- * was not named · unknown: the file of a cluster whose certificate we could not get.
+ * - `old`: the cluster has renewed its certificate since the file was sealed. The cluster can still
+ *   decrypt the file, because the controller of Sealed Secrets keeps former keys.
+ * - `behind`: the last run did not write the file, so its content might be older.
+ * - `missing`: the cluster has no file.
+ * - `left over`: the file is for a cluster that the command line did not name.
+ * - `unknown`: we could not get the cluster's certificate.
  */
 type State = "current" | "old" | "behind" | "missing" | "left over" | "unknown";
 
 export type Verdict = Readonly<{ cluster: string; state: State; sealedUntil: string }>;
 
 /**
- * One verdict for each cluster that was named or has a file, sorted by name. `files`: the names of
- * the existing files.
+ * One verdict for each cluster that the command line names or that has a file, sorted by name.
+ * `files`: the clusters that have a file.
  */
 export function judge(
   index: SealedIndex,

@@ -1,7 +1,7 @@
 /** Describes for people how credentials reach kubelets, by the object's spec. */
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 
-/** A line for a delivery mode that is not the default, because its restarts differ. */
+/** A line for a delivery mode other than the default. */
 export function deliveryLines({ spec }: GlobalPullSecret): string[] {
   const { mode, credentialProvider } = spec?.delivery ?? {};
   if (mode === undefined || mode === "Restart") return [];

@@ -1,6 +1,4 @@
-/**
- * Estimates how long a rollout may still take, from the policy and the counts of the status. Pure.
- */
+/** Estimates how long a rollout will still take, from the policy and the counts in status. Pure. */
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 
 /**
@@ -9,19 +7,22 @@ import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
  */
 const restartSeconds = 4;
 
-/** A kubelet reads its file again within 300 s; an agent turns Ready 5 s later. */
+/**
+ * Seconds of one step in mode Reread. A kubelet reads its file again within 300 s, and its agent
+ * turns Ready 5 s later.
+ */
 const rereadSeconds = 305;
 
 /**
- * The next pull uses the provider's new answer, so a step takes only the time to write the answer
- * and to report it.
+ * Seconds of one step in mode CredentialProvider: the agent only writes and reports the provider's
+ * answer.
  */
 const providerSeconds = 3;
 
 /** The defaults of spec.rollout. */
 const defaults = { maxUnavailable: "10%", probation: "5s" } as const;
 
-/** How many nodes may change at a time. A percentage is rounded up, and the minimum is one node. */
+/** How many nodes change at the same time. A percentage is rounded up, to at least one node. */
 function atOnce(nodes: number, maxUnavailable: number | string): number {
   const text = String(maxUnavailable);
   const count = text.endsWith("%")
@@ -31,8 +32,8 @@ function atOnce(nodes: number, maxUnavailable: number | string): number {
 }
 
 /**
- * The number of steps of a rollout on `some` of the nodes. The first node changes alone, except
- * with `100%`.
+ * The number of steps of a rollout that changes `some` of `nodes` nodes. The first node changes
+ * alone, except with `100%`.
  */
 export function stepsFor(some: number, maxUnavailable: number | string, nodes = some): number {
   if (some <= 0) return 0;
@@ -44,7 +45,7 @@ export function stepsFor(some: number, maxUnavailable: number | string, nodes = 
 export const stepSeconds = (probation: string = defaults.probation): number =>
   restartSeconds + secondsOf(probation);
 
-/** Seconds that the nodes still need; undefined while the status has no counts. */
+/** Seconds that the nodes still need. Undefined while the status has no counts. */
 export function expectedSeconds({ spec, status }: GlobalPullSecret): number | undefined {
   const { desired = 0, updated = 0 } = status?.nodes ?? {};
   if (desired === 0) return undefined;
@@ -52,7 +53,7 @@ export function expectedSeconds({ spec, status }: GlobalPullSecret): number | un
   const mode = spec?.delivery?.mode ?? "Restart";
   const { maxUnavailable = defaults.maxUnavailable, probation } = spec?.rollout ?? {};
   if (left <= 0) return 0;
-  // Without restarts, all other nodes change together after the first node.
+  // Without restarts, all other nodes change at the same time, after the first node.
   if (mode !== "Restart")
     return (updated === 0 ? 2 : 1) * (mode === "Reread" ? rereadSeconds : providerSeconds);
   const steps =
@@ -62,7 +63,7 @@ export function expectedSeconds({ spec, status }: GlobalPullSecret): number | un
   return steps * stepSeconds(probation);
 }
 
-/** Converts `1m30s` to 90. */
+/** The seconds of a duration: 90 for `1m30s`. */
 function secondsOf(text: string): number {
   const [, hours = "0", minutes = "0", seconds = "0"] =
     /^(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/.exec(text) ?? [];

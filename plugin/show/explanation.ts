@@ -8,18 +8,16 @@ import { match } from "#pullsecret/kubelet/match.ts";
 export type Explained = Readonly<{
   image: string;
   /**
-   * The entries to try, in the kubelet's order. Entries with the same number have a random order,
-   * which changes each time the kubelet reads the file.
+   * The entries that the kubelet tries, in the kubelet's order. The order of entries with the same
+   * number is random, and changes each time the kubelet reads the file.
    */
   tries: readonly (RegistryStatus & Readonly<{ order: number }>)[];
   ignored: readonly Readonly<{ registry: string; reason: string }>[];
-  /**
-   * The number of registries that the status does not list. One of them may also serve the image.
-   */
+  /** The number of registries that the status does not list. They might also serve the image. */
   omitted: number;
 }>;
 
-/** Explains which source serves an image; undefined if the image is not a valid reference. */
+/** Explains which source serves an image. Undefined if the image is not a valid reference. */
 export function explainObject(object: GlobalPullSecret, image: string): Explained | undefined {
   const { spec, status } = object;
   const repository = repositoryOf(image);
@@ -41,20 +39,17 @@ export function explainObject(object: GlobalPullSecret, image: string): Explaine
 }
 
 /**
- * The entries in the order that kubelets use with a provider. config.json comes before any
- * provider, and then holds only the original's entries.
+ * The entries in the order of kubelets in mode CredentialProvider: first the entries of
+ * config.json, which are only the original's, then the provider's.
  */
 function fileFirst(tries: Explained["tries"]): Explained["tries"] {
   const isInFile = ({ source }: RegistryStatus) => source === sourceIds.original;
-  // Only the original can have several entries for one registry, so entries with equal numbers stay
-  // together.
+  // Only the original can have several entries for one registry, so this does not separate entries
+  // with equal numbers.
   return renumbered([...tries.filter(isInFile), ...tries.filter((one) => !isInFile(one))]);
 }
 
-/**
- * Numbers the entries from 1 again after they were moved. Entries with equal numbers keep equal
- * numbers.
- */
+/** Numbers the entries again from 1. Entries that had equal numbers get equal numbers again. */
 function renumbered(tries: Explained["tries"]): Explained["tries"] {
   let order = 0;
   return tries.map((one, at) => {
@@ -63,7 +58,7 @@ function renumbered(tries: Explained["tries"]): Explained["tries"] {
   });
 }
 
-/** Explains the numbers to the reader. */
+/** The text above the entries, which explains their numbers. */
 export function orderOf(tries: readonly Readonly<{ order: number }>[]): string {
   const isDrawn = new Set(tries.map(({ order }) => order)).size < tries.length;
   return isDrawn ? drawnOrder : fixedOrder;

@@ -1,4 +1,4 @@
-/** A FleetSecret as lines for people: its progress, and each cluster. */
+/** Shows a FleetSecret as lines for people: its progress, and each cluster. */
 import type { FleetSecret } from "#api/fleet-secret.ts";
 import type { FleetConditionType } from "#api/fleet-reasons.ts";
 import { conditionOf } from "#kube/conditions.ts";
@@ -27,8 +27,8 @@ export function fleetLines(object: FleetSecret, paint: Paint): string[] {
   const warnings = warning?.status === "True" ? [paint.doubt(`Warning   ${warning.message}`)] : [];
   const clusters = status?.clusters ?? [];
   const failures = status?.failures ?? [];
-  // A failure is printed in full above, so that users need not search for it among a thousand
-  // clusters.
+  // We print failures in full above the clusters, so that users need not search for them in a
+  // thousand rows.
   const listed = new Set(failures.map((one) => `${one.name} ${one.reason}: ${one.message}`));
   const rows = clusters.map(({ name: cluster, state, since, reason = "" }) => {
     return [

@@ -24,7 +24,7 @@ test("allows writing one Secret by its name in its namespace, and nothing else",
   assert.deepEqual(all[3]?.rules, [rule]);
 });
 
-test("also allows reading the cluster's own object if its controller rolls the Secret out", async () => {
+test("for the target fleet-pull-secret, also allows reading the cluster's GlobalPullSecret", async () => {
   const all = await printed("--target", "kube-system/fleet-pull-secret");
   assert.deepEqual(kinds(all).slice(5), ["ClusterRole", "ClusterRoleBinding"]);
   const rule = {
@@ -45,7 +45,7 @@ test("prints the admission policy that the manifests of the ClusterResourceSet c
 });
 
 for (const target of ["pull-secret", "a/b/c", "A/b", "a/b\nc", "a/", "../b/c"])
-  test(`treats --target ${JSON.stringify(target)} as misuse`, async () => {
+  test(`refuses --target ${JSON.stringify(target)} as misuse`, async () => {
     const { code, err } = await call(["fleet rbac", "--target", target]);
     assert.equal(code, 2);
     assert.match(err, /^--target .*: is not NAMESPACE\/NAME/);

@@ -1,4 +1,6 @@
-/** The rights that a cluster has to grant for a FleetSecret's target, and no more. */
+/**
+ * Makes the manifests with only the rights that a cluster must grant for a FleetSecret's target.
+ */
 import { fleetGuard, objectsOf } from "#contract/joined.ts";
 import { globalPullSecretName, namespace } from "#contract/names.ts";
 import type { Target } from "../joining/rights.ts";
@@ -8,16 +10,15 @@ const group = "rbac.authorization.k8s.io";
 const name = "global-pull-secret-fleet";
 
 /**
- * Policies to apply before the rights. RBAC restricts the Secret's name but not its type. So
- * without these policies the account could create the Secret with a type for tokens, and Kubernetes
- * would fill it with the token of any ServiceAccount in its namespace.
+ * Policies to apply before the rights. RBAC restricts the Secret's name, but not its type. Without
+ * these policies, the account could create the Secret with a type for tokens, and Kubernetes would
+ * fill the Secret with the token of any ServiceAccount in the Secret's namespace.
  */
 export const guards: readonly object[] = objectsOf(fleetGuard(name)).map(({ body }) => body);
 
 /**
- * Returns the ServiceAccount, the Role and its binding as YAML. If the cluster's own controller
- * rolls the Secret out, the YAML also grants the right to read that cluster's report about its
- * nodes.
+ * The ServiceAccount, the Role and its binding as YAML. If the cluster's own controller rolls the
+ * Secret out, also the right to read the cluster's GlobalPullSecret, which reports about its nodes.
  */
 export function guestRights(target: Target): string {
   const where = JSON.stringify(target.namespace);

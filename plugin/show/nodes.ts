@@ -1,6 +1,6 @@
 /**
- * One row for each node: its agent's pod, and why the agent is not ready. The newest fact counts,
- * because an Event can be an hour old: a kubelet that is down reports no newer one. Pure.
+ * Makes a row for each node: its agent's pod, and why the agent is not ready. We prefer facts of
+ * the node and the pod to Events, because a kubelet that is down reports no new Events. Pure.
  */
 import type { V1ContainerStatus, V1Node, V1Pod } from "@kubernetes/client-node";
 import type { NodeFailure } from "#api/global-pull-secret.ts";
@@ -12,7 +12,7 @@ import { conditionOf } from "#kube/conditions.ts";
 import { redactTokens } from "#pullsecret/problems/token.ts";
 import { adviceOn } from "./advice.ts";
 
-/** The fields of an Event that are used. */
+/** The fields of an Event that we use. */
 export type ProbeEvent = Readonly<{
   message?: string;
   lastTimestamp?: string | null;
@@ -25,14 +25,14 @@ export type NodeRow = Readonly<{
   node: string;
   /** Empty if the node has no agent pod. */
   pod: string;
-  /** The revision of the pod's template; undefined for a pod that is not ours. */
+  /** The revision of the pod's template. Undefined for a pod that is not ours. */
   revision: number | undefined;
   ready: boolean;
-  /** The code of the reason why the agent is not ready, if a code is known. */
+  /** The code of the reason why the agent is not ready. Undefined if the reason has no code. */
   code: string | undefined;
   /** The meaning of the code, or the reported text. */
   message: string;
-  /** In RFC 3339: when `message` was last reported, or since when it is true. */
+  /** When `message` was last reported, or since when it is true, in RFC 3339. */
   since: string | undefined;
 }>;
 
@@ -40,13 +40,13 @@ export type NodeRow = Readonly<{
 type NodeFacts = Readonly<{
   pods: readonly V1Pod[];
   events: readonly ProbeEvent[];
-  /** The Nodes that were read. Their agents are not ready. */
+  /** The Nodes that we have read. Their agents are not ready. */
   nodes: readonly V1Node[];
   /** status.failures of the GlobalPullSecret. */
   failures: readonly NodeFailure[];
 }>;
 
-/** One row for each pod that has a node, and for each failed node without a pod, by node. */
+/** A row for each pod that has a node, and for each failed node without a pod, sorted by node. */
 export function nodeRows({ pods, events, nodes, failures }: NodeFacts): readonly NodeRow[] {
   const probes = latestByPod(events);
   const nodeBy = new Map(nodes.map((node) => [node.metadata?.name, node]));
@@ -72,7 +72,7 @@ export function nodeRows({ pods, events, nodes, failures }: NodeFacts): readonly
 /** Why an agent is not ready. */
 type Reason = Pick<NodeRow, "code" | "message" | "since">;
 
-/** Shows the first known reason. */
+/** The row of a pod, with the first reason that we find. */
 function rowOf(
   { metadata, spec, status }: V1Pod,
   reasons: readonly (() => Reason | undefined)[],
@@ -101,9 +101,9 @@ const podlessRow = (failure: NodeFailure): NodeRow => ({
 });
 
 /**
- * The reason if the kubelet does not answer. In that case the Node's condition Ready is Unknown. If
- * we could not read the Node, the pod shows it too: all containers are ready, but the pod is not,
- * because the node controller changes only the pod's condition Ready.
+ * The reason if the kubelet does not report. The Node's condition Ready is then Unknown. If we have
+ * not read the Node, we use the pod: all containers are ready, but the pod is not, because
+ * Kubernetes' node controller changes only the pod's condition Ready.
  */
 function awayReason({ status }: V1Pod, node: V1Node | undefined): Reason | undefined {
   const ofNode = conditionOf(node?.status, "Ready");
@@ -123,7 +123,10 @@ function endReason({ status }: V1Pod): Reason | undefined {
 /** Reasons of a container that waits while it is being created. */
 const usual: ReadonlySet<string> = new Set(["ContainerCreating", "PodInitializing"]);
 
-/** Why the kubelet does not start the agent's container, in its own words. Tokens are redacted. */
+/**
+ * Why the kubelet does not start the agent's container, in the kubelet's words, with tokens
+ * redacted.
+ */
 function startReason({ status }: V1Pod): Reason | undefined {
   const { reason, message = "" } = agentOf(status)?.state?.waiting ?? {};
   if (reason === undefined || usual.has(reason)) return undefined;
@@ -153,11 +156,11 @@ function withAdvice(code: string, since: string | undefined): Reason {
 const agentOf = (status: V1Pod["status"]): V1ContainerStatus | undefined =>
   status?.containerStatuses?.find(({ name }) => name === agentContainer);
 
-/** The termination message of the agent's ended container, which contains the reason. */
+/** The termination message of the agent's container, which contains the reason why it has ended. */
 function terminationMessage(status: V1Pod["status"]): string {
   const agent = agentOf(status);
-  // If the container runs again, this message is outdated. A newer Event then shows why the agent
-  // is not ready.
+  // If the container runs again, the message is outdated, and a newer Event shows why the agent is
+  // not ready.
   const ended = agent?.state?.terminated ?? (agent?.state?.waiting && agent.lastState?.terminated);
   return lineOf(ended?.message?.trim() ?? "");
 }

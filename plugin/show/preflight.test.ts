@@ -61,14 +61,14 @@ test("shows 5,000 nodes on one screen, with the expected restarts and their dura
   assert.deepEqual(fake.writes, []);
 });
 
-test("prints counts, restarts and seconds as JSON, one node after the other in a small cluster", async () => {
+test("prints counts, restarts and seconds as JSON, for one node after the other in a small cluster", async () => {
   const fake = cluster(node({}), node({}), node({}), node({}));
   const { out } = await call(["preflight", "-o", "json"], { cluster: fake });
   const { nodes, restarts, seconds, groups } = JSON.parse(out) as Preflight;
   assert.deepEqual([nodes, restarts, seconds, groups[0]?.ready], [4, 4, 36, 4]);
 });
 
-test("exits with 1 when no node can be served, and when there is none", async () => {
+test("exits with 1 when no node can be served, or when there is no node", async () => {
   const fargate = node({ labels: { "eks.amazonaws.com/compute-type": "fargate" } });
   assert.equal((await call(["preflight"], { cluster: cluster(fargate) })).code, 1);
   assert.equal((await call(["preflight"], { cluster: cluster() })).code, 1);

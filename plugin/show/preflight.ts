@@ -1,7 +1,6 @@
 /**
- * Predicts how this product would work on a cluster's nodes, from their labels and from the data
- * that their kubelets report. We do not inspect the nodes, so the result is a prediction, not a
- * measurement. Pure.
+ * Predicts how this product would work on a cluster's nodes, from the nodes' labels and the data
+ * that their kubelets report. Pure.
  */
 import type { V1Node } from "@kubernetes/client-node";
 import type { DeliveryMode } from "#contract/names.ts";
@@ -28,7 +27,7 @@ export type Preflight = Readonly<{
   groups: readonly Group[];
   /** The number of kubelets that the first rollout restarts in mode Restart. */
   restarts: number;
-  /** Seconds that the rollout takes, with at most 10 % of the nodes at a time. */
+  /** Seconds that the rollout takes, with at most 10 % of the nodes at the same time. */
   seconds: number;
 }>;
 
@@ -40,8 +39,8 @@ const cloud = {
 } as const satisfies Omit<Kind, "distribution">;
 
 /**
- * The first row that matches a node counts. docs/use/delivery-node.md and README.md show how we
- * know each row.
+ * Kinds of nodes. The first row that matches a node counts. docs/use/delivery-node.md and README.md
+ * describe how we know each row.
  */
 const kinds: readonly (readonly [(node: Facts) => boolean, Kind])[] = [
   [
@@ -152,7 +151,7 @@ export function kindOf({ metadata, status }: V1Node): Kind {
   return found[1];
 }
 
-/** Counts the nodes of each kind, page by page. Even for 5,000 nodes, it keeps only counts. */
+/** Counts the nodes of each kind, page by page. It stores only counts, even for 5,000 nodes. */
 export class Preflighter {
   readonly #groups = new Map<Kind, { nodes: number; ready: number; examples: string[] }>();
 

@@ -7,7 +7,7 @@ import { judgeServed, type PresentSource, type Served } from "./presence.ts";
 const secret = (version: PresentSource["version"], before?: string): PresentSource[] => [
   { source: "additional-pull-secret", version, before },
 ];
-/** A source that --source or spec.sources names. */
+/** A source with this version, which --source or spec.sources names. */
 const named = (version: PresentSource["version"], source = "additional-pull-secret") => [
   { source, version, named: true },
 ];
@@ -47,21 +47,21 @@ const cases: readonly (readonly [
     /./,
   ],
   [
-    "Ready for the previous version",
+    "Ready, but for the previous version",
     reported({ sources: [source("790")] }),
     secret("812"),
     "waiting",
     /version 812 is not read/,
   ],
   [
-    "versions are numbers, not texts",
+    "versions compared as numbers, not as texts",
     reported({ sources: [source("99")] }),
     secret("100"),
     "waiting",
     /not read/,
   ],
   [
-    "versions are longer than JavaScript's numbers",
+    "versions that are too long for JavaScript's numbers",
     reported({ sources: [source("90071992547409920")] }),
     secret("90071992547409921"),
     "waiting",
@@ -251,7 +251,7 @@ const cases: readonly (readonly [
     /nothing of ours/,
   ],
   [
-    "withdrawn, except from nodes that are away",
+    "withdrawn from all nodes except unreachable nodes",
     withdrawn(conditionsOf("nobody", "NodesAwaited", "others are waited for")),
     secret("812"),
     "served",
@@ -291,14 +291,14 @@ const deletions: readonly (readonly [
   ["other sources stay", reported({ sources: [] }), undefined, "served", /revision 7/],
   ["spec.sources still names it", reported(verdict("False", "Missing")), undefined, "served", /./],
   [
-    "it is not read",
+    "the deletion is not read yet",
     reported({ sources: [source("812")] }),
     undefined,
     "waiting",
     /deletion is not/,
   ],
   [
-    "it is not read, and the caller is not allowed to get the Secret",
+    "the deletion is not read yet, and the caller is not allowed to get the Secret",
     reported({ sources: [source("812")] }),
     "hidden",
     "waiting",

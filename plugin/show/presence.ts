@@ -1,4 +1,4 @@
-/** Whether a user's latest edit is on every node that can be served. */
+/** Decides whether a user's latest edit is on every node that can be served. */
 import type { ReadyReason } from "#api/reasons.ts";
 import type { GlobalPullSecret, SourceStatus } from "#api/global-pull-secret.ts";
 import { conditionOf } from "#kube/conditions.ts";
@@ -12,25 +12,25 @@ export type PresentSource = Readonly<{
    */
   version: string | undefined;
   /**
-   * The version in the object's status at the time when `version` was read. If the status later
-   * has a different version, there is a new Secret.
+   * The version in the object's status when we read `version`. If `version` is undefined and the
+   * status later has another version, a user has created the Secret since.
    */
   before?: string | undefined;
-  /** Whether the user or spec.sources names the source, so that its Secret must exist. */
+  /** Whether the user or spec.sources names the source. If so, its Secret must exist. */
   named?: boolean;
 }>;
 
-/** `deleted`: the sources' Secrets were deleted, and none of their entries may stay on a node. */
+/** `deleted`: the sources' Secrets were deleted, so no node should have their entries. */
 type Wanted = Readonly<{ deleted?: boolean }>;
 
 /** `waiting`: the controller continues by itself. `failed`: a person has to act. */
 export type Served = Readonly<{ is: "served" | "waiting" | "failed"; why: string }>;
 
 /**
- * Compares the object with the current versions of the Secrets, because the object still describes
- * the former version for an instant after an edit. If the caller is not allowed to get a Secret, we
- * use the version in the object's status instead. Ready alone is not enough, because it is also
- * True when no Secret exists and no node has a credential.
+ * Compares the object with the current versions of the Secrets. The condition Ready is not enough:
+ * just after an edit, Ready still describes the former version. Ready is also True when no Secret
+ * exists and no node has a credential. If the caller is not allowed to get a Secret, we use the
+ * version in the object's status instead.
  */
 export function judgeServed(
   object: GlobalPullSecret | undefined,
@@ -41,7 +41,7 @@ export function judgeServed(
     return waiting("the controller has not created globalpullsecret/cluster yet");
   if (!isObserved(object))
     return waiting(`generation ${object.metadata.generation} of spec ${notRead}`);
-  // A withdrawn object serves no version, whatever the sources are.
+  // While the object is withdrawn, no version of any source is served.
   if (object.spec?.managementState === "Withdrawn") return judgeWithdrawn(object);
   const judge = deleted ? judgeDeletion : judgeSource;
   const judged = present.map((one) => judge(object, one));
@@ -51,11 +51,10 @@ export function judgeServed(
   if (open === undefined && isTrue(object, "Ready") && !isEmpty)
     return { is: "served", why: conditionOf(object.status, "Ready")?.message ?? "" };
   if (open?.is === "failed") return open;
-  // If the controller had not read a change before the pause, it does not serve the change during
-  // the pause.
+  // During a pause, the controller serves no change that it had not read before the pause.
   if (object.spec?.managementState === "Paused")
     return failed("it is paused; to let changes continue, run kubectl pull-secret resume");
-  // Stalled may still describe the former version.
+  // Until the controller has read the current version, Stalled might describe the former version.
   const unread = judged.some(({ why }) => why.endsWith(notRead));
   if (!unread && isTrue(object, "Stalled")) return failed(messageOf(object, "Stalled"));
   return open ?? waiting(isEmpty ? empty : messageOf(object, "Ready"));
@@ -67,7 +66,7 @@ const empty =
 const notRead = "is not read by the controller yet";
 const noSource: ReadyReason = "NoSource";
 
-/** Reasons with which Ready reports that every node in reach has removed our entries. */
+/** Reasons of Ready which mean that every reachable node has removed our entries. */
 const givenBack: ReadonlySet<string> = new Set<ReadyReason>(["Withdrawn", "NodesAwaited"]);
 
 function judgeWithdrawn(object: GlobalPullSecret): Served {
@@ -96,8 +95,8 @@ function judgeSource(object: GlobalPullSecret, { source, ...present }: PresentSo
 }
 
 /**
- * Judges a source without a Secret. Only a source that the user or spec.sources names must have
- * one.
+ * Judges a source without a Secret. A missing Secret is in order, except if the user or
+ * spec.sources names the source.
  */
 function judgeAbsent(source: string, status: SourceStatus | undefined, isNamed = false): Served {
   const missing = "the Secret does not exist; create it, or give --deleted if it was deleted";
@@ -114,8 +113,8 @@ function judgeDeletion(object: GlobalPullSecret, { source, version }: PresentSou
 }
 
 /**
- * After the controller has read the deletion and its grace period is over, Ready shows whether the
- * nodes have removed the entries.
+ * Waits until the controller has read the deletion and the grace period has ended. After this,
+ * Ready shows whether the nodes have removed the entries.
  */
 function judgeGone(source: string, status: SourceStatus | undefined): Served {
   if (status?.resourceVersion !== undefined) return waiting(`${source}: its deletion ${notRead}`);

@@ -35,7 +35,7 @@ const headlines: readonly (readonly [what: string, GlobalPullSecret, line: strin
   ],
   ["halted", object({ status: { conditions: halted } }), "Stalled: revision 8 failed on n7"],
   [
-    "a spec that is not read yet, whatever was true before",
+    "a spec that is not read yet",
     object({ generation: 4, status: { observedGeneration: 3, conditions: halted } }),
     "Reconciling: generation 4 of spec is not read yet",
   ],
@@ -76,7 +76,7 @@ const headlines: readonly (readonly [what: string, GlobalPullSecret, line: strin
 for (const [what, reported, line] of headlines)
   test(`prints the first line for: ${what}`, () => assert.equal(headline(reported, plain), line));
 
-test("prints a line for each fact that the object reports, and what to do", () => {
+test("prints a line for each fact that the object reports, with what to do", () => {
   const lines = statusLines(whole, screen);
   assert.equal(
     lines.join("\n"),
@@ -132,7 +132,7 @@ for (const [delivery, line] of modes)
     );
   });
 
-test("counts the nodes that need help but are not listed", () => {
+test("counts the nodes that need help but that it does not list", () => {
   const { nodes, ...status } = whole.status ?? {};
   assert.ok(nodes);
   const reported = object({ status: { ...status, nodes: { ...nodes, failed: 11 } } });

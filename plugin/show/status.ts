@@ -1,6 +1,6 @@
 /**
- * The object as lines for people: the credentials in force, their sources, and the nodes that need
- * help.
+ * Shows the GlobalPullSecret as lines for people: the credentials in force, their sources, and the
+ * nodes that need help.
  */
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { age, span } from "../terminal/age.ts";
@@ -37,7 +37,7 @@ export function headline(object: GlobalPullSecret, paint: Paint): string {
     const word = state === "Managed" ? "Reconciling" : state;
     return paint.doubt(`${word}: generation ${metadata.generation} of spec is not read yet`);
   }
-  // The messages in these states begin with the name of the state.
+  // Messages in these states begin with the state's name, which we have already printed.
   if (state !== "Managed" && detail.startsWith(state.toLowerCase()))
     return paint.doubt(`${state}${detail.slice(state.length)}`);
   const prefix = state === "Managed" ? "" : `${state}, `;
@@ -47,7 +47,7 @@ export function headline(object: GlobalPullSecret, paint: Paint): string {
   return paint.bad(`${prefix}Not ready: ${detail}`);
 }
 
-/** A text that is not a time is shown unchanged. */
+/** How long ago a time was. A text that is not a time stays unchanged. */
 const ago = (at: string, now: number): string => {
   const shown = age(at, now);
   return shown === "" ? at : `${shown} ago`;
@@ -110,7 +110,7 @@ function sourceLines({ status }: GlobalPullSecret): string[] {
   return ["Sources", ...columns(rows)];
 }
 
-/** The verdict on a source as one word, or the reason if it is more specific. */
+/** Words for the state of a source, by the controller's reason or else by `accepted`. */
 const words: Readonly<Record<string, string>> = {
   True: "accepted",
   False: "refused",
@@ -123,7 +123,7 @@ type Versions = Readonly<{ resourceVersion?: string; servedResourceVersion?: str
 const progress = ({ resourceVersion, servedResourceVersion }: Versions): string =>
   resourceVersion === servedResourceVersion ? "on the nodes" : "not on every node yet";
 
-/** A credential that has expired or expires within the hour needs attention. */
+/** When a credential expires. Red if it has expired or expires within the hour. */
 function ending(expires: string, now: number, paint: Paint): string {
   const seconds = Math.floor((Date.parse(expires) - now) / 1000);
   if (seconds <= 0) return paint.bad(`expired ${ago(expires, now)}`);
@@ -152,7 +152,7 @@ function failureLines({ status }: GlobalPullSecret, { paint, now }: Screen): str
   const lines = failures.flatMap(({ node, code = "", message, since }) => {
     const { next } = adviceOn(code) ?? {};
     const first = `  ${paint.bad(node)}  ${message} (${ago(since, now)})`;
-    // An agent's own line already ends with the next step.
+    // An agent's message can already contain the next step.
     return next === undefined || message.includes(next) ? [first] : [first, `    ${next}`];
   });
   const { failed = 0, unfit = 0 } = status?.nodes ?? {};

@@ -1,8 +1,9 @@
 /** Ages in kubectl's format. Pure. */
 
 /**
- * The age, formatted as in kubectl's AGE column (duration.HumanDuration of apimachinery): two units
- * while the first is small. A future time gives 0s. A text that is not a time gives an empty text.
+ * The age, as in kubectl's column AGE (duration.HumanDuration of apimachinery). While the first
+ * unit is small, the age has two units, such as 5m10s. 0s for a future time. Empty for a text that
+ * is not a time.
  */
 export function age(at: string, now: number): string {
   const milliseconds = now - Date.parse(at);

@@ -7,8 +7,8 @@ export const yesFlag = {
 } as const;
 
 /**
- * Returns after `--yes`, or after a person has agreed. Throws Refused if they do not, and Misuse if
- * standard input is not a terminal.
+ * Returns if `--yes` is given, or after a person has agreed. Throws Refused if the person does not
+ * agree, and Misuse if standard input is not a terminal.
  */
 export async function agree(yes: boolean, question: string, io: Io): Promise<void> {
   if (yes) return;

@@ -1,8 +1,6 @@
 /** Prints rows as lines with aligned columns, so that people can compare values. */
 
-/**
- * The rows as lines, indented by two. Missing cells at the end of a row leave no trailing blanks.
- */
+/** The rows as lines, indented by two spaces, without blanks at the end of a line. */
 export function columns(rows: readonly (readonly string[])[]): string[] {
   const count = Math.max(0, ...rows.map((row) => row.length));
   const widths = Array.from({ length: count }, (_, column) =>

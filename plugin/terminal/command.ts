@@ -1,4 +1,4 @@
-/** A command as a value: its purpose, its flags and operands, and the function that runs it. */
+/** Describes a command: its purpose, its flags and operands, and the function that runs it. */
 import { asksForHelp } from "#contract/arguments.ts";
 import { readFlags, type Rule } from "#contract/flags.ts";
 import { usage, type Table, type TableValues } from "#contract/table.ts";
@@ -16,7 +16,7 @@ export const groups = {
 
 export type About<Rows extends Table> = Readonly<{
   group: keyof typeof groups;
-  /** Its line in the usage. */
+  /** The command's line in the usage. */
   what: string;
   /** The arguments after `kubectl pull-secret NAME` in the example of its help. */
   example: string;
@@ -30,8 +30,8 @@ export type Command = Omit<About<Table>, "rules"> &
   Readonly<{ run(name: string, argv: readonly string[], io: Io): Promise<ExitCode> }>;
 
 /**
- * Creates a command from its table and its function. The command throws Misuse with a line for each
- * error.
+ * Creates a command from its flags and its function. If the arguments are wrong, the command throws
+ * Misuse with a line for each error.
  */
 export function command<const Rows extends Table>(
   { rules = [], ...about }: About<Rows>,
@@ -73,9 +73,9 @@ export function help(name: string, about: Omit<Command, "run">): string {
 type Commands = Readonly<Record<string, Command>>;
 
 /**
- * Finds the command that a line names by one or two words. Returns its name, the command and its
- * arguments. The arguments include flags before the name, which kubectl also allows. The name is
- * empty if the line has only flags.
+ * Finds the command that a line names by one or two words. Returns the name, the command and its
+ * arguments. As in kubectl, the arguments can include flags before the name. The name is empty if
+ * the line has only flags.
  */
 export function named(
   commands: Commands,
@@ -88,7 +88,7 @@ export function named(
   return [name, command, [...argv.slice(0, at), ...argv.slice(at + words)]];
 }
 
-/** The number of words before the command's name that are flags and their values. */
+/** The number of words before the command's name: flags and their values. */
 function flagsBefore(commands: Commands, argv: readonly string[]): number {
   let at = 0;
   for (let word = argv[at]; word !== undefined && /^-(?!-?$)/.test(word); word = argv[at])
@@ -96,7 +96,7 @@ function flagsBefore(commands: Commands, argv: readonly string[]): number {
   return at;
 }
 
-/** Whether the word is a flag of any command, and the flag takes the next word as its value. */
+/** Whether the word is a flag, of any command, whose value is the next word. */
 export function takesNext(commands: Commands, word: string): boolean {
   const rows = Object.values(commands).flatMap(({ flags }) => Object.entries(flags));
   return rows.some(

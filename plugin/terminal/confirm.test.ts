@@ -5,7 +5,7 @@ import { askPassword, confirm } from "./confirm.ts";
 
 const ctrlC = "\u0003";
 
-test("asks for a password without showing it, and returns no answer after the end of input or Ctrl-C", async () => {
+test("asks for a password without showing it, and returns undefined after Ctrl-C", async () => {
   for (const [typed, answer] of [
     ["pl4nted-s3cret\r", "pl4nted-s3cret"],
     ["pl4nted-s3x\u007fcret\r", "pl4nted-s3cret"],
@@ -24,7 +24,7 @@ for (const [what, asks, [before, after], answer, shown] of [
   ["a password", askPassword, ["pl4n", "ted\r"], "pl4nted", /^Password: Password: \n$/],
   ["yes or no", confirm, ["ye", "s\r"], true, /Password \[y\/N\] .*Password \[y\/N\] /s],
 ] as const)
-  test(`goes on asking for ${what} after Ctrl-Z and fg`, async (t) => {
+  test(`continues to ask for ${what} after Ctrl-Z and fg`, async (t) => {
     const stopped = Promise.withResolvers<void>();
     t.mock.method(process, "kill", () => {
       stopped.resolve();

@@ -4,8 +4,8 @@ import { Writable } from "node:stream";
 import { escape } from "#pullsecret/problems/keypath.ts";
 
 /**
- * Asks on standard error, because standard output may go elsewhere. Everything except `y` and `yes`
- * means no. Ctrl-C, Ctrl-D and the end of the input also mean no, and begin a new line.
+ * Asks a question on standard error, because standard output might go to a file. Only `y` and `yes`
+ * mean yes. Ctrl-C, Ctrl-D and the end of the input mean no, and begin a new line.
  */
 export async function confirm(
   question: string,
@@ -18,8 +18,8 @@ export async function confirm(
 }
 
 /**
- * Asks for a password on standard error, and shows nothing of it. Returns undefined after Ctrl-C,
- * Ctrl-D or the end of the input.
+ * Asks for a password on standard error, without showing it. Returns undefined after Ctrl-C, Ctrl-D
+ * or the end of the input.
  */
 export async function askPassword(
   question: string,
@@ -40,7 +40,8 @@ export async function askPassword(
 async function ask(asker: Interface, question: string): Promise<string | undefined> {
   // After Ctrl-Z and `fg`, readline stays paused until it prompts again.
   asker.on("SIGCONT", () => asker.prompt(true));
-  // In readline/promises, Ctrl-C rejects the answer, and the end of the input leaves it pending.
+  // We do not use readline/promises, because there Ctrl-C rejects the answer, and after the end of
+  // the input the answer never resolves.
   const answer = await new Promise<string | undefined>((resolve) => {
     asker.once("close", () => resolve(undefined));
     asker.question(question, resolve);

@@ -3,7 +3,7 @@ import { EventEmitter } from "node:events";
 import { test } from "node:test";
 import { interruptOf } from "./interrupt.ts";
 
-test("creates only one signal and one listener, even if the signal is requested many times", () => {
+test("creates only one signal and one listener, even if code requests the signal many times", () => {
   const source = new EventEmitter();
   const signal = interruptOf(source);
   const all = Array.from({ length: 20 }, () => signal());
@@ -12,7 +12,7 @@ test("creates only one signal and one listener, even if the signal is requested 
   assert.equal(signal().aborted, true);
 });
 
-test("catches only the first interrupt after the signal is requested, so that the next one ends the process", () => {
+test("does not catch the second interrupt, so that it ends the process", () => {
   const source = new EventEmitter();
   const signal = interruptOf(source);
   assert.equal(source.listenerCount("SIGINT"), 0);

@@ -1,10 +1,10 @@
-/** Ctrl-C as an AbortSignal. */
+/** Turns Ctrl-C into an AbortSignal. */
 import type { EventEmitter } from "node:events";
 
 /**
- * Provides the signal that aborts on the first interrupt of the process. It is created on first
- * use. If no code has requested the signal, an interrupt ends the process. A second interrupt
- * always ends it.
+ * Returns a function that provides a signal. The signal aborts on the first interrupt of the
+ * process. The second interrupt ends the process. If no code has called the function, even the
+ * first interrupt ends the process.
  */
 export function interruptOf(source: Pick<EventEmitter, "once">): () => AbortSignal {
   let ends: AbortController | undefined;

@@ -11,58 +11,58 @@ export type Io = Readonly<{
    * Misuse.
    */
   read(path: string, limit: number): Promise<Uint8Array>;
-  /** Writes a file that only its owner may read (0600), whole or not at all. Throws Misuse. */
+  /** Writes a file that only its owner can read (0600), whole or not at all. Throws Misuse. */
   write(path: string, text: string): Promise<void>;
   /**
-   * Whether standard input is a pipe or a file. If so, the user probably wants us to read it.
+   * Whether standard input is a pipe or a file. If it is, the user probably wants us to read it.
    */
   piped: boolean;
-  /** Prints the text unchanged. First escape text of other programs, as `print` does. */
+  /** Prints the text unchanged. Callers must escape text of other programs. `print` does this. */
   out(text: string): void;
-  /** Prints one line on standard error. The text is escaped, so it cannot fool a terminal. */
+  /** Prints one line on standard error. Escapes the text, so that it cannot fool a terminal. */
   err(line: string): void;
-  /** Asks a yes-or-no question; undefined if standard input is not a terminal. */
+  /** Asks a yes-or-no question. Undefined if standard input is not a terminal. */
   confirm: ((question: string) => Promise<boolean>) | undefined;
   /**
-   * Asks for a password and does not show it. Returns undefined if the user gives up. The function
-   * is undefined if standard input is not a terminal.
+   * Asks for a password without showing it. Returns undefined if the user gives up. The function is
+   * undefined if standard input is not a terminal.
    */
   askPassword: ((question: string) => Promise<string | undefined>) | undefined;
-  /** The terminal that standard output goes to; undefined for a file or a pipe. */
+  /** The terminal of standard output. Undefined if standard output is a file or a pipe. */
   terminal: Terminal | undefined;
-  /** The terminal for a live line; undefined if standard error is not a terminal. */
+  /** The terminal for a live line. Undefined if standard error is not a terminal. */
   live: LiveTerminal | undefined;
   /** Throws Misuse if the kubeconfig cannot be used. */
   reach(how: Reach): Promise<Cluster>;
   /**
-   * The cluster's address and certificate authority, for other programs to connect. Throws Misuse
-   * as `reach` does.
+   * The cluster's address and certificate authority, with which another program can connect. Throws
+   * Misuse like `reach`.
    */
   place(how: Reach): Promise<ServerAddress>;
   /** Names of the kubeconfig's contexts. Throws Misuse if the kubeconfig cannot be used. */
   contexts(kubeconfig: string | undefined): Promise<readonly string[]>;
   /**
-   * The namespace of the kubeconfig's context; `default` if the context has none. Throws Misuse as
-   * `reach` does.
+   * The namespace of the kubeconfig's context. `default` if the context has no namespace. Throws
+   * Misuse like `reach`.
    */
   namespace(how: Reach): Promise<string>;
   yaml(value: unknown): Promise<string>;
-  /** The documents of a YAML text. Throws if it is not YAML; the error may quote the text. */
+  /** The documents of a YAML text. Throws if the text is not YAML. The error can quote the text. */
   documents(text: string): Promise<readonly unknown[]>;
   /**
-   * Aborts on Ctrl-C. After the first access, Ctrl-C no longer ends the process by itself, so pass
-   * this signal to everything that you wait for.
+   * Aborts on Ctrl-C. After code has read this property, Ctrl-C no longer ends the process by
+   * itself, so pass this signal to everything that you wait for.
    */
   signal: AbortSignal;
 }>;
 
 export type Terminal = Readonly<{ columns: number; colour: boolean }>;
 
-/** How to reach a cluster. Every command that needs a cluster has these flags. */
+/** How to reach a cluster: the flags of every command that needs a cluster. */
 export type Reach = Readonly<{
   kubeconfig: string | undefined;
   context: string | undefined;
-  /** Seconds that an answer may take. */
+  /** Maximum number of seconds to wait for an answer. */
   "request-timeout": number;
   as: string | undefined;
   "as-group"?: readonly (string | undefined)[] | undefined;
@@ -78,8 +78,8 @@ export type Reach = Readonly<{
 export type ServerAddress = Readonly<{
   server: string;
   /**
-   * Undefined: other programs use the trusted roots of their machines, and `extensions` tells them
-   * so.
+   * Undefined if the program must use the trusted roots of its machine. `extensions` then records
+   * this.
    */
   "certificate-authority-data"?: string;
   "tls-server-name"?: string;
@@ -87,8 +87,8 @@ export type ServerAddress = Readonly<{
 }>;
 
 /**
- * The exit code of a command. 0: done. 1: refused or failed. 3: not done within the given time. A
- * thrown Misuse becomes 2.
+ * The exit code of a command. 0: done. 1: refused or failed. 2: the command throws Misuse. 3: not
+ * done within the given time.
  */
 export type ExitCode = 0 | 1 | 3;
 
@@ -98,7 +98,7 @@ export class Misuse extends Error {
 }
 
 /**
- * The command cannot do its work. The message has the reason in one or more lines, for standard
+ * The command cannot do its work. The message has the reason, in one or more lines for standard
  * error. The exit code is 1.
  */
 export class Refused extends Error {
@@ -114,12 +114,12 @@ const reasons: Readonly<Record<string, string>> = {
 
 /**
  * Writes a file that only its owner can read. We write a new file and rename it, because the mode
- * of an old file may let other users read the text.
+ * of an existing file might allow other users to read the text.
  */
 export async function writePrivate(path: string, text: string): Promise<void> {
   const beside = `${path}.${process.pid}.tmp`;
   try {
-    // We must not remove a file that existed before.
+    // `wx` fails if the file exists, so we never overwrite or remove a file of others.
     const file = await open(beside, "wx", 0o600);
     try {
       await file.writeFile(text).finally(() => file.close());
@@ -134,7 +134,7 @@ export async function writePrivate(path: string, text: string): Promise<void> {
   }
 }
 
-/** Stops reading as soon as the input is too long, so that even `/dev/zero` ends. */
+/** Stops reading as soon as the input is too long, so that reading `/dev/zero` ends too. */
 export async function readBounded(path: string, limit: number): Promise<Uint8Array> {
   const stream = path === "-" ? process.stdin : createReadStream(path, { end: limit });
   const chunks: Buffer[] = [];

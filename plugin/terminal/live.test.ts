@@ -13,7 +13,7 @@ test("shows elapsed and expected time before the text, and escapes text that cou
   assert.equal(liveText("a\u001b[2K\nb", 0, undefined), "0s: a\\u{1b}[2K\\u{a}b");
 });
 
-test("redraws the line at each change and each second, never wider than the terminal, and erases it at the end", (t) => {
+test("redraws the line at each change and each second, and erases it at the end", (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   const written: string[] = [];
   const live = liveLine({ columns: 12, write: (text) => void written.push(text) }, assert.fail);
@@ -31,7 +31,7 @@ test("redraws the line at each change and each second, never wider than the term
   ]);
 });
 
-test("prints each new text once, as a line, without a terminal", () => {
+test("without a terminal, prints each new text once, as a line", () => {
   const lines: string[] = [];
   const live = liveLine(undefined, (line) => void lines.push(line));
   for (const text of ["a", "a", "b"]) live.show(text, 10);

@@ -6,7 +6,7 @@ import { span } from "./age.ts";
 export type LiveTerminal = Readonly<{ columns: number; write(text: string): void }>;
 
 export type Live = Readonly<{
-  /** Shows the text, and the remaining seconds if they are known. */
+  /** Shows the text, and the expected remaining seconds if they are known. */
   show(what: string, seconds: number | undefined): void;
   /** Erases the line, so that the next output takes its place. */
   end(): void;
@@ -15,15 +15,15 @@ export type Live = Readonly<{
 /** Moves the cursor to the start of the line, and erases the line. */
 const erase = "\r\u001b[K";
 
-/** The time comes first, because a narrow terminal cuts off the end. */
+/** The text of the line. The time comes first, because a narrow terminal cuts off the end. */
 export function liveText(what: string, elapsed: number, left: number | undefined): string {
   const rest = left === undefined || left <= 0 ? "" : `, about ${span(Math.ceil(left))} left`;
   return `${span(Math.floor(elapsed))}${rest}: ${escape(what)}`;
 }
 
 /**
- * Draws the line at each `show`, and once a second. Without a terminal, `print` gets each new text
- * once, as a line.
+ * Draws the line at each `show`, and once a second. Without a terminal, prints each new text once
+ * with `print`.
  */
 export function liveLine(terminal: LiveTerminal | undefined, print: (line: string) => void): Live {
   let last = "";
@@ -42,7 +42,7 @@ export function liveLine(terminal: LiveTerminal | undefined, print: (line: strin
     const now = performance.now();
     const left = until === undefined ? undefined : (until - now) / 1000;
     const text = liveText(last, (now - begin) / 1000, left);
-    // In the last column some terminals begin a new line.
+    // We leave the last column free, because some terminals begin a new line after it.
     write(`${erase}${[...text].slice(0, columns - 1).join("")}`);
   };
   let timer: NodeJS.Timeout | undefined;

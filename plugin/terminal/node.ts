@@ -14,9 +14,9 @@ if (Number.parseInt(node, 10) < least) {
 }
 
 /**
- * Throws Misuse if this Node.js cannot reach a cluster. The client's HTTP library is made for
- * Node.js 22.19 and newer. When it is loaded, it requires zstd, which Node.js has since 22.15 and
- * 23.8.
+ * Throws Misuse if this Node.js cannot reach a cluster: the client's HTTP library cannot load
+ * without zstd, which Node.js has since 22.15 and 23.8. This library is made for Node.js 22.19 and
+ * newer.
  */
 export function requireClusterSupport(has: object = zlib): void {
   if (!("createZstdDecompress" in has))

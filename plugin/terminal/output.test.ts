@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { print, type Format } from "./output.ts";
 
-/** Prints a text that would clear the screen and turn the rest green. */
+/**
+ * Prints a text with escape sequences that would clear the screen and turn the remaining text
+ * green.
+ */
 async function printed(format: Format): Promise<string> {
   let out = "";
   const io = {

@@ -1,9 +1,12 @@
-/** Prints a state as text for people, or as JSON or YAML of a stable shape. */
+/** Prints a value as text for people, or as JSON or YAML of a stable shape. */
 import { oneOf } from "#contract/values.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 import type { Io } from "./io.ts";
 
-/** Moves the cursor home and erases the screen below it, so that redrawing does not flicker. */
+/**
+ * Moves the cursor to the top left and erases the screen below it. Redrawing in this way does not
+ * flicker.
+ */
 export const home = "\u001b[H\u001b[J";
 
 export type Format = "text" | "json" | "yaml";
@@ -18,8 +21,8 @@ export const outputFlag = {
 } as const;
 
 /**
- * Prints the value unchanged for programs. For people it prints lines, in which characters that
- * could fool a terminal are escaped.
+ * Prints the value unchanged for programs. For people, prints lines, and escapes characters in them
+ * that could fool a terminal.
  */
 export async function print<T>(
   format: Format,

@@ -2,15 +2,15 @@
 import type { Terminal } from "./io.ts";
 
 /**
- * The terminal that a stream goes to. Any non-empty value of NO_COLOR turns colour off
- * (no-color.org). With TERM=dumb, as in Emacs, we print no escape sequences.
+ * The terminal of a stream. Any non-empty value of NO_COLOR turns colour off (no-color.org). With
+ * TERM=dumb, as in Emacs, we print no escape sequences.
  */
 export function terminalOf(
   { isTTY, columns }: Readonly<{ isTTY?: boolean; columns?: number }>,
   { NO_COLOR = "", TERM }: Readonly<Record<string, string | undefined>>,
 ): Terminal | undefined {
   if (!isTTY || TERM === "dumb") return undefined;
-  // Default when the terminal, such as a serial line, reports no width.
+  // The default of 80 is for terminals that report no width, such as a serial line.
   return { columns: columns || 80, colour: NO_COLOR === "" };
 }
 
@@ -18,7 +18,7 @@ export type Paint = Readonly<Record<keyof typeof inks, (text: string) => string>
 
 const inks = { good: 32, doubt: 33, bad: 31, faint: 2, strong: 1 } as const;
 
-/** Leaves each text unchanged if there is no terminal, or only one without colours. */
+/** Leaves each text unchanged if there is no terminal, or if the terminal has no colours. */
 export function paintFor(terminal: Terminal | undefined): Paint {
   const ink = (code: number) => (text: string) =>
     terminal?.colour === true ? `\u001b[${code}m${text}\u001b[0m` : text;

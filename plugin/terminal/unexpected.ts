@@ -1,7 +1,7 @@
-/** Prints an error that no command expects, which is a bug in our code, in one line. */
+/** Describes in one line an error that no command expects. Such an error is a bug in our code. */
 
 /**
- * The error's kind, its code and its place in our code. Its message is left out, because it may
+ * The error's kind, its code and its place in our code. We leave out the message, because it can
  * quote a pull secret.
  */
 export function unexpectedLine(error: unknown): string {

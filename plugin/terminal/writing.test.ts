@@ -12,7 +12,7 @@ function written(line: string): string {
   return text;
 }
 
-test("prints a line on standard error that cannot erase others, add lines, or fill the clipboard", () => {
+test("escapes control characters, which could erase or add lines, or fill the clipboard", () => {
   assert.equal(
     written("east: 500 \u001b[2K\u001b]52;c;cm0gLXJm\u0007\nnodes: all is well"),
     "east: 500 \\u{1b}[2K\\u{1b}]52;c;cm0gLXJm\\u{7}\\u{a}nodes: all is well\n",

@@ -1,10 +1,9 @@
-/** Lines for people, on standard error. */
+/** Writes lines for people to standard error. */
 import { escape } from "#pullsecret/problems/keypath.ts";
 
 /**
- * Writes each text as one line. We escape control characters, because much of the text comes from
- * other clusters, and such text could fool a terminal. Text that is already escaped stays
- * unchanged.
+ * Writes each text as one line. We escape control characters, because text from clusters could fool
+ * a terminal. Text that is already escaped stays unchanged.
  */
 export const errTo =
   (write: (text: string) => void) =>

@@ -4,7 +4,7 @@ import { judge, sameData, type SyncContent } from "./content.ts";
 
 const encode = (text: string) => Buffer.from(text).toString("base64");
 
-test("L12: merges stringData into data, and lets stringData win, as in a Secret", () => {
+test("L12: merges stringData into data as in a Secret, with priority for stringData", () => {
   const judged = judge({
     data: { a: encode("1"), b: encode("2") },
     stringData: { b: "ü", ["__proto__"]: "3" },
@@ -19,7 +19,7 @@ test("L12: merges stringData into data, and lets stringData win, as in a Secret"
   assert.equal(judged.content.type, "Opaque");
 });
 
-test("drops bits after the last byte, as a Secret does, because otherwise the Secret would never match", () => {
+test("drops base64 bits after the last byte, like the API server", () => {
   const judged = judge({ data: { a: "eB==", b: "eHj=", c: "eA==" } });
   assert.deepEqual(judged.ok && judged.content.data, { a: "eA==", b: "eHg=", c: "eA==" });
 });
@@ -27,7 +27,7 @@ test("drops bits after the last byte, as a Secret does, because otherwise the Se
 const keys = (letter: string, count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`${letter}${at}`, ""]));
 
-test("accepts content exactly at its limits: 64 keys in both maps, 262144 bytes in fewer characters", () => {
+test("accepts content at its limits: 64 keys in both maps together, 262144 bytes", () => {
   assert.ok(judge({ data: keys("d", 32), stringData: keys("s", 32) }).ok);
   assert.ok(judge({ data: keys("k", 64), stringData: keys("k", 64) }).ok, "the same keys");
   assert.ok(judge({ stringData: { a: `${"€".repeat(87_381)}p` } }).ok);
@@ -39,7 +39,7 @@ const refused: readonly (readonly [
   code: string,
 ])[] = [
   ["a key with a slash", { stringData: { "a/b": "planted" } }, "GPS472"],
-  ["a key that leads up", { stringData: { "..": "planted" } }, "GPS472"],
+  ["a key that would name the parent directory", { stringData: { "..": "planted" } }, "GPS472"],
   ["a key that is too long", { stringData: { ["k".repeat(254)]: "planted" } }, "GPS472"],
   [
     "tls without its key",
@@ -53,10 +53,10 @@ const refused: readonly (readonly [
   ],
   ["ssh-auth without a key", { type: "kubernetes.io/ssh-auth" }, "GPS463"],
   ["an empty pull secret", { type: "kubernetes.io/dockerconfigjson" }, "GPS463"],
-  ["more keys than the copy may have", { stringData: keys("k", 65) }, "GPS469"],
-  ["two maps with more", { data: keys("d", 33), stringData: keys("s", 32) }, "GPS469"],
-  ["more bytes than the copy may have", { stringData: { a: "p".repeat(262_145) } }, "GPS470"],
-  ["more bytes in fewer characters", { stringData: { a: "€".repeat(87_382) } }, "GPS470"],
+  ["too many keys", { stringData: keys("k", 65) }, "GPS469"],
+  ["too many keys in both maps", { data: keys("d", 33), stringData: keys("s", 32) }, "GPS469"],
+  ["too many bytes", { stringData: { a: "p".repeat(262_145) } }, "GPS470"],
+  ["too many bytes in fewer characters", { stringData: { a: "€".repeat(87_382) } }, "GPS470"],
   [
     "a pull secret that is not JSON",
     { type: "kubernetes.io/dockerconfigjson", stringData: { ".dockerconfigjson": "planted" } },
@@ -64,7 +64,7 @@ const refused: readonly (readonly [
   ],
 ];
 
-test("refuses content that cannot be a Secret, in one line with a code and without values", () => {
+test("refuses content that cannot be a Secret, with a code and without values", () => {
   for (const [what, held, code] of refused) {
     const judged = judge(held);
     assert.ok(!judged.ok, what);

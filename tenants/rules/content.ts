@@ -1,4 +1,6 @@
-/** The content of a SyncSecret as one map, like the data of a Secret. Pure. */
+/**
+ * Merges the content of a SyncSecret into one map, like the data of a Secret, and checks it. Pure.
+ */
 import { Buffer } from "node:buffer";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { sentence } from "./problems.ts";
@@ -15,22 +17,22 @@ type JudgedObject =
   | Readonly<{ ok: false; message: string }>;
 
 /**
- * A key that the API server accepts in a Secret: at most 253 characters, and neither `.`, `..` nor
- * a name that begins with `..`, because keys become file names.
+ * A key that the API server accepts in a Secret: at most 253 characters, not `.`, and not beginning
+ * with `..`, because keys become file names.
  */
 const keyName = /^(?!\.{1,2}$|\.\.)[-._a-zA-Z0-9]{1,253}$/;
 
 /**
- * The limits of the copy, whose data contains the keys of both maps, data and stringData. The CRD's
- * schema has the same limits. But the schema counts the keys of each map separately, and counts
- * characters instead of bytes.
+ * The limits of a copy. Its data contains the keys of both `data` and `stringData`. The CRD's
+ * schema has the same limits, but it counts the keys of each map separately, and characters instead
+ * of bytes.
  */
 const mostKeys = 64;
 const mostBytes = 256 * 1024;
 
 /**
- * Type → the keys that the API server requires of such a Secret. One key of an inner list is
- * enough.
+ * Type → the keys that the API server requires in a Secret of this type: one key of each inner
+ * list.
  */
 const needed: Readonly<Partial<Record<SyncContent["type"], readonly (readonly string[])[]>>> = {
   "kubernetes.io/tls": [["tls.crt"], ["tls.key"]],
@@ -40,16 +42,16 @@ const needed: Readonly<Partial<Record<SyncContent["type"], readonly (readonly st
 };
 
 /**
- * The content: data and stringData as one map, in which stringData wins, as in a Secret. If the API
- * server would refuse such a Secret, the reason. A message may name a valid key, and never shows a
- * value.
+ * Merges `data` and `stringData` as in a Secret, with priority for `stringData`. If the API server
+ * would refuse such a Secret, returns the reason. The reason can name a valid key, but never
+ * contains a value.
  */
 export function judge({ data = {}, stringData = {}, type = "Opaque" }: Held): JudgedObject {
   const refused = (message: string) => ({ ok: false as const, message });
   const names = [...Object.keys(data), ...Object.keys(stringData)];
   if (names.some((name) => !keyName.test(name))) return refused(sentence("keyName"));
-  // The schema accepts only base64. Go's decoder drops the bits after the last byte, so the API
-  // server returns a Secret without them.
+  // Encodes the decoded bytes again, to drop base64 bits after the last byte. The API server drops
+  // them too when it stores a Secret.
   const stored = Object.entries(data).map(([name, text]) => [
     name,
     encode(Buffer.from(text, "base64")),
@@ -77,7 +79,7 @@ function isDocument(text: string): boolean {
     const value: unknown = JSON.parse(Buffer.from(text, "base64").toString("utf8"));
     return typeof value === "object" && value !== null && !Array.isArray(value);
   } catch {
-    return false; // the parser's message quotes the text
+    return false; // We drop the parser's message, because it quotes the text.
   }
 }
 

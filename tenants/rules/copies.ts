@@ -1,4 +1,4 @@
-/** The objects made from a SyncSecret: its copy, and from the copy the Secret. Pure. */
+/** Makes the copy of a SyncSecret, and the Secret of a copy. Pure. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import type { SyncContent, Data } from "./content.ts";
@@ -16,13 +16,13 @@ export const syncManager = "global-pull-secret-sync";
 
 export const apiVersion = "globalpullsecret.io/v1alpha1";
 
-/** Annotation with the declared type, on a Secret that cannot have that type. */
+/** Annotation with the type that the user declared, if the Secret must not have this type. */
 const originalType = "globalpullsecret.io/original-type";
 
 const managedBy = { "app.kubernetes.io/managed-by": syncManager };
 const accountToken = "kubernetes.io/service-account-token";
 
-/** A Secret or a SyncSecret: the fields that we declare. */
+/** The fields of a Secret or a SyncSecret that we write. */
 export type Wanted = Readonly<{
   apiVersion: string;
   kind: string;
@@ -44,7 +44,10 @@ export type Wanted = Readonly<{
   immutable: boolean;
 }>;
 
-/** The copy of a tenant's object, named by its UID, in this namespace of the management cluster. */
+/**
+ * The copy of a tenant's object in `namespace` of the management cluster. The object's UID is its
+ * name.
+ */
 export function copyOf(
   { metadata, immutable = false }: SyncSecret,
   { type, data }: SyncContent,
@@ -59,10 +62,9 @@ export function copyOf(
 }
 
 /**
- * The Secret of a copy, named by the copy's UID, so that no tenant chooses the name of a Secret in
- * the management cluster. A Secret of type service-account-token becomes Opaque. Otherwise the
- * token controller would delete the Secret if its ServiceAccount is missing, or else fill it with a
- * token of this cluster.
+ * The Secret of a copy. Its name is the copy's UID, so that tenants cannot choose the names of
+ * Secrets in the management cluster. The type service-account-token becomes Opaque. Without this,
+ * Kubernetes' token controller would delete the Secret, or add a token of the management cluster.
  */
 export function secretOf(object: SyncSecret, { type, data }: SyncContent): Wanted {
   const { name = "", uid = "", namespace = "" } = object.metadata;
@@ -76,7 +78,7 @@ export function secretOf(object: SyncSecret, { type, data }: SyncContent): Wante
       namespace,
       labels,
       annotations: opaque ? { ...annotations, [originalType]: type } : annotations,
-      // A foreground deletion of the copy waits until this Secret is gone.
+      // With blockOwnerDeletion, a foreground deletion of the copy waits until this Secret is gone.
       ownerReferences: [{ apiVersion, kind: "SyncSecret", name, uid, blockOwnerDeletion: true }],
     },
     type: opaque ? "Opaque" : type,
@@ -91,17 +93,17 @@ const marksOf = (origin: Origin) => ({
 });
 
 /**
- * True for an object that a tenant's side made. A tenant's cluster has no such object. A tenant's
- * side that finds one runs in a management cluster by mistake. There it would copy the copies of
- * all tenants, and then its own copies, without end.
+ * True for a copy that a tenant's side made. If a tenant's side finds copies in its own cluster, it
+ * runs in a management cluster by mistake. It would then copy the copies of all tenants, and then
+ * its own copies, without end.
  */
 export const isCopy = ({ labels = {}, annotations = {} }: V1ObjectMeta): boolean =>
   Object.entries(managedBy).every(([name, value]) => labels[name] === value) &&
   hasOrigin(annotations);
 
 /**
- * True if we made the Secret, whatever was edited on it since: an edit may remove the owner, but
- * leaves our name in managedFields.
+ * True if we made the Secret, even if others have edited it since. An edit can remove the owner,
+ * but our name stays in managedFields.
  */
 export function isSecretOf(live: V1ObjectMeta, uid: string): boolean {
   return (

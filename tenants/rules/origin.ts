@@ -1,6 +1,6 @@
 /**
- * The origin of a copy: name and namespace, the only metadata of a tenant that is ever copied.
- * Pure.
+ * The origin of a copy: the name and the namespace of the tenant's object. We copy no other
+ * metadata. Pure.
  */
 import { createHash } from "node:crypto";
 import type { V1ObjectMeta } from "@kubernetes/client-node";
@@ -12,10 +12,10 @@ const names = {
   namespace: "globalpullsecret.io/origin-namespace",
 } as const;
 
-/** A valid name of an object. A namespace's name has the same form, and is shorter. */
+/** A valid name of an object. Names of namespaces have the same form, but are shorter. */
 const objectName = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
-/** True if the annotations name an origin, valid or not. */
+/** True if the annotations name an origin, even if it is not valid. */
 export const hasOrigin = (annotations: Readonly<Record<string, string>>): boolean =>
   Object.values(names).every((one) => annotations[one] !== undefined);
 
@@ -25,30 +25,33 @@ export const hasOrigin = (annotations: Readonly<Record<string, string>>): boolea
  */
 const clusterAnnotation = "globalpullsecret.io/origin-cluster";
 
-/** The annotation with this id; no annotation while the id is unknown. */
+/** The annotation with this cluster's id, or none while the id is unknown. */
 export const clusterOf = (id: string | undefined): Record<string, string> =>
   id === undefined ? {} : { [clusterAnnotation]: id };
 
-/** True for a copy that the tenant's side of that cluster made. */
+/** True for a copy that the tenant's side of the cluster `id` made. */
 export const isOfCluster = ({ annotations = {} }: V1ObjectMeta, id: string | undefined): boolean =>
   id !== undefined && annotations[clusterAnnotation] === id;
 
-/** The annotations of a copy, with the full values. */
+/** The annotations of a copy, with the full name and namespace of the origin. */
 export const originAnnotations = ({ name, namespace }: Origin): Record<string, string> => ({
   [names.name]: name,
   [names.namespace]: namespace,
 });
 
-/** The labels of a copy, with the same values, shortened if necessary. Selectors need labels. */
+/**
+ * The labels of a copy, for selectors. They have the same values as the annotations, shortened if
+ * necessary.
+ */
 export const originLabels = ({ name, namespace }: Origin): Record<string, string> => ({
   [names.name]: labelValue(name),
   [names.namespace]: labelValue(namespace),
 });
 
 /**
- * The text as the value of a label. A label's value has at most 63 characters, but a name has up to
- * 253. A longer text is cut to its first 54 characters and 8 digits of its SHA-256, so that two
- * names with the same beginning get different values.
+ * Makes a label value from a name. A name has up to 253 characters, but a label value at most 63.
+ * If the name is longer, we use its first 54 characters and 8 digits of its SHA-256, so that names
+ * with the same beginning get different values.
  */
 export function labelValue(text: string): string {
   if (text.length <= 63) return text;
@@ -57,8 +60,8 @@ export function labelValue(text: string): string {
 }
 
 /**
- * The origin that a copy's annotations name. The tenant's account writes them, so anything except a
- * valid name is ignored. An object without a valid origin is its own origin.
+ * The origin that a copy's annotations name. The tenant's account writes the annotations, so we
+ * ignore invalid names, and use the copy's own name and namespace instead.
  */
 export function originOf({ annotations = {}, name = "", namespace = "" }: V1ObjectMeta): Origin {
   const named = { name: annotations[names.name], namespace: annotations[names.namespace] };

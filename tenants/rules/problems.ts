@@ -2,7 +2,7 @@
 import { entryOf, lineOf, type Catalogue } from "#contract/catalogue.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 
-/** Kind → code, problem, action. `{}` is replaced by a detail, never by content. */
+/** Kind → code, problem, action. `sentence` replaces `{}` by a detail, never by content. */
 export const catalogue = {
   keyName: [
     "GPS472",

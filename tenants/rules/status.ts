@@ -13,10 +13,10 @@ import { timed, timeOf } from "#kube/conditions.ts";
 export type Found = Readonly<{
   reason: SyncReason;
   message: string;
-  /** Name and version of the Secret; absent until this program has seen the Secret. */
+  /** Name and version of the Secret. Absent until this program has read the Secret. */
   secretName?: string;
   resourceVersion?: string;
-  /** The reason why the object will soon not be served. */
+  /** Why we will soon no longer be able to serve the object. */
   warning?: string | undefined;
 }>;
 
@@ -24,7 +24,7 @@ type Reason = Readonly<{ reason: SyncReason | SyncWarningReason; message: string
 
 const stalls = (reason: SyncReason): boolean => Object.hasOwn(syncStalledReasons, reason);
 
-/** The status to write. A condition whose status is unchanged keeps its lastTransitionTime. */
+/** The status to write. A condition keeps its lastTransitionTime while its status is the same. */
 export function statusOf(
   { reason, message, secretName, resourceVersion, warning }: Found,
   generation: number,
@@ -58,7 +58,7 @@ export function statusOf(
   };
 }
 
-/** True if two statuses are equal, whatever the order of their conditions. */
+/** True if two statuses are equal. The order of their conditions does not count. */
 export function sameStatus(one: SyncSecretStatus, other: SyncSecretStatus = {}): boolean {
   return comparable(one) === comparable(other);
 }

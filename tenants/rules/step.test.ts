@@ -21,7 +21,7 @@ const elsewhere: Wanted = {
     annotations: { ...wanted.metadata.annotations, "globalpullsecret.io/origin-name": "x" },
   },
 };
-/** The object as the API server returns it; managedFields name us. */
+/** The object as the API server returns it. Its managedFields contain our name. */
 const made = ({ metadata, ...rest }: Wanted, more: object = {}): Live =>
   ({
     ...rest,
@@ -75,7 +75,7 @@ for (const [what, live, of, step] of table)
     assert.equal(stepOf(live, of, live !== undefined && isSecretOf(live.metadata, "77")), step);
   });
 
-test("treats an object that we did not create as foreign, whatever its content, and waits for an object that is being deleted", () => {
+test("treats an object that we did not create as foreign, even if its content is the same", () => {
   const theirs = without(made(wanted), "managedFields", "ownerReferences");
   assert.ok(!isSecretOf(theirs.metadata, "77"));
   assert.equal(stepOf(theirs, wanted, false), "foreign");
@@ -83,7 +83,7 @@ test("treats an object that we did not create as foreign, whatever its content, 
   assert.equal(stepOf(leaving, wanted, true), "wait");
 });
 
-test("replaces the object as wanted, in the version that was read, and keeps additions by others", () => {
+test("makes a replace request with the resourceVersion that was read, and keeps metadata that others added", () => {
   const live = made(wanted, { data: { b: "eA==" }, stringData: { c: "x" } });
   const other = { apiVersion: "v1", kind: "ConfigMap", name: "o", uid: "9" };
   const metadata = {
@@ -103,7 +103,7 @@ test("replaces the object as wanted, in the version that was read, and keeps add
   assert.equal(body.metadata.managedFields, undefined);
 });
 
-test("L6: uses the name as a label's value, or its first 54 characters and 8 of its hash if it is too long", () => {
+test("L6: shortens a name that is too long for a label to 54 characters and 8 digits of its hash", () => {
   assert.equal(labelValue("a".repeat(63)), "a".repeat(63));
   const [one, other] = [labelValue(`${"a".repeat(200)}b`), labelValue(`${"a".repeat(200)}c`)];
   assert.notEqual(one, other);
@@ -113,7 +113,7 @@ test("L6: uses the name as a label's value, or its first 54 characters and 8 of 
   }
 });
 
-test("accepts a copy's origin only if it is a valid name", () => {
+test("uses the origin in a copy's annotations only if the name is valid", () => {
   const origin = (name: string, namespace: string) => {
     const annotations = {
       "globalpullsecret.io/origin-name": name,

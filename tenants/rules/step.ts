@@ -1,4 +1,7 @@
-/** Decides the next step for an existing or missing object, from the wanted object. Pure. */
+/**
+ * Compares the live object, if it exists, with the wanted object, and decides what to do next.
+ * Pure.
+ */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { sameData, type Data } from "./content.ts";
 import type { Wanted } from "./copies.ts";
@@ -15,16 +18,16 @@ export type Live = Readonly<{
 export type SyncStep =
   | "create"
   | "update"
-  /** The object cannot be changed any more, so it is deleted and created again. */
+  /** The object is immutable or has another type, so we delete it and create it again. */
   | "recreate"
-  /** The object is being deleted; nothing can be done before it is gone. */
+  /** The object is being deleted. We wait until it is gone. */
   | "wait"
-  /** Another program made the object, so it is not touched. */
+  /** Another program made the object, so we do not touch it. */
   | "foreign"
-  /** The object is as wanted, and no call is made. */
+  /** The object is as wanted. */
   | "nothing";
 
-/** The next step. `isOurs`: we made the live object, whatever was edited on it since. */
+/** The next step. `isOurs`: we made the live object, even if others have edited it since. */
 export function stepOf(live: Live | undefined, wanted: Wanted, isOurs: boolean): SyncStep {
   if (live === undefined) return "create";
   if (live.metadata.deletionTimestamp !== undefined) return "wait";
@@ -43,8 +46,8 @@ const sameContent = (live: Live, wanted: Wanted): boolean =>
   Object.keys(live.stringData ?? {}).length === 0;
 
 /**
- * True if the live metadata contains all of our metadata. Others may add labels, annotations and
- * owners.
+ * True if the live metadata contains all of our metadata. Labels, annotations and owners that
+ * others added do not count.
  */
 function sameMetadata(live: V1ObjectMeta, { metadata }: Wanted): boolean {
   const has = (there: Readonly<Record<string, string>> = {}, ours: Readonly<typeof there>) =>
@@ -65,7 +68,7 @@ function sameMetadata(live: V1ObjectMeta, { metadata }: Wanted): boolean {
 }
 
 /**
- * The whole object to replace the live one with, in the version that was read. The result keeps the
+ * The object for a replace request, with the resourceVersion of the live object. It keeps the
  * metadata that others added, but none of their data.
  */
 export function replacement(live: Live, wanted: Wanted): object {

@@ -14,7 +14,7 @@ const line = (name: string, second: number) =>
     requestReceivedTimestamp: `2026-01-01T00:00:0${second}.000000Z`,
   })}\n`;
 
-test("continues to read a growing audit log when lines are added or cut off, or the log starts again", (t) => {
+test("reads all complete lines of the audit log when lines are added or cut off, or the file is replaced", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "audit-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const cluster = { auditLog: join(folder, "audit.log") };

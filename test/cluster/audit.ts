@@ -40,8 +40,8 @@ const reading: ReadonlySet<string> = new Set(["get", "list", "watch"]);
 export const isWrite = ({ verb }: AuditedRequest): boolean => !reading.has(verb);
 
 /**
- * True for the requests that keep a watch open. These are the watch itself, and the list request
- * for the one object that it follows.
+ * True for the requests that keep a watch open: the watch itself, and the list of the one object
+ * that the watch follows.
  */
 export const keepsWatch = ({ verb, uri }: AuditedRequest): boolean =>
   verb === "watch" || (verb === "list" && uri.includes("fieldSelector=metadata.name"));
@@ -52,8 +52,9 @@ export function auditEnd({ auditLog }: Pick<Cluster, "auditLog">): number {
 }
 
 /**
- * The requests since a time (ISO 8601), or after an earlier end of the log. The oldest answer comes
- * first.
+ * The logged requests, in the order of their answers. `since`: only requests that the API server
+ * received at this time (ISO 8601) or later. `after`: only requests that are logged after this
+ * place, an earlier result of auditEnd.
  */
 export function auditOf(
   { auditLog }: Pick<Cluster, "auditLog">,
@@ -65,13 +66,15 @@ export function auditOf(
 }
 
 /**
- * In bytes. `end`: where the last complete line ends. `start`: where the line of a request begins.
+ * Offsets in the file, in bytes. `end`: the end of the last complete line. `start`: the begin of a
+ * request's line.
  */
 type Log = { end: number; requests: { start: number; request: AuditedRequest }[] };
 
 /**
  * The part of each log that was already read. A wait checks ten times a second, and the log of one
- * test file reaches tens of megabytes. Reading all of it for each check kept a core busy.
+ * test file reaches tens of megabytes. If each check read the whole log, this would keep a
+ * processor core busy.
  */
 const logs = new Map<string, Log>();
 

@@ -19,12 +19,12 @@ test("reports the description, the last error and the last state after a timeout
   );
 });
 
-test("ends a hopeless wait at once when the probe requests it", async () => {
+test("fails at once when the probe throws Hopeless", async () => {
   const waiting = until("it lives", () => Promise.reject(new Hopeless("it died")));
   await assert.rejects(waiting, /^Error: it died$/);
 });
 
-test("checks a state for the whole time, and fails once the state is over", async () => {
+test("fails as soon as a state that must stay is over", async () => {
   await stays("one is one", () => true, 5);
   let rounds = 0;
   await assert.rejects(
@@ -33,7 +33,7 @@ test("checks a state for the whole time, and fails once the state is over", asyn
   );
 });
 
-test("returns whether the synchronous wait succeeded", () => {
+test("returns true after a synchronous wait only if the probe succeeded", () => {
   let rounds = 0;
   assert.equal(
     untilSync(() => ++rounds === 2, 1000),

@@ -1,12 +1,13 @@
 /**
- * Waits until a condition holds, or checks for some time that a condition stays true. A test lets
- * time pass without a condition only if it tests time itself. A comment in that test explains it.
+ * Waits until a condition holds, or checks for some time that a condition stays true. A test may
+ * pause without a condition only if time itself is what the test checks. A comment then explains
+ * the pause.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * A probe returns `false`, `undefined` or throws while the condition does not hold; any other value
- * is the answer.
+ * While the condition does not hold, a probe returns `false` or `undefined`, or throws. Any other
+ * value is the answer.
  */
 export type Poll<T> = () => T | undefined | false | Promise<T | undefined | false>;
 
@@ -20,7 +21,7 @@ export class Hopeless extends Error {}
  */
 const patience = Number(process.env["PATIENCE"]) || 1;
 
-/** Multiplies a duration for kubectl (`--timeout=30s`) by the same factor. */
+/** Multiplies a duration for kubectl (`--timeout=30s`) by `patience`. */
 export const patiently = (word: string): string =>
   word.replace(/(?<=^--timeout=)\d+(?=[smh]$)/, (bound) => String(Number(bound) * patience));
 
@@ -34,8 +35,8 @@ export type WaitOptions = Readonly<{
 }>;
 
 /**
- * Calls `probe` until it returns an answer, and returns that. Fails after `timeout` with the
- * description, the probe's last error and the last state.
+ * Calls `probe` until the probe returns an answer, and returns this answer. Fails after `timeout`
+ * with the description, the probe's last error and the last state.
  */
 export async function until<T>(
   description: string,

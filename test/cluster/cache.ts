@@ -1,6 +1,6 @@
 /**
- * Results that are made once per machine and used by every checkout. A key is computed from
- * everything that a result depends on.
+ * Results that are made once per machine and used by every checkout. The key of a result is
+ * computed from everything that the result depends on.
  */
 import { createHash } from "node:crypto";
 import {
@@ -29,9 +29,9 @@ export function keyOf(...parts: readonly string[]): string {
 }
 
 /**
- * Returns `path`, made by `make` if it does not exist. `make` fills a draft beside `path`. The
- * draft is renamed at the end, so `path` is always complete. Two processes never make the same
- * result at the same time: the second process waits.
+ * Returns `path`. If `path` does not exist, `make` fills a draft beside it. The draft is then
+ * renamed, so `path` is always complete. Two processes never make the same result at the same time:
+ * the second process waits.
  */
 export async function once(path: string, make: (draft: string) => Promise<void>): Promise<string> {
   if (existsSync(path)) return path;
@@ -51,7 +51,8 @@ export async function once(path: string, make: (draft: string) => Promise<void>)
 }
 
 /**
- * Runs `work` while holding `lock`, a file that names its owner. A dead owner's lock is taken over.
+ * Runs `work` while holding `lock`, a file that names its owner. Takes over the lock of a dead
+ * owner.
  */
 async function locked<T>(lock: string, work: () => Promise<T>): Promise<T> {
   // 30 min: a build without a cache on two slow cores takes less.
@@ -79,8 +80,8 @@ export function take(lock: string): boolean {
   }
   try {
     const text = readFileSync(lock, "utf8");
-    // The file is empty after its owner has created it and before the owner has written it. Such an
-    // owner is alive.
+    // If the lock is empty, its owner lives: the owner has just created the file and is about to
+    // write it.
     if (text !== "" && !isAlive(JSON.parse(text) as Owner)) rmSync(lock, { force: true });
   } catch {
     // Another process has removed the lock meanwhile. The next try takes it.

@@ -40,7 +40,7 @@ suite("a real cluster", () => {
       );
     });
 
-  test("has two Ready nodes, each of which runs a real systemd and the kubelet that the API server shows", async () => {
+  test("has two Ready nodes, and each runs a real systemd and a kubelet", async () => {
     const versions = "jsonpath={.items[*].status.nodeInfo.kubeletVersion}";
     assert.equal((await cluster.kubectl("get", "nodes", "-o", versions)).split(" ").length, 2);
     for (const node of cluster.nodes) {
@@ -52,7 +52,7 @@ suite("a real cluster", () => {
     }
   });
 
-  test("refuses a private image without a credential, and pulls it with one, as the registry's log shows", async () => {
+  test("pulls a private image only with a credential, as the registry's log shows", async () => {
     const secret = {
       apiVersion: "v1",
       kind: "Secret",
@@ -111,7 +111,7 @@ suite("a real cluster", () => {
     assert.deepEqual([before, old.status, changed, await answer()], [200, 401, 200, 200]);
   });
 
-  test("reaches a pod by kubectl logs and exec, and the API server from a pod at its ClusterIP", async () => {
+  test("reaches a pod by kubectl logs and exec, and the API server's ClusterIP from a pod", async () => {
     await running("with");
     assert.equal(await cluster.kubectl("logs", "with"), "hello\n");
     assert.equal(
@@ -136,7 +136,7 @@ suite("a real cluster", () => {
     );
   });
 
-  test("reports rights on served resources, and fails for a misspelt resource", async () => {
+  test("fails when a test asks for rights on a misspelt resource", async () => {
     const group = "rbac.authorization.k8s.io";
     assert.equal(await may(cluster, "somebody", "get", "pods:exec", "default"), false);
     assert.equal(await may(cluster, "somebody", "bind", `clusterroles.${group}/admin`), false);
@@ -153,7 +153,7 @@ suite("a real cluster", () => {
       assert.ok(users.has(user));
   });
 
-  test("makes a broken kubelet fail from its next start on, and lets it recover when it is healed", async () => {
+  test("breaks the next start of a kubelet, and starts the kubelet again when it is healed", async () => {
     const old = await invocation();
     await first().breakKubelet();
     assert.equal(await invocation(), old);

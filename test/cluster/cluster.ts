@@ -70,7 +70,7 @@ export class Cluster {
   readonly kubeconfig: string;
   /** URL of the API server. */
   readonly server: string;
-  /** Path of its certificate authority (PEM). */
+  /** Path of the API server's certificate authority (PEM). */
   readonly ca: string;
   /** Path of the audit log: one JSON object per request, level Metadata. */
   readonly auditLog: string;
@@ -109,7 +109,6 @@ export class Cluster {
     return await this.#kubectl(args);
   }
 
-  /** Applies these objects with kubectl apply. */
   async apply(...objects: readonly object[]): Promise<void> {
     await this.#kubectl(
       ["apply", "-f", "-"],
@@ -155,7 +154,6 @@ export class Cluster {
     return node;
   }
 
-  /** Waits until the API server reports the node Ready. */
   async untilReady(node: Node): Promise<void> {
     const status = (): Promise<string | undefined> => this.readiness(node);
     await until(`${node.name} is Ready`, async () => (await status()) === "True", {
@@ -171,9 +169,9 @@ export class Cluster {
   }
 
   /**
-   * Waits until the API server serves the CRD of this name. Does not use kubectl wait, because it
-   * fails at once if the API server has not written the conditions yet. On a busy machine the API
-   * server takes a second for that.
+   * Waits until the API server serves the CRD of this name. Does not use kubectl wait, because
+   * kubectl wait fails at once if the API server has not written the conditions yet. On a busy
+   * machine the API server takes a second for that.
    */
   async untilServed(definition: string): Promise<void> {
     type Status = { status?: { conditions?: { type: string; status: string }[] | null } };
@@ -183,7 +181,7 @@ export class Cluster {
     });
   }
 
-  /** From now on pods of either cluster reach the other's API server. */
+  /** From now on pods of each cluster reach the other cluster's API server. */
   async connect(other: Cluster): Promise<void> {
     await joinHubs(this.#place.network, other.#place.network);
   }
@@ -214,11 +212,11 @@ export class Cluster {
   async backUp(): Promise<() => Promise<void>> {
     const [data, copy] = [join(this.directory, "etcd"), join(this.directory, "etcd-backup")];
     const copied = async (from: string, to: string): Promise<void> => {
+      // The API server restarts too, because otherwise it would answer from its cache.
       await killPart(this.#hub, "kube-apiserver");
       await killPart(this.#hub, "etcd");
       rmSync(to, { recursive: true, force: true });
       cpSync(from, to, { recursive: true });
-      // Otherwise the API server would answer from its cache.
       startEtcd(this.#hub);
       await startPart(this.#hub, this.#plane, "kube-apiserver");
     };
@@ -243,7 +241,6 @@ export class Cluster {
     update(this.#state.slot, () => ({ keep: true }));
   }
 
-  /** Ends and removes everything of this cluster. */
   down(): void {
     remove(this.#state);
   }

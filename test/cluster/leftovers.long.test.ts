@@ -86,7 +86,7 @@ test("never deletes a running cluster, even if no file records it", async (t) =>
   assert.equal(await isTaken(networkOf(99)), true);
 });
 
-test("deletes a leftover only once when several runs begin together, and never a cluster that has taken its slot", async () => {
+test("deletes a leftover only once when several runs begin together, and never a cluster whose owner lives", async () => {
   const name = "slot";
   names.push(name);
   const state = await claim({ name, users: {} });

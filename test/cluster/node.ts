@@ -89,8 +89,8 @@ export class Node {
     const { check } = startDaemon({
       name: this.name,
       log: `${this.rootfs}.log`,
-      // The node gets its own group in every hierarchy. So its systemd and its containers share no
-      // group with another node.
+      // The node gets its own group in every hierarchy, so that its systemd and its containers
+      // share no group with another node.
       groups: makeGroups(this.#groups.map(dirname), this.name),
       argv: [
         "systemd-nspawn",
@@ -135,7 +135,7 @@ export class Node {
     );
   }
 
-  /** Properties of a unit (kubelet.service unless named), as systemctl show prints them. */
+  /** Properties of a unit, by default of kubelet.service, as systemctl show prints them. */
   async unit<P extends string>(
     properties: readonly P[],
     unit = "kubelet.service",
@@ -177,7 +177,7 @@ export class Node {
 
   /**
    * Makes each later start of the kubelet fail, until you call healKubelet. A running kubelet
-   * continues. By default an ExecStartPre fails; `lines` replace it.
+   * continues. `lines` is the content of the unit's drop-in, by default a failing ExecStartPre.
    */
   async breakKubelet(lines = "[Service]\nExecStartPre=/bin/false\n"): Promise<void> {
     this.#put(dropIn, lines);
@@ -185,7 +185,7 @@ export class Node {
   }
 
   /**
-   * Undoes breakKubelet. systemd's own Restart=always starts a kubelet that is down within a
+   * Undoes breakKubelet. If the kubelet is down, its unit's Restart=always starts it within a
    * second.
    */
   async healKubelet(): Promise<void> {

@@ -4,14 +4,14 @@ import { until } from "./await.ts";
 import { keepRunning, startProgram } from "./program.ts";
 
 test("counts a program as ended only after its last output was read", async () => {
-  // The last output comes after the process is gone. The delay here is artificial, but on a busy
-  // machine it happens to any program.
+  // This script prints its last line after its main process is gone. On a busy machine the output
+  // of any program can arrive so late.
   const program = startProgram(["sh", "-c", "(sleep 0.3; echo last line) & echo begun; exit 3"]);
   assert.equal(await until("the program ends", program.exited, { every: 1 }), 3);
   assert.equal(program.output(), "begun\nlast line\n");
 });
 
-test("resolves stop and kill after the program's end, even if it ended before the call", async () => {
+test("resolves stop and kill once the program has ended, even if it ended before the call", async () => {
   const program = startProgram([
     "sh",
     "-c",
@@ -27,7 +27,7 @@ test("resolves stop and kill after the program's end, even if it ended before th
   assert.equal(killed.exited(), 128);
 });
 
-test("reads a character that comes in two pieces as one", async () => {
+test("decodes a character correctly when its bytes arrive in two pieces", async () => {
   const program = startProgram(["sh", "-c", "printf 'p\\303'; sleep 0.2; printf '\\244sswort'"]);
   await until("the program ends", program.exited, { every: 1 });
   assert.equal(program.output(), "p\u00e4sswort");

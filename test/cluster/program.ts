@@ -15,7 +15,7 @@ export type RunningProgram = Readonly<{
   kill: () => Promise<number>;
   /**
    * The exit code, or 128 if a signal ended the program. Undefined until all output has been read,
-   * because the last lines come through the pipe after the program's end.
+   * because the last lines arrive after the program's end.
    */
   exited: () => number | undefined;
   /** Resolves with the same code when the program has ended. */
@@ -90,7 +90,10 @@ export function keepRunning(
   };
 }
 
-/** For keepRunning: accepts a program that could not renew its Lease on a busy machine. */
+/**
+ * For keepRunning: starts a program again that ended because it could not renew its Lease on a busy
+ * machine.
+ */
 export const lostLease = (output: string): boolean => output.includes("not renewed for");
 
 /** The port of /metrics and the health endpoints. Each of our programs logs this port. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { askedBy } from "./reading.ts";
 
-test("turns kubectl's arguments into one request", () => {
+test("turns the arguments of kubectl get into one request", () => {
   const pods = "/api/v1/namespaces/kube-system/pods";
   const events = "/api/v1/namespaces/default/events";
   const cases: readonly (readonly [words: string, path: string, query: object])[] = [
@@ -20,7 +20,7 @@ test("turns kubectl's arguments into one request", () => {
     assert.deepEqual(askedBy(words.split(" ")), { path, query }, words);
 });
 
-test("leaves arguments to kubectl if only kubectl understands them", () => {
+test("runs kubectl for arguments that only kubectl understands", () => {
   for (const words of ["pods -A", "widgets", "pod one two", "pod one -l a=b", "pods,secrets"])
     assert.equal(askedBy(words.split(" ")), undefined, words);
 });

@@ -1,13 +1,13 @@
 /**
- * Replaces `kubectl get … -o json` by one request on a persistent connection. A kubectl takes 60 ms
- * of a core. A waiting test sends ten requests a second, while two other tests run on the same two
- * cores.
+ * Replaces `kubectl get … -o json` by one request on a persistent connection. Each run of kubectl
+ * takes 60 ms of processor time, and a waiting test sends ten requests a second, while two other
+ * tests run on the same two processor cores.
  */
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 
-/** Kind as tests write it → path of its collection; `*` is the namespace. */
+/** Kind as tests write it → path of its collection. `*` stands for the namespace. */
 const collections: Readonly<Record<string, string>> = {
   crd: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
   daemonset: "/apis/apps/v1/namespaces/*/daemonsets",

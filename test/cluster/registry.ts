@@ -16,15 +16,15 @@ import { directEnvironment, run } from "./run.ts";
 /** Requires a password. */
 const privateRegistry = "registry.example";
 /**
- * Requires no password. Holds the pods' sandbox, and our own image, which must not depend on the
- * credential that it delivers.
+ * Requires no password. Contains the image of the pods' sandbox, and our own image: pulling our
+ * image must not require the credential that our agents deliver.
  */
 export const publicRegistry = "public.example";
 
 /** The names that nodes use, with the hub's port. */
 export const registryPorts = { [privateRegistry]: 5000, [publicRegistry]: 5001 } as const;
 
-/** Users of the private registry; each may pull everything. */
+/** Users of the private registry. Each is allowed to pull everything. */
 const userNames = ["original", "additional", "pusher"] as const;
 export type UserName = (typeof userNames)[number];
 
@@ -35,7 +35,7 @@ export function newPasswords(): Record<UserName, string> {
   ) as Record<UserName, string>;
 }
 
-/** One authorised request as the private registry logged it. */
+/** A request that the private registry allowed, from its log. */
 export type LoggedRequest = Readonly<{ time: string; user: string; method: string; path: string }>;
 
 export class Registry {

@@ -8,7 +8,8 @@ import { stays, until } from "./await.ts";
  */
 const quiet = 5000;
 /**
- * Milliseconds. A loop that has work in progress checks it again after 5 s, so this time is longer.
+ * Milliseconds. A loop with unfinished work looks at this work again after 5 s, so this time is
+ * longer.
  */
 const rest = 10_000;
 

@@ -10,13 +10,17 @@ import type { Cluster } from "./cluster.ts";
 
 const reviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 const connections = new Map<string, Api>();
-/** The resources that each connection's API server serves, as far as we have asked. */
+/**
+ * The resources that each connection's API server serves, of the API groups that were requested so
+ * far.
+ */
 const served = new WeakMap<Api, Set<string>>();
 
 /**
- * Whether a user, or a service account by its full user name, may do this. `what` is
- * `resource[.group][:subresource][/name]`. Without `namespace`: in all namespaces, or on an object
- * without a namespace. Fails if the API server does not answer, or serves no such resource.
+ * Returns true if a user is allowed to do this. A service account is named by its full user name.
+ * `what` is `resource[.group][:subresource][/name]`. Without `namespace`, the right is checked in
+ * all namespaces, or on a cluster-wide object. Fails if the API server does not answer, or serves
+ * no such resource.
  */
 export async function may(
   { kubeconfig }: Pick<Cluster, "kubeconfig">,

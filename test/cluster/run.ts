@@ -25,7 +25,10 @@ export function directEnvironment(
 /** Programs that run() has started and that have not ended. */
 const running = new Set<ChildProcess>();
 
-/** Kills them at the end of this process, so that none creates anything after the clean-up. */
+/**
+ * Kills these programs at the end of this process, so that no program creates anything after the
+ * clean-up.
+ */
 export function endRunning(): void {
   for (const child of running) child.kill("SIGKILL");
 }

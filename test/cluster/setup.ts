@@ -1,6 +1,6 @@
 /**
- * Everything that a real cluster consists of, made once per machine: `node tools/build/run.mjs
- * test/cluster/setup.ts`. Tests and demo call it themselves.
+ * Makes everything that a real cluster consists of, once per machine: `node tools/build/run.mjs
+ * test/cluster/setup.ts`. Tests and demo call setUp themselves.
  */
 import { installPackages } from "./kit/debian.ts";
 import { makeImages, type Images } from "./kit/images.ts";
@@ -26,7 +26,7 @@ export type Kit = Readonly<{ parts: Parts; debian: string; images: Images }>;
 export async function setUp(): Promise<Kit> {
   raiseLimits();
   await installPackages();
-  // Both run at the same time, because building needs the cores, and debootstrap mostly the
+  // Both run at the same time, because building needs the processor, and debootstrap mostly the
   // network.
   const [parts, [debian, images]] = await Promise.all([
     buildParts(speed),

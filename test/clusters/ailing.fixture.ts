@@ -1,4 +1,4 @@
-/** The status of a joined cluster that has no etcd, or whose token has expired. */
+/** The status of a joined cluster whose etcd is down, or whose token has expired. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clustersNamespace, expiresAnnotation, issuedAnnotation } from "#contract/joined.ts";
@@ -13,7 +13,7 @@ export function ailing(on: () => Rig): void {
   const untilReported = async (type: string, status: string, pattern?: RegExp) =>
     await untilCondition(on().home.cluster, "east", [type, status], pattern);
 
-  test("M2: reports a cluster without etcd as joined, but not ready", async () => {
+  test("M2: reports a cluster as joined, but not ready, while its etcd is down", async () => {
     const { home, east } = on();
     await east.stopEtcd();
     try {

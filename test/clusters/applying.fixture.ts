@@ -1,4 +1,4 @@
-/** Applies the article's own workload to every joined cluster with one command. */
+/** Applies an example workload to every joined cluster with one command. */
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,8 +19,8 @@ const role = (kind: string) => ({ apiGroup: "rbac.authorization.k8s.io", kind, n
 const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }];
 
 /**
- * The article's workload: each file name, with the objects in the file. The CRD comes after an
- * object that needs the CRD, because users' file names have any order.
+ * The example workload: file name → the objects in the file. The CRD is in a later file than the
+ * Widget that needs it, because users' file names have any order.
  */
 const files: Readonly<Record<string, readonly object[]>> = {
   "a-widget.json": [
@@ -94,7 +94,8 @@ const files: Readonly<Record<string, readonly object[]>> = {
 const count = Object.values(files).flat().length;
 
 /**
- * Creates a folder with the article's workload. Its image is the private registry's `team/web:1`.
+ * Creates a folder with the example workload. The workload's image is the private registry's
+ * `team/web:1`.
  */
 export function writeWork(folder: string): void {
   mkdirSync(folder);
@@ -107,7 +108,7 @@ export function applying(on: () => Rig): void {
   const rows = (out: string, state: string) =>
     out.split("\n").filter((line) => new RegExp(` ${state}(?: |$)`).test(line)).length;
 
-  test("M3, M4, M5, M6: applies namespace, rights, CRD and Deployment to the clusters with one command, through the caller's contexts", async () => {
+  test("M3, M4, M5, M6: applies namespace, rights, CRD and Deployment to two clusters with one command and the user's own contexts", async () => {
     const { person, east, west } = on();
     writeWork(join(person.folder, "work"));
     const since = new Date().toISOString();
@@ -126,14 +127,15 @@ export function applying(on: () => Rig): void {
     // In each cluster one object may differ: Kubernetes' own controllers may have changed the
     // annotations of the Deployment.
     assert.ok(rows(second, "unchanged") >= 2 * count - 2, second);
-    // The plugin did not use the tokens in the host cluster.
+    // The plugin used the user's contexts, and not the joins' tokens, which are in the host
+    // cluster.
     const asked = auditOf(east, { since }).filter(
       ({ userAgent, verb }) => userAgent === "kubectl-pull-secret" && verb === "patch",
     );
     assert.deepEqual([...new Set(asked.map(({ user }) => user))], ["admin"]);
   });
 
-  test("writes nothing with --check, and reports which objects each cluster lacks: a cluster that joined later lacks all", async () => {
+  test("writes nothing with --check, and reports the missing and different objects of each cluster", async () => {
     const { person, west, home } = on();
     await west.kubectl("delete", "rolebinding", "reader", "-n", "web");
     await west.kubectl("scale", "deployment/web", "-n", "web", "--replicas=1");
@@ -157,15 +159,15 @@ export function applying(on: () => Rig): void {
         userAgent === "kubectl-pull-secret" && verb === "patch" && !uri.includes("dryRun=All"),
     );
     assert.deepEqual(written, []);
-    // The client that scaled the Deployment now owns the field with the number of replicas. The
-    // plugin takes this field over only with a flag.
+    // kubectl scale has made another client the owner of the field `replicas`. The plugin takes
+    // this field over only with --force-conflicts.
     const owned = await person.plugin(apply(" --clusters west"));
     assert.equal(owned.code, 1);
     assert.match(owned.out, /deployments\S*\/web +failed +409 Conflict/);
     await person.ok(apply(" --clusters west --force-conflicts"));
   });
 
-  test("reports a cluster that is away, or whose context leads to another cluster, and continues with the others", async () => {
+  test("continues with the other clusters when a cluster is away or its context leads to another cluster", async () => {
     const { person, east, west } = on();
     await east.kubectl("delete", "role", "reader", "-n", "web");
     await west.stopApiServer();
@@ -174,7 +176,7 @@ export function applying(on: () => Rig): void {
     assert.equal(away.code, 1);
     assert.match(away.out, /^ *west .* failed .*no answer/m);
     assert.match(away.out, /^ *east .*roles\S*\/reader +created/m);
-    // `west` leads to east's cluster now.
+    // Now the context `west` leads to the cluster east.
     for (const [name, other] of [
       ["west", "really-west"],
       ["east", "west"],
@@ -228,7 +230,7 @@ export function applying(on: () => Rig): void {
   });
 }
 
-/** Waits until the article's workload exists as declared, and its three pods are created. */
+/** Waits until the example workload exists as declared, and its three pods are created. */
 export async function untilDeployed(cluster: Cluster): Promise<void> {
   const its = ["-n", "web"];
   const live = await cluster.get<V1Deployment>("deployment", "web", ...its);

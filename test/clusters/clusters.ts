@@ -25,19 +25,21 @@ type Kubeconfig = Readonly<{
 type Ran = Readonly<{ code: number; out: string; err: string }>;
 
 /**
- * A user with a kubeconfig. `plugin` and `kubectl` run a command with this kubeconfig, and split
- * the line into arguments at spaces.
+ * A user with a kubeconfig. `plugin` and `kubectl` split a line at spaces into arguments, and run
+ * the command with this kubeconfig.
  */
 export type Person = Readonly<{
   folder: string;
   kubeconfig: string;
   plugin: (line: string) => Promise<Ran>;
   kubectl: (line: string) => Promise<Ran>;
-  /** The plugin's output. Fails if the exit code is not 0. */
+  /** Runs the plugin and returns its output. Fails if the exit code is not 0. */
   ok: (line: string) => Promise<string>;
-  /** Fails unless the exit code is 1 and standard error matches. */
+  /** Runs the plugin. Fails unless the exit code is 1 and standard error matches the pattern. */
   refused: (line: string, pattern: RegExp) => Promise<void>;
-  /** From now on a run fails if it prints one of these values, or writes one into a file. */
+  /**
+   * From now on a run fails if its output or a file that it writes contains one of these values.
+   */
   plant: (...values: readonly string[]) => void;
 }>;
 
@@ -124,7 +126,7 @@ export const profileIn = async (host: Cluster, name: string) =>
 export const tokenIn = async (host: Cluster, name: string) =>
   await host.get<V1Secret>("secret", name, ...its);
 
-/** Waits until the profile's condition matches, with this in its message. */
+/** Waits until the profile's condition has this status and a message that matches `pattern`. */
 export async function untilCondition(
   host: Cluster,
   name: string,
@@ -142,12 +144,14 @@ export async function untilCondition(
   );
 }
 
-/** Whether a cluster has the account of a join. */
+/** Returns true if the ServiceAccount of a join exists in the cluster. */
 export const joinedIn = async (cluster: Cluster): Promise<boolean> =>
   (await cluster.get("serviceaccount", "global-pull-secret-joined", "-n", "kube-system")) !==
   undefined;
 
-/** Names of all admission policies and bindings that joins have created in the cluster. */
+/**
+ * Returns the names of all admission policies and bindings that joins have created in the cluster.
+ */
 export async function guardsIn(cluster: Cluster): Promise<readonly string[]> {
   const kinds = "validatingadmissionpolicies,validatingadmissionpolicybindings";
   const names = (await cluster.kubectl("get", kinds, "-o", "name")).split("\n");

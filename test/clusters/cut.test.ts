@@ -1,8 +1,7 @@
 /**
- * Kills joins and removals after each of their requests. `clusters list` always shows the
- * leftovers, and the next join or removal finishes as if nothing had happened. One real API server
- * is both host and joined cluster, which is allowed. By default the tests try only every ninth
- * request.
+ * Kills joins and removals after each of their requests. If anything is left, `clusters list` shows
+ * the join, and the next join or removal succeeds. One real API server is both the host and the
+ * joined cluster, which is allowed. By default the tests kill only after every ninth request.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -23,8 +22,9 @@ import { everyPoint } from "../sample.ts";
 import { installCrd } from "./inventory.ts";
 
 /**
- * Tries every step-th number of requests. The step is odd, so that the numbers are even and odd in
- * turn: after an even number the join is removed, after an odd number it is repeated.
+ * Between two tries, the number of requests before the kill grows by this step. The step is odd, so
+ * the numbers are even and odd in turn: after an even number the test removes the join, after an
+ * odd number the test repeats it.
  */
 const step = everyPoint ? 1 : 9;
 
@@ -46,7 +46,10 @@ before(async () => {
 });
 after(() => cluster.down());
 
-/** The number of requests that the process may still send. At 0 the process counts as killed. */
+/**
+ * The number of requests that the process can still send. After these requests the process counts
+ * as killed.
+ */
 type Left = { requests: number };
 
 class Killed extends Error {}
@@ -130,7 +133,7 @@ async function createdObjects(): Promise<readonly string[]> {
 async function assertNothing(where: string): Promise<void> {
   assert.deepEqual(await createdObjects(), [], where);
   assert.equal(await profileIn(cluster, "here"), undefined, where);
-  // The garbage collector deletes the token with its profile.
+  // The garbage collector deletes the token some time after the profile.
   await until(`${where}: the token is deleted`, async () => !(await tokenIn(cluster, "here")));
 }
 
@@ -162,7 +165,7 @@ test("records the real lifetime of a token when the API server issues it for one
   assert.ok(await run("clusters remove"));
 });
 
-test("lists a join that was killed after any of its requests, and joins again or removes it", async () => {
+test("finishes or removes a join that was killed after any of its requests", async () => {
   let ended = false;
   for (let requests = 0; !ended; requests += step) {
     const where = `killed after ${requests} requests`;
@@ -179,7 +182,7 @@ test("lists a join that was killed after any of its requests, and joins again or
   }
 });
 
-test("finishes a removal in a second run if the first run was killed after any of its requests, and leaves no placed object", async () => {
+test("finishes a removal in a second run if the first run was killed after any of its requests", async () => {
   let ended = false;
   for (let requests = 0; !ended; requests += step) {
     const where = `killed after ${requests} requests`;

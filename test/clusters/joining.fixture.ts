@@ -95,8 +95,9 @@ export function joining(on: () => Rig): void {
       /403/,
     );
     await on().person.refused("clusters join east --context outsider-there", /403 Forbidden/);
-    // First this user may only read in the cluster east. Then the user may write the objects of a
-    // join, but may not grant rights that the user does not have, so the join fails half way.
+    // At first this user is only allowed to read in the cluster east. Then the user is also allowed
+    // to write the objects of a join. But the user cannot grant rights that the user does not have,
+    // so the join fails half way.
     const grant = ["clusterrolebinding", "outsider", "--serviceaccount=default:outsider"];
     await on().east.kubectl("create", ...grant, "--clusterrole=view");
     const half = "clusters join east --context outsider-there";
@@ -117,7 +118,7 @@ export function joining(on: () => Rig): void {
     assert.equal(await tokenIn(on().home.cluster, "east"), undefined);
   });
 
-  test("M1, M2: joins each cluster with one command, also the host itself, and reports True for all", async () => {
+  test("M1, M2: joins each cluster with one command, also the host itself, and reports every condition as True", async () => {
     await on().person.ok("clusters join east --context admin@east");
     await on().person.ok("clusters join west --context west");
     const joined = await on().person.ok("clusters join here --context host");
@@ -133,7 +134,7 @@ export function joining(on: () => Rig): void {
     for (const name of ["east", "west", "here"])
       assert.match(shown, new RegExp(`^ *${name} +True +True +True +v1\\.\\d+\\.\\d+`, "m"));
     assertShown("extend/clusters.md", "kubectl pull-secret clusters list", shown);
-    // From here on no output may contain a token. The output so far contains none.
+    // From here on no output may contain a token.
     for (const name of ["east", "west"]) {
       const token = Buffer.from(
         (await tokenIn(on().home.cluster, name))?.data?.["token"] ?? "",
@@ -152,7 +153,7 @@ export function joining(on: () => Rig): void {
     assert.equal(answer.token, Buffer.from(token, "base64").toString());
   });
 
-  test("delivers a FleetSecret to joined clusters with the rights of a join, and only to the selected clusters", async () => {
+  test("delivers a FleetSecret only to the selected joined clusters, with the rights of a join", async () => {
     const since = new Date().toISOString();
     await on().home.cluster.kubectl(
       "label",
@@ -195,7 +196,7 @@ export function joining(on: () => Rig): void {
     );
   });
 
-  test("delivers to another manager's cluster with the kubeconfig and context that its profile names, like the inventory's own reader", async () => {
+  test("delivers to another manager's cluster with the kubeconfig and context that the cluster's profile names", async () => {
     const { home, west, person } = on();
     const { clusters, users } = JSON.parse(readFileSync(west.kubeconfig, "utf8")) as {
       clusters: { cluster: object }[];
@@ -319,7 +320,7 @@ export function joining(on: () => Rig): void {
     assert.equal(await can("create", "serviceaccounts/token", "default"), false);
   });
 
-  test("reports policies that were deleted or match nothing, and restores them with another join", async () => {
+  test("reports a join's policies that were deleted or match nothing, until another join restores them", async () => {
     const { person, home, east } = on();
     const binding = ["validatingadmissionpolicybinding", "global-pull-secret-joined-tokens"];
     await east.kubectl("delete", ...binding);
@@ -344,7 +345,7 @@ export function joining(on: () => Rig): void {
     assert.ok(await east.get(...(binding as [string, string])));
   });
 
-  test("refuses a name that another cluster has, and a cluster that is joined under another name", async () => {
+  test("refuses a name of another joined cluster, and a cluster that is already joined under another name", async () => {
     await on().person.refused(
       "clusters join east --context west",
       /^east: is the name of a different cluster/,
@@ -383,7 +384,7 @@ export function joining(on: () => Rig): void {
     }
   });
 
-  test("reports a token as void when its bound Secret is deleted, and shows the command that repairs this", async () => {
+  test("reports a token as void after the Secret to which it is bound was deleted, and shows the command that joins again", async () => {
     const bound = ["secret", "global-pull-secret-joined-token", "-n", "kube-system"];
     await on().east.kubectl("delete", ...bound);
     // The API server still accepts the token for 10 s. After each change of a profile, the
@@ -402,7 +403,8 @@ export function joining(on: () => Rig): void {
     await untilCondition(on().home.cluster, "east", ["Joined", "False"], command);
     const { out } = await on().person.plugin("clusters list");
     assert.match(out, /^ *east +False .*kubectl pull-secret clusters join east/m);
-    // Only the administrator can use this context, because it is a tunnel on this machine.
+    // Only the user on this machine can use this context, because its server is a tunnel on this
+    // machine.
     await using tunnel = await TcpProxy.before(on().east.server);
     const config = JSON.parse(readFileSync(on().person.kubeconfig, "utf8")) as {
       clusters: { name: string; cluster: object }[];

@@ -5,7 +5,10 @@ import { join } from "node:path";
 
 const docs = join(import.meta.dirname, "../../docs");
 
-/** The page shows a command in one block and its output in the next. Returns the output's rows. */
+/**
+ * The page shows a command in one block and its output in the next block. Returns the rows of this
+ * output.
+ */
 function printedBelow(page: string, command: string): readonly string[] {
   const text = readFileSync(join(docs, page), "utf8");
   const [, below = ""] = text.split(`${command}\n\`\`\`\n`);
@@ -31,8 +34,8 @@ const rowsOf = (printed: string): readonly string[] =>
     );
 
 /**
- * Asserts that the page shows exactly these rows, or shows the first of these rows and then an
- * ellipsis.
+ * Asserts that the page shows exactly the rows of this output. If the page's rows end with an
+ * ellipsis, the rows before it must be the first rows of the output.
  */
 export function assertShown(page: string, command: string, printed: string): void {
   const shown = printedBelow(page, command);
@@ -41,7 +44,7 @@ export function assertShown(page: string, command: string, printed: string): voi
   else assert.deepEqual(rows.slice(0, shown.length - 1), shown.slice(0, -1), `${page}: ${command}`);
 }
 
-/** Asserts that these rows contain each row of the page, in the same order. */
+/** Asserts that this output contains each row of the page, in the same order. */
 export function assertAmong(page: string, command: string, printed: string): void {
   const shown = printedBelow(page, command);
   const rows = rowsOf(printed);

@@ -1,4 +1,7 @@
-/** The article's own workload on a cluster of two real nodes. One node is switched off. */
+/**
+ * A Deployment that `clusters apply` placed, on a cluster of two real nodes. One node is switched
+ * off.
+ */
 import assert from "node:assert/strict";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -62,7 +65,7 @@ const work = (image: string, document: string) => [
   },
 ];
 
-test("M5: runs three replicas of a private image on two nodes, and on the remaining node when the other node is switched off", async () => {
+test("M5: runs three replicas of a private image on two nodes, and on one node after the other node is switched off", async () => {
   await freshBundle();
   cluster = await startCluster({ nodes: 2 });
   await installCrd(cluster);

@@ -1,7 +1,4 @@
-/**
- * Removes joined clusters: first the objects in the cluster, then the objects in the host. These
- * are the last tests of joined clusters.
- */
+/** Removes joined clusters. These tests run last, because they end the joins. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clustersNamespace } from "#contract/joined.ts";
@@ -11,8 +8,8 @@ import { guardsIn, joinedIn, profileIn, tokenIn, type Rig } from "./clusters.ts"
 import { assertShown } from "./page.ts";
 
 /**
- * Asserts that the status of the FleetSecret does not list the cluster any more, not even among the
- * clusters that were given up.
+ * Asserts that the FleetSecret's status does not list the cluster any more, not even among the
+ * clusters that the controller has given up.
  */
 async function forgotten(home: fleet.Home, name: string): Promise<void> {
   const { clusters = [], givenUp = [] } = (await fleet.objectIn(home))?.status ?? {};
@@ -23,7 +20,7 @@ async function forgotten(home: fleet.Home, name: string): Promise<void> {
 }
 
 export function removing(on: () => Rig): void {
-  test("keeps a cluster joined while it cannot be reached, until --forget", async () => {
+  test("keeps an unreachable cluster joined until `clusters remove --forget`", async () => {
     const { person, home, west } = on();
     await west.stopApiServer();
     await person.refused("clusters remove west --yes", /no answer/);
@@ -39,7 +36,7 @@ export function removing(on: () => Rig): void {
     assert.equal(await joinedIn(west), true);
   });
 
-  test("removes account, rights, token and placed objects, first in the cluster and then in the host, and nothing else", async () => {
+  test("removes from the cluster and the host only what the join and its FleetSecret have created", async () => {
     const { person, home, east } = on();
     const its = ["-n", "kube-system"];
     await fleet.untilState(home, `${clustersNamespace}/east`, "Done");
@@ -55,7 +52,7 @@ export function removing(on: () => Rig): void {
     assert.deepEqual(await guardsIn(east), []);
     assert.equal(await east.get("secret", "global-pull-secret-joined-token", ...its), undefined);
     assert.equal(await east.get("secret", "pull-secret", ...its), undefined);
-    // Another owner's Secret with the name of a target.
+    // This Secret has the name of a target, but belongs to another owner, so it stays.
     assert.ok(await east.get("secret", "fleet-pull-secret", ...its));
     assert.equal(await profileIn(home.cluster, "east"), undefined);
     await forgotten(home, "east");

@@ -1,4 +1,7 @@
-/** Sealed Secrets in every joined cluster, and files that each cluster opens for itself. */
+/**
+ * Sealed Secrets in every joined cluster, and a sealed file for each cluster that only this cluster
+ * can open.
+ */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -56,7 +59,7 @@ export function sealing(on: () => Rig): void {
     assert.match(err, /^--cluster here: service\/sealed-secrets-controller in test: not found; /);
   });
 
-  test("M8, M9, M11: fetches certificates from the clusters, and seals files that each open in their own cluster", async () => {
+  test("M8, M9, M11: fetches each cluster's certificate, and seals a file for each cluster that the cluster can open", async () => {
     const { person, east, west } = on();
     await person.ok(`${seal} ${clusters}`);
     await person.ok(`${check} ${clusters}`);
@@ -70,7 +73,7 @@ export function sealing(on: () => Rig): void {
     }
   });
 
-  test("M11: seals the article's own regcred so that it opens in a namespace of each cluster", async () => {
+  test("M11: seals a Secret web/regcred that each cluster can open", async () => {
     const { person, east, west } = on();
     const regcred = `${seal.replace("-o sealed", "-o sealed-web")} --secret web/regcred`;
     await person.ok(`${regcred} ${clusters}`);
@@ -99,7 +102,7 @@ export function sealing(on: () => Rig): void {
     assert.match(away.err, /^west: .*no answer/m);
   });
 
-  test("reports a renewed certificate before using it, marks the previous file as old, and can still open that file", async () => {
+  test("seals with a renewed certificate only with --renewed, and until then reports the sealed file as old", async () => {
     const { person, east } = on();
     const before = readFileSync(join(person.folder, "sealed/east.yaml"), "utf8");
     await running[0]?.[Symbol.asyncDispose]();
@@ -130,7 +133,7 @@ export function sealing(on: () => Rig): void {
     await again();
   });
 
-  test("warns if the same certificate is given for two clusters", async () => {
+  test("warns when a user gives the same certificate for two clusters", async () => {
     const { person } = on();
     writeFileSync(join(person.folder, "west.pem"), running[1]?.certificate ?? "");
     const given = "--cert north=west.pem --cluster west";

@@ -1,7 +1,8 @@
 /**
  * A thief has the token of a joined cluster. The thief tries to become another account, and to keep
- * access after the token was revoked. RBAC allows each of these requests, because it checks their
- * names and not their content. The real token controller fills the Secrets that the thief creates.
+ * access after the token was revoked. RBAC allows each of these requests, because RBAC checks the
+ * names in a request, but not its content. The real token controller fills the Secrets that the
+ * thief creates.
  */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -152,7 +153,7 @@ async function refusedAll(as: Api): Promise<void> {
   }
 }
 
-test("lets a thief get any account's token, and an own token that cannot be revoked, if only RBAC limits the account", async () => {
+test("lets a thief get any account's token, and a token of its own account that cannot be revoked, if only RBAC limits the account", async () => {
   await thief.apply(path, tokenOf("replicaset-controller"), how);
   const user = await filled();
   assert.equal(user, "system:serviceaccount:kube-system:replicaset-controller");
@@ -176,7 +177,7 @@ test("refuses a token of another account under the policies of a join", async ()
   await refusedAll(thief);
 });
 
-test("refuses an own token under the policies, unless it is bound to the join's Secret and valid for at most 30 days", async () => {
+test("issues a token of the thief's own account under the policies only if the token is bound to the join's Secret and valid for at most 30 days", async () => {
   await thief.apply(path, secret("Opaque"), how);
   const to = (kind: string, name: string) => request({ ...bound, kind, name });
   await refused("bound to nothing", thief.create(tokens, request()));
@@ -190,7 +191,7 @@ test("refuses an own token under the policies, unless it is bound to the join's 
   await clear();
 });
 
-test("lets the account change neither the policies nor its rights", async () => {
+test("lets the account change neither the policies nor its own rights", async () => {
   for (const one of [...guardsOf("host/east"), ...rightsOf(targets, "host/east")]) {
     if (one.path === path) continue;
     await assert.rejects(thief.apply(one.path, one.body, how), { status: 403 }, one.path);

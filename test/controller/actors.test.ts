@@ -23,7 +23,7 @@ after(() => on[Symbol.asyncDispose]());
 afterEach(async () => {
   for (const one of running.splice(0)) await one[Symbol.asyncDispose]();
   await plane.wipe(on);
-  // An actor's writes must not steer the next test.
+  // Removes what the actor wrote, so that it does not influence the next test.
   await kubectl("delete", "gps", "cluster", "--ignore-not-found");
 });
 
@@ -31,7 +31,10 @@ const kubectl = (...args: string[]) => on.cluster.kubectl(...args);
 const system = ["-n", "kube-system"];
 const controller = "system:serviceaccount:kube-system:global-pull-secret-controller";
 
-/** Creates a user with this right in kube-system, or in the cluster for cluster-wide resources. */
+/**
+ * Creates a user with these rights in kube-system. If `where` is empty, the rights are for the
+ * whole cluster.
+ */
 async function userWith(name: string, verbs: string, resource: string, where = system) {
   const kind = where.length > 0 ? ["role", "rolebinding"] : ["clusterrole", "clusterrolebinding"];
   const [role = "", binding = ""] = kind;
@@ -50,7 +53,7 @@ async function start(...flags: string[]): Promise<plane.Controller> {
   return one;
 }
 
-/** Writes a pull secret with this text as this user. */
+/** As this user, writes a pull secret with this text. */
 async function declareAs(user: string, text: string, name = "additional-pull-secret") {
   const stringData = JSON.stringify({ ".dockerconfigjson": text });
   const there = await on.api.get(`${paths.secrets}/${name}`);
@@ -65,7 +68,7 @@ async function declareAs(user: string, text: string, name = "additional-pull-sec
 
 const published = async () => (await plane.published(on))?.document ?? "";
 
-/** Row → its test. The names are from the first column of SECURITY.md's table. */
+/** Actor, as in the first column of SECURITY.md's table → the test of this row. */
 const rows: Readonly<Record<string, () => Promise<void>>> = {
   async "who may write Secrets in kube-system"() {
     const user = "secret-writer";
@@ -124,7 +127,7 @@ const rows: Readonly<Record<string, () => Promise<void>>> = {
       ["patch", "daemonsets.apps/global-pull-secret-syncer"],
       ["list", "nodes"],
       ["list", "pods"],
-      // Admission bounds these two (see manifests/).
+      // The admission policies in manifests/ limit these two rights.
       ["patch", "pods"],
       ["delete", "pods"],
     ] as const;
@@ -211,7 +214,10 @@ const rows: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
-/** Rows whose actor is not an API client, or has its own test file. */
+/**
+ * Actor → the file that tests this row, because the actor is not an API client or has its own test
+ * file.
+ */
 const elsewhere: Readonly<Record<string, string>> = {
   "who holds `view`": "test/controller/api.test.ts",
   "who may patch pods in kube-system": "agent/decide/grant.test.ts",
@@ -236,7 +242,7 @@ const elsewhere: Readonly<Record<string, string>> = {
 };
 
 for (const [actor, shown] of Object.entries(rows))
-  test(`${actor}: can do what SECURITY.md states, and nothing more`, shown);
+  test(`${actor}: can do only what SECURITY.md states`, shown);
 
 test("covers every row of SECURITY.md's table, here or in the named file", () => {
   const root = join(import.meta.dirname, "../..");

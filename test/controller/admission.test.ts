@@ -1,6 +1,6 @@
 /**
- * Admission policies of other owners change our writes. The controller does not fight them, and
- * they cannot stop a rollout.
+ * Admission policies of other owners change our writes. The controller does not repeat these writes
+ * all the time, and the policies cannot stop a rollout.
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
@@ -46,7 +46,10 @@ const writes = (since: string) =>
   plane.requests(on, since).filter(({ verb }) => verb === "patch" || verb === "update");
 const now = () => new Date().toISOString();
 
-/** A rollout to two nodes takes about ten turns. Each turn sends one read and one write. */
+/**
+ * A rollout to two nodes takes about ten rounds of the controller. Each round sends one read and
+ * one write.
+ */
 const mostWrites = 60;
 
 /** Waits until the controller has sent at most three writes in five seconds. */
@@ -70,7 +73,7 @@ async function rollsOut(word: string): Promise<number> {
   return revision;
 }
 
-test("finishes rollouts, changes and the removal with few writes when policies add a label, an annotation, an env, a volume and a toleration", async () => {
+test("finishes rollouts and the removal with few writes when policies add items to the DaemonSet", async () => {
   const added = policies.onDaemonSets(...Object.values(policies.additions));
   await policies.impose(on, "additions", added);
   await steer(on, 1);
@@ -84,9 +87,9 @@ test("finishes rollouts, changes and the removal with few writes when policies a
   await untilIdle();
   await policies.withdraw(on, "additions", added);
   const last = await rollsOut("three");
-  // If others insert items into a list that we declare as a whole, the controller removes these
-  // items within a minute, when it next reads the API server. In lists that are merged item by
-  // item, the items of others stay.
+  // If other clients insert items into a list that the controller declares as a whole, the
+  // controller removes these items within a minute, when it next reads the DaemonSet. In lists that
+  // the API server merges item by item, the items of other clients stay.
   await until("the toleration is removed", async () => (await tolerations())?.join() === "every", {
     timeout: 90_000,
     seen: tolerations,
@@ -98,7 +101,7 @@ test("finishes rollouts, changes and the removal with few writes when policies a
 });
 
 longTest(
-  "stops an upgrade, continues rollouts and logs what to do when a policy changes the update strategy",
+  "does not upgrade the DaemonSet while a policy changes its update strategy, but continues rollouts",
   async () => {
     await steer(on, 1);
     const former = plane.startController(on.kubeconfig);
@@ -123,7 +126,7 @@ longTest(
   },
 );
 
-test("reports a policy that changes the content of global-pull-secret, does not accept that content as ours, and grants it to no node", async () => {
+test("grants nothing and logs what to do while a policy changes the content of global-pull-secret", async () => {
   const other = policies.onSecrets(policies.otherData);
   await policies.impose(on, "other", other);
   await steer(on, 1);
@@ -140,7 +143,7 @@ test("reports a policy that changes the content of global-pull-secret, does not 
 });
 
 longTest(
-  "disturbs nothing when a policy comes and goes at rest, and finishes a removal under it",
+  "finishes a rollout and a removal when a policy on DaemonSets was created after the first rollout",
   async () => {
     await steer(on, "100%");
     await using controller = plane.startController(on.kubeconfig);

@@ -26,7 +26,7 @@ const objectOf = (spec: object, name = "cluster") => ({
   spec,
 });
 
-test("refuses every wrong spec from kubectl, with the reason", async () => {
+test("refuses every wrong spec that kubectl sends, with the reason", async () => {
   assert.ok(wrongSpecs.length >= 40);
   const surprises: string[] = [];
   for (const [spec, words] of wrongSpecs) {
@@ -37,14 +37,14 @@ test("refuses every wrong spec from kubectl, with the reason", async () => {
   assert.equal(await on.cluster.get("gps", "cluster"), undefined);
 });
 
-test("allows one object, named cluster", async () => {
+test("allows only one object, named cluster", async () => {
   await assert.rejects(
     on.cluster.apply(objectOf({}, "second")),
     /there can only be one GlobalPullSecret/,
   );
 });
 
-test("returns an empty spec as the whole policy, under the short name", async () => {
+test("fills in every default of an empty spec, and returns the object under its short name gps", async () => {
   await on.cluster.apply(objectOf({}));
   const object = await on.cluster.get<{ spec: object; status: object }>("gps", "cluster");
   assert.deepEqual(object?.spec, {
@@ -59,7 +59,7 @@ test("returns an empty spec as the whole policy, under the short name", async ()
   assert.deepEqual(object?.status, { observedGeneration: -1 });
 });
 
-/** Applies the spec as GitOps tools do. Fields without an owner are not removed. */
+/** Applies the spec as GitOps tools do: server-side. Fields that no client owns are not removed. */
 const applied = async (delivery: object) => {
   const file = join(on.cluster.directory, "delivery.json");
   writeFileSync(file, JSON.stringify(objectOf({ delivery })));
@@ -68,7 +68,7 @@ const applied = async (delivery: object) => {
   return object?.spec.delivery;
 };
 
-test("fills in a provider's defaults, and removes them when another mode is applied without them", async () => {
+test("fills in a provider's defaults, and removes these defaults when another mode is applied", async () => {
   const mode = "CredentialProvider";
   const chosen = await applied({ mode, credentialProvider: { scope: "Annotated" } });
   assert.deepEqual(chosen, { mode, credentialProvider: { scope: "Annotated" } });
@@ -96,7 +96,7 @@ test("prints READY, REVISION, NODES and AGE in kubectl get", async () => {
   assert.deepEqual(row.split(/\s+/).slice(0, 4), ["cluster", "True", "7", "97/100"]);
 });
 
-test("lets a viewer read the object but no Secret, and does not let edit and admin write it", async () => {
+test("allows view to read the object but no Secret, and allows none of view, edit and admin to write it", async () => {
   for (const role of ["view", "edit", "admin"]) {
     const to = [`--clusterrole=${role}`, `--user=${role}`];
     await on.cluster.kubectl("create", "clusterrolebinding", `test-${role}`, ...to);

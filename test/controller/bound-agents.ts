@@ -69,7 +69,7 @@ function ofArguments(args: readonly string[]): V1DaemonSet {
 }
 
 /**
- * Flag → the agents' DaemonSet if the controller has this flag and all flags that annotations name.
+ * Flag → the agents' DaemonSet of a controller with this flag and all flags that annotations name.
  */
 export const flagged: Readonly<Record<string, V1DaemonSet>> = Object.fromEntries(
   given.map(([flag, args]) => [

@@ -73,7 +73,6 @@ export const changesOfPod: Readonly<
 };
 
 export const grants = { apiGroups: [""], resources: ["pods"], verbs: ["patch"] };
-/** The object with more metadata. */
 const withMetadata = <One extends { metadata?: object }>(one: One, more: object) => ({
   ...one,
   metadata: { ...one.metadata, ...more },

@@ -263,7 +263,7 @@ describe("allows each flag of the controller if annotations name the required va
   });
   for (const state of states)
     describe(`${state} the DaemonSet`, () => {
-      // For an update, an administrator creates the DaemonSet first. It matches none of the flags.
+      // For an update, an administrator creates a DaemonSet first, which matches none of the flags.
       before(async () => {
         await prepare("create", owned.daemonSet);
         const how = { manager: controller, force: true };
@@ -276,7 +276,7 @@ describe("allows each flag of the controller if annotations name the required va
     });
 });
 
-describe("the policies beside other clients", () => {
+describe("the policies if other clients write too", () => {
   before(async () => {
     await install(await kustomized(overlay));
     await apply(owned.daemonSet, declared(), false);
@@ -295,7 +295,7 @@ describe("the policies beside other clients", () => {
     );
   });
 
-  /** Deletes the DaemonSet and creates it again with the account's declaration alone. */
+  /** Deletes the DaemonSet, and creates it again as the account declares it. */
   async function again(): Promise<void> {
     await admin.remove(owned.daemonSet, (await live()).metadata?.uid ?? "");
     await until(
@@ -456,7 +456,7 @@ describe("the policies beside other clients", () => {
     });
     assert.equal(made.metadata?.annotations?.["stamp"], "s");
     assert.equal(await refusal(apply(path, body)), "");
-    // Admission may have set a key. The account may still not set it.
+    // The policy has set this label, but the account itself may still not set it.
     await cluster.kubectl("delete", "mutatingadmissionpolicies", "stamp-secrets");
     const metadata = { ...(body as V1Pod).metadata, labels: { stamp: "t" } };
     await until(

@@ -19,7 +19,7 @@ const everyMilliseconds = 3_600_000 / (2 * size);
  * Milliseconds until the agent of a joining node starts, because its image is pulled first.
  */
 const joinMilliseconds = 45_000;
-/** Milliseconds until a change or a withdrawal must begin, and until it must end. */
+/** Milliseconds until a change or a withdrawal must have begun, and until it must have ended. */
 const [begins, ends] = [10_000, 300_000];
 
 let on: plane.Plane;
@@ -46,7 +46,7 @@ after(async () => {
  */
 let canary = "";
 
-/** Keeps replacing the oldest node by a new one. */
+/** Keeps replacing the oldest node by a new node. */
 async function churn(signal: AbortSignal): Promise<number> {
   let at = 0;
   for (; !signal.aborted; at += 1) {
@@ -59,7 +59,6 @@ async function churn(signal: AbortSignal): Promise<number> {
   return at;
 }
 
-/** Waits until a node begins with the revision. */
 const untilBegun = (revision: number) =>
   until(`revision ${revision} begins`, () => kubelets.order(revision).length > 0, {
     timeout: begins,

@@ -1,4 +1,4 @@
-/** Other clients edit our objects, or own objects with our names. */
+/** Other clients edit our objects, or have created objects with our names. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { V1DaemonSet, V1Role, V1RoleBinding, V1Secret } from "@kubernetes/client-node";
@@ -27,8 +27,8 @@ after(async () => {
 const kubectl = (...args: string[]) => on.cluster.kubectl("-n", "kube-system", ...args);
 const syncer = "global-pull-secret-syncer";
 /**
- * Each test edits the state that the previous test left. Separate deployments would take three more
- * minutes.
+ * Declares the first content and waits for its rollout. Each test continues with the objects of the
+ * previous test, because separate deployments would take three more minutes.
  */
 const deployed = () => plane.deployed(on, first);
 
@@ -144,7 +144,8 @@ for (const [sentence, kind, patch, repaired] of edits) {
     await kubectl("patch", kind, name, "-p", JSON.stringify(patch));
     await until("the edit is repaired", repaired, { timeout: 10_000 });
     await until("the rollout is over", isRolledOut);
-    // If the controller fought with the other writer, there would be a write in every such window.
+    // If the controller still repaired the object again and again, it would write at least once in
+    // every 1.5 s.
     const recently = () => plane.writes(on, new Date(Date.now() - 1500).toISOString());
     await until("the controller has written nothing for 1.5 s", () => recently().length === 0, {
       seen: recently,
@@ -152,7 +153,7 @@ for (const [sentence, kind, patch, repaired] of edits) {
   });
 }
 
-test("keeps labels of others through our repairs", async () => {
+test("keeps other clients' labels when it repairs our objects", async () => {
   await deployed();
   await kubectl("label", "daemonset", syncer, "team=infra");
   await kubectl("label", "secret", "global-pull-secret", "team=infra");
@@ -176,7 +177,7 @@ for (const [kind, name] of [
   ["secret", "global-pull-secret-state"],
   ["serviceaccount", syncer],
 ] as const) {
-  test(`refuses a ${kind} ${name} of another owner and never touches it`, async () => {
+  test(`deploys nothing and changes nothing when another client has created the ${kind} ${name}`, async () => {
     await plane.clear(on);
     await (kind === "secret"
       ? kubectl("create", "secret", "generic", name, "--from-literal=mine=1")

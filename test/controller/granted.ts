@@ -17,14 +17,14 @@ type List<T> = Readonly<{ items: readonly T[] }>;
 
 /**
  * A right as `verb group/resource namespace/name`. An empty namespace means all namespaces, and the
- * name `*` means every object. The right to a request without a resource is `verb path`.
+ * name `*` means every object. For a request without a resource, the right is `verb path`.
  */
 const right = (verb: string, resource: string, namespace: string, name: string) =>
   `${verb} ${resource} ${namespace && `${namespace}/`}${name || "*"}`;
 
 /**
- * Bindings of Kubernetes itself (bootstrappolicy/policy.go) that give every account a few rights:
- * its own permissions, discovery, and the issuer of tokens. Our accounts have these rights too.
+ * Kubernetes' default bindings (bootstrappolicy/policy.go). They give every account, also ours, the
+ * same few rights: to read its own permissions, discovery and the issuer of tokens.
  */
 const defaultBindings: ReadonlySet<string> = new Set([
   "system:basic-user",
@@ -33,7 +33,10 @@ const defaultBindings: ReadonlySet<string> = new Set([
   "system:service-account-issuer-discovery",
 ]);
 
-/** Every right of a service account from any role in any namespace. `user`: its whole user name. */
+/**
+ * Every right of a service account from any role in any namespace. `user` is the account's full
+ * user name.
+ */
 export async function granted(
   { cluster }: Pick<Plane, "cluster">,
   user = "system:serviceaccount:kube-system:global-pull-secret-controller",

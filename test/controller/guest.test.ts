@@ -42,7 +42,7 @@ afterEach(async () => {
   await plane.wipe(guest);
 });
 
-/** Renews the file by a rename, as the kubelet renews a mounted file. */
+/** Replaces the kubeconfig by a rename, as the kubelet replaces a mounted file. */
 function mount(text: string): void {
   writeFileSync(`${file}.new`, text, { mode: 0o600 });
   renameSync(`${file}.new`, file);
@@ -86,7 +86,7 @@ const untilOutput = (controller: plane.Controller, word: string | RegExp) =>
     seen: controller.output,
   });
 
-test("H3, H8: merges the hosted cluster's Secret with the management cluster's original, delivers a rotation of either, and removes everything from the hosted cluster", async () => {
+test("H3, H8: merges the hosted cluster's Secret with the management cluster's original, and delivers a rotation of each", async () => {
   await rotateOriginal("1");
   const name = "controller-pod";
   const image = plane.agentImage;
@@ -157,7 +157,7 @@ async function withoutWatch(): Promise<void> {
   assert.equal(await controller.stop(), 0);
 }
 
-test("renews an expired credential of the hosted cluster in its file, without a restart", async () => {
+test("continues without a restart when the expired credential in its kubeconfig is replaced", async () => {
   await rotateOriginal("2");
   const controller = start(dataKubeconfig(guest.cluster, await expiredCertificate(guest.cluster)));
   await declare("3");
@@ -165,7 +165,7 @@ test("renews an expired credential of the hosted cluster in its file, without a 
   assert.equal(controller.exited(), undefined);
   mount(goodKubeconfig());
   await plane.untilPublished(guest, merged("3", "2"), 120_000);
-  // In between, the file gets nonsense. The controller keeps the last good credential.
+  // Then the file contains nonsense. The controller keeps the last good credential.
   mount("{");
   await declare("4");
   await plane.untilPublished(guest, merged("4", "2"), 120_000);
@@ -176,7 +176,7 @@ test("renews an expired credential of the hosted cluster in its file, without a 
   assert.ok(!controller.output().includes(guest.token));
 });
 
-test("keeps the Lease while the hosted cluster's API server is away, and delivers the change when it is back", async () => {
+test("keeps the Lease while the hosted cluster's API server is away, and delivers the original's change when this server is back", async () => {
   await rotateOriginal("2");
   const controller = start();
   await declare("6");
@@ -191,7 +191,7 @@ test("keeps the Lease while the hosted cluster's API server is away, and deliver
   assert.equal(controller.exited(), undefined);
 });
 
-test("ends before it would be killed when the hosted cluster is deleted", async () => {
+test("ends by itself within the termination grace period when the hosted cluster's API server is gone", async () => {
   await rotateOriginal("3");
   const controller = start();
   await declare("7");
@@ -201,14 +201,14 @@ test("ends before it would be killed when the hosted cluster is deleted", async 
   await untilOutput(controller, /reconcile failed/);
   const asked = Date.now();
   assert.equal(await controller.stop(), 0);
-  // 30 s is the Deployment's terminationGracePeriodSeconds. After it the kubelet would kill the
+  // 30 s is the Deployment's terminationGracePeriodSeconds. After this time the kubelet kills the
   // controller.
   assert.ok(Date.now() - asked < 30_000);
   assert.equal(await holder(), "");
   await guest.cluster.startApiServer();
 });
 
-test("writes nothing in the guest while the management cluster is away, and lets the next process continue when it is back", async () => {
+test("ends and writes nothing while the management cluster is away; the next controller delivers the change", async () => {
   await rotateOriginal("4");
   const controller = start();
   await declare("8");
@@ -223,7 +223,7 @@ test("writes nothing in the guest while the management cluster is away, and lets
   await plane.untilPublished(guest, merged("9", "4"), 120_000);
 });
 
-test("keeps serving the hosted cluster when it may not read the original, or the original is gone", async () => {
+test("continues to serve the hosted cluster when the original is deleted, or the right to read it is removed", async () => {
   await rotateOriginal("4");
   const controller = start();
   await declare("10");
@@ -236,9 +236,9 @@ test("keeps serving the hosted cluster when it may not read the original, or the
   await plane.untilPublished(guest, merged("11", "5"));
   await untilCondition(guest, "SourcesAccepted", "True");
 
-  // The Role also grants the Lease, so the test changes only the name of the Secret in the Role. An
-  // API server does not end a running watch when the right is removed, so the test restarts the
-  // controller.
+  // The Role also grants access to the Lease, so the test does not delete the Role, but only
+  // changes the Secret's name in it. An API server does not end a running watch when the right to
+  // watch is removed, so the test restarts the controller.
   assert.equal(await controller.stop(), 0);
   await nameOriginal("pull-secret", "not-the-original");
   start();
@@ -276,7 +276,7 @@ const hostile: readonly (readonly [code: string, what: string, user: object, clu
     ["GPS413", "another user", { as: "system:admin" }],
   ];
 
-test("ends at its start with a code, before any request, if a kubeconfig contains more than a connection", async () => {
+test("ends before its first request with an error code if a kubeconfig contains more than address and credential", async () => {
   const since = new Date().toISOString();
   for (const [code, what, user, cluster] of hostile) {
     const controller = start(
@@ -295,12 +295,13 @@ test("ends at its start with a code, before any request, if a kubeconfig contain
     );
 });
 
-test("ends without a request when a kubeconfig names another cluster, so that no process serves two tenants", async () => {
+test("ends without a request when its kubeconfig is replaced by another cluster's, so that no process serves two tenants", async () => {
   await rotateOriginal("5");
   const controller = start();
   await declare("12");
   await plane.untilPublished(guest, merged("12", "5"));
-  // The management cluster plays the other tenant, because the test has an administrator there.
+  // The management cluster is the other tenant's cluster here, because the test has administrator
+  // rights there.
   const account = ["other-tenant", "-n", "default"];
   await home.cluster.kubectl("create", "serviceaccount", ...account);
   const token = (await home.cluster.kubectl("create", "token", ...account)).trim();
@@ -313,7 +314,7 @@ test("ends without a request when a kubeconfig names another cluster, so that no
   assert.equal(await home.api.get<V1Secret>(paths.global), undefined);
 });
 
-test("lets the hosted cluster's administrator set the policy of that cluster, and access nothing in the management cluster", async () => {
+test("lets the hosted cluster's administrator set that cluster's policy, but read no Secret of the management cluster", async () => {
   await rotateOriginal("6");
   const since = new Date().toISOString();
   await home.cluster.apply({

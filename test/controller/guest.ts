@@ -22,7 +22,7 @@ export type HomeCluster = Readonly<{
   kubeconfig: string;
 }>;
 
-/** The management cluster, with manifests/hosted as an administrator applies it. */
+/** Starts the management cluster, and applies manifests/hosted as an administrator does. */
 export async function startHome(): Promise<HomeCluster> {
   const cluster = await startCluster({ nodes: 0 });
   const overlay = join(cluster.directory, "hosted");
@@ -46,8 +46,8 @@ export async function startHome(): Promise<HomeCluster> {
 type User = Readonly<Record<string, unknown>>;
 
 /**
- * A kubeconfig that contains only data, and names no files or programs. `more` overrides fields of
- * its cluster.
+ * A kubeconfig that names no files and no programs, because it contains all data itself. `more`
+ * overrides fields of its cluster.
  */
 export function dataKubeconfig(
   { server, ca }: Pick<Cluster, "server" | "ca">,
@@ -66,7 +66,10 @@ export function dataKubeconfig(
   });
 }
 
-/** A user with an expired client certificate of the cluster's own authority. */
+/**
+ * A kubeconfig user with an expired client certificate, signed by the cluster's own certificate
+ * authority.
+ */
 export async function expiredCertificate({ ca, directory }: Cluster): Promise<User> {
   const path = (kind: string) => join(directory, `expired.${kind}`);
   const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];

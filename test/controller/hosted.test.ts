@@ -1,4 +1,7 @@
-/** The original is in another cluster, whose API server can be away or refuse the controller. */
+/**
+ * The original is in another cluster. The API server there is away for a time, or refuses the
+ * controller's credential.
+ */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { SourceStatus } from "#api/global-pull-secret.ts";
@@ -10,7 +13,7 @@ import { condition, statusOf } from "./steer.ts";
 
 let on: plane.Plane;
 let other: Cluster;
-/** The controller's kubeconfig for the other cluster. */
+/** The controller's token for the other cluster. */
 let token: string;
 
 before(async () => {
@@ -90,7 +93,7 @@ test("H3, H8: delivers the original's rotation from the other cluster", async ()
   await controller.stop();
 });
 
-test("continues all other work, also a removal, while the other API server is away, and delivers the rotation when it is back", async () => {
+test("delivers changes and a removal while the original's API server is away, and the original's rotation afterwards", async () => {
   await using controller = start();
   await declare("2");
   await plane.untilPublished(on, merged("2", "2"));
@@ -123,7 +126,7 @@ test("continues all other work, also a removal, while the other API server is aw
   await next.stop();
 });
 
-test("treats a refusal of its credential by the other API server like a missing answer, until the file is renewed", async () => {
+test("continues while the original's API server refuses the credential, and reads the original once the kubeconfig is renewed", async () => {
   await using controller = start("not-a-token");
   await declare("6");
   await plane.untilPublished(on, merged("6", "3"));

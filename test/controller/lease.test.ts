@@ -20,7 +20,7 @@ before(async () => {
   kubelets = new NodesDriver(on.api).start();
   for (const name of ["a", "b", "c"]) await kubelets.add(name);
   await steer(on, "100%");
-  // Because of this Secret, a controller with --original publishes another document.
+  // Because of this Secret, controllers with and without --original publish different documents.
   await plane.declare(on, document({ "z.example": "original:1" }), "pull-secret");
 });
 after(async () => {
@@ -64,7 +64,10 @@ const daemonSet = async () => await on.api.get<V1DaemonSet>(paths.daemonSet);
 const now = () => new Date().toISOString();
 const writes = (since: string) => plane.writes(on, since);
 
-/** Starts two controllers: the first leads and has rolled out; the second stands by. */
+/**
+ * Starts two controllers: the first holds the Lease and has rolled out the content "one", the
+ * second stands by.
+ */
 async function pair(): Promise<[Named, Named]> {
   const leading = await start(...first);
   await until("the first leads", leading.leads);
@@ -82,7 +85,7 @@ async function pair(): Promise<[Named, Named]> {
 }
 
 /**
- * Declares a change and waits, at most this many milliseconds, until a controller serves it.
+ * Declares a change and waits, at most `within` milliseconds, until a controller has published it.
  * Returns the seconds that this took.
  */
 async function secondsUntilServed(
@@ -96,7 +99,7 @@ async function secondsUntilServed(
   return (performance.now() - begun) / 1000;
 }
 
-test("lets only one of two controllers with different flags serve, while the other is Ready and names the holder of the Lease", async () => {
+test("lets only the holder of the Lease write, while the other controller is Ready and names the holder", async () => {
   const [leading, standby] = await pair();
   assert.equal(await leading.readyz(), "200 ok");
   const holder = await plane.leader(on);
@@ -110,19 +113,19 @@ test("lets only one of two controllers with different flags serve, while the oth
   assert.equal(await plane.leader(on), holder);
 });
 
-test("lets the other controller serve with its own flags within 20 s when the leader is killed, and then sends nothing", async () => {
+test("lets the other controller publish with its own flags within 20 s after the leader is killed", async () => {
   const [leading] = await pair();
   await leading.kill();
   const seconds = await secondsUntilServed("two", theirs("two"), 20_000);
-  // The test allows twice the promised time, because other test files run at the same time. A Lease
-  // of one minute would still fail.
+  // The test allows twice the promised 20 s, because other test files run at the same time. With a
+  // Lease of one minute the test would fail.
   assert.ok(seconds < 40, `${seconds.toFixed(1)} s after the kill`);
   await plane.untilRolledOut(on, (await plane.published(on))?.revision ?? 0);
   const since = now();
   await stays("no writes", () => writes(since).length === 0, 3000);
 });
 
-test("releases the Lease when the leader is stopped, so that the other controller does not wait until it expires", async (t) => {
+test("releases the Lease when the leader is stopped, so that the other controller does not wait for its expiry", async (t) => {
   const [leading] = await pair();
   const holder = await plane.leader(on);
   assert.equal(await leading.stop(), 0);
@@ -136,7 +139,7 @@ test("releases the Lease when the leader is stopped, so that the other controlle
 });
 
 for (const pause of everyPoint ? [0, 100] : [0]) {
-  test(`ends without a write when a leader was frozen ${pause} ms into a change and another controller has taken over`, async () => {
+  test(`ends without a write when the leader was frozen ${pause} ms after a change and has lost the Lease`, async () => {
     const [leading] = await pair();
     await plane.declare(on, content("two"));
     await new Promise((resolve) => setTimeout(resolve, pause));
@@ -153,8 +156,8 @@ for (const pause of everyPoint ? [0, 100] : [0]) {
     });
     assert.equal(leading.exited(), 1);
     assert.match(leading.output(), /the Lease is lost/);
-    // One write may have been on its way when the leader froze. It carries the version that the
-    // leader saw, so the API server refuses it.
+    // The leader might have been about to send one write when it froze. This write names the
+    // version that the leader had read, so the API server refuses the write.
     assert.deepEqual(
       writes(since).filter(({ code }) => code !== 409),
       [],
@@ -164,7 +167,7 @@ for (const pause of everyPoint ? [0, 100] : [0]) {
   });
 }
 
-test("elects one leader of three that start at the same instant", async () => {
+test("elects one leader when three controllers start at the same instant", async () => {
   const all = await Promise.all([start(...first), start(...first), start(...first)]);
   await until("one controller leads", () => all.some((one) => one.leads()));
   await until("the others stand by", async () => {
@@ -174,7 +177,7 @@ test("elects one leader of three that start at the same instant", async () => {
   assert.equal(all.filter((one) => one.leads()).length, 1);
 });
 
-test("does not change an object with a create-only write, even if the same manager created the object", async () => {
+test("refuses a create-only write to an existing object, even if the same field manager created the object", async () => {
   const metadata = { name: "newborn", namespace: "kube-system", resourceVersion: newborn };
   const path = `${paths.secrets}/newborn`;
   const options = { manager: "one", force: false };

@@ -1,4 +1,4 @@
-/** GlobalPullSecret on a real API server: the policy in its spec, and the status. */
+/** The object GlobalPullSecret on a real API server: the policy in its spec, and its status. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
@@ -48,7 +48,7 @@ test("holds a change and a withdrawal while Paused, and continues them when Mana
   await plane.untilRolledOut(on, await plane.untilPublished(on, content("two")));
 });
 
-test("removes everything from the nodes and keeps the user's Secret when Withdrawn, and deploys again when Managed", async () => {
+test("when Withdrawn, removes everything but the user's Secret, and deploys again when Managed", async () => {
   await served("100%");
   await steer(on, { managementState: "Withdrawn", rollout: { maxUnavailable: "100%" } });
   await plane.untilGone(on);
@@ -59,7 +59,7 @@ test("removes everything from the nodes and keeps the user's Secret when Withdra
   await untilCondition(on, "Ready", "True", "InForce");
 });
 
-test("is Stalled with NotAllowed when spec exceeds the installer's limit, and keeps the previous policy, also with another controller", async () => {
+test("keeps the previous policy when spec exceeds the installer's limit, even after another controller takes over", async () => {
   await kubelets.add("d");
   const before = await served(2, "--max-unavailable-limit", "5");
   await until("the policy is taken", async () => {
@@ -80,14 +80,14 @@ test("is Stalled with NotAllowed when spec exceeds the installer's limit, and ke
     return isHeld && isOther ? "hangs" : "ready";
   };
   await plane.declare(on, content("two"));
-  // After the first node, three nodes are left.
+  // Three nodes are left after the first node. The previous budget of two still applies to them.
   await until("two more nodes have begun", () => started(before + 1) === 3);
   await stays("no other node begins", () => started(before + 1) === 3, 2000);
   isHeld = false;
   await plane.untilRolledOut(on, before + 1);
 });
 
-test("reports the Secret's new version as served when only metadata is edited, and never writes spec", async () => {
+test("reports the Secret's new version as served after only the Secret's metadata was edited", async () => {
   await served("100%");
   const metadata = { labels: { edited: "yes" } };
   await kubectl(
@@ -126,7 +126,10 @@ const isThere = () =>
     () => false,
   );
 
-/** Declares the extra source with the right to read it, and waits until it is in force. */
+/**
+ * Declares the additional source team-a with the right to read its Secret, and waits until its
+ * entries are served.
+ */
 async function withExtra(): Promise<void> {
   await plane.declare(on, plane.document({ "extra.example": "e:1" }), "team-a-pull");
   const right = ["--verb=get,list,watch", "--resource=secrets", "--resource-name=team-a-pull"];
@@ -148,7 +151,7 @@ async function withoutExtra(): Promise<void> {
   await kubectl("delete", "secret,role,rolebinding", "team-a-pull", ...here);
 }
 
-test("recreates a deleted object with the defaults after half a minute, and keeps its sources' entries until their Secret is deleted", async (t) => {
+test("recreates a deleted object with the defaults, and keeps each source's entries until the source's Secret is deleted", async (t) => {
   t.after(withoutExtra);
   await withExtra();
   const before = await plane.published(on);
@@ -157,8 +160,8 @@ test("recreates a deleted object with the defaults after half a minute, and keep
   assert.equal((await object()).spec?.rollout?.maxUnavailable, "10%");
   await plane.untilEvent(on, "AcceptedWithWarnings", "GPS315 team-a:");
   assert.deepEqual(await plane.published(on), before);
-  // After a change of another field the sources' entries stay. After the deletion of a source's
-  // Secret its entries are removed.
+  // When another field of spec changes, the entries of the sources stay. When a source's Secret is
+  // deleted, the controller removes the entries of this source.
   await kubectl(
     "patch",
     "gps",
@@ -177,7 +180,7 @@ test("recreates a deleted object with the defaults after half a minute, and keep
   await until("the entries are removed", async () => !(await documented("extra.example")));
 });
 
-test("withdraws nothing and delivers changes when its CRD is deleted, reports this once, and creates the object when the CRD is back", async (t) => {
+test("withdraws nothing and delivers changes while its CRD is deleted, and recreates the object when the CRD is back", async (t) => {
   t.after(withoutExtra);
   await withExtra();
   await kubectl("delete", "crd", "globalpullsecrets.globalpullsecret.io");
@@ -199,7 +202,7 @@ test("withdraws nothing and delivers changes when its CRD is deleted, reports th
   assert.ok(await documented("extra.example"));
 });
 
-test("corrects within seconds a status that another client writes, and then leaves it alone", async () => {
+test("corrects a status that another client has written, and then does not write status again", async () => {
   await served("100%");
   await untilCondition(on, "Ready", "True", "InForce");
   await untilAvailable(on);
@@ -219,7 +222,7 @@ test("corrects within seconds a status that another client writes, and then leav
   );
 });
 
-test("applies a new budget at once when spec is edited in the middle of a wave, and begins no node twice", async () => {
+test("applies a new maxUnavailable at once when spec is edited in the middle of a rollout, and begins no node twice", async () => {
   const before = await served(1);
   const hanging = new Set(names);
   kubelets.behaviour = (node, revision) =>
@@ -236,7 +239,7 @@ test("applies a new budget at once when spec is edited in the middle of a wave, 
   await untilCondition(on, "Ready", "True", "InForce");
 });
 
-test("restores the default when the owner removes a field from Git, and the controller owns no field of spec", async () => {
+test("lets the API server restore the default when the owner of a field of spec removes the field", async () => {
   await served(2);
   const apply = (spec: object) =>
     on.api.apply(

@@ -1,6 +1,6 @@
 /**
- * The objects that the controller creates, keeps and refuses, on a real API server with one node,
- * with the rights of manifests/.
+ * The objects that the controller creates, repairs or refuses. The API server is real and has one
+ * node, and the controller has the rights of manifests/.
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
@@ -47,7 +47,7 @@ const syncer = "global-pull-secret-syncer";
 
 const deployed = () => plane.deployed(on, first);
 
-test("H5, H10, H11, H12, H14: creates everything from the Secret alone, in the requested order", async () => {
+test("H5, H10, H11, H12, H14: creates all other objects from the Secret alone, in a fixed order", async () => {
   const since = new Date().toISOString();
   await deployed();
   const made = plane
@@ -73,8 +73,8 @@ test("H20, H21: deletes everything when the Secret is deleted, and its own state
   const since = new Date().toISOString();
   await kubectl("delete", "secret", "additional-pull-secret");
   await plane.untilGone(on);
-  // If an object changes at the same moment, the API server refuses the delete, and the controller
-  // repeats it.
+  // Counts only successful deletes: if an object changes at the same moment, the API server refuses
+  // the delete, and the controller repeats it.
   const gone = () =>
     plane.requests(on, since).filter(({ verb, code }) => verb === "delete" && code === 200);
   await until("the last one is audited", () => gone().length >= 6);
@@ -85,7 +85,7 @@ test("H20, H21: deletes everything when the Secret is deleted, and its own state
   await plane.untilEvent(on, "Removed");
 });
 
-test("H20: waits for the nodes if the recorded confirmation is for another revision than the withdrawal's", async () => {
+test("H20: waits for the nodes if the recorded confirmation of a withdrawal is for another revision", async () => {
   const revision = await deployed();
   kubelets.starts.length = 0;
   const note = `globalpullsecret.io/released=${revision}`;
@@ -116,9 +116,9 @@ test("refuses a Secret of another type, and reports what to do", async () => {
   await plane.untilEvent(on, "Rejected", "GPS301");
 });
 
-test("H19: changes nothing for other bytes with the same meaning", async () => {
+test("H19: changes nothing when the Secret has other bytes with the same meaning", async () => {
   const revision = await deployed();
-  // The DaemonSet controller writes status after our write.
+  // Waits for the status that the DaemonSet controller writes after our write.
   const { generation } = await until("the DaemonSet controller has observed the spec", async () => {
     const { metadata, status } = (await on.api.get<V1DaemonSet>(paths.daemonSet)) ?? {};
     return status?.observedGeneration === metadata?.generation && metadata;
@@ -136,7 +136,7 @@ test("H19: changes nothing for other bytes with the same meaning", async () => {
   );
   const now = (await on.api.get<V1DaemonSet>(paths.daemonSet))?.metadata;
   assert.equal(now?.generation, generation);
-  // Once the controller has seen the rewritten Secret, it does not record this Secret again.
+  // The controller must have read the rewritten Secret without writing its own record again.
   const version = (await on.api.get<V1Secret>(paths.additional))?.metadata?.resourceVersion;
   await until("the rewrite was seen", async () => {
     const { sources } = await statusOf(on);
@@ -158,7 +158,7 @@ test("publishes a change as a new revision for the running pods, and does not ch
   assert.equal(grantOf(now?.metadata?.annotations)?.revision, revision + 1);
 });
 
-test("H3, H9: delivers the original's rotation while the additional is invalid", async () => {
+test("H3, H9: delivers the original's rotation while additional-pull-secret is invalid", async () => {
   await plane.declare(on, document({ "quay.io": "orig:1", "o.example": "orig:1" }), "pull-secret");
   await plane.declare(on, first);
   await plane.untilPublished(
@@ -184,7 +184,7 @@ test("merges an original that appears later, and removes nothing when it disappe
   assert.equal((await plane.published(on))?.document, both);
 });
 
-test("treats the Secret as removed while another owner's finalizer holds it", async () => {
+test("treats the Secret as removed while another owner's finalizer delays its deletion", async () => {
   await deployed();
   await kubectl(
     "patch",
@@ -220,8 +220,8 @@ test("shows no credential in any log line, Event, annotation or status", async (
 
 test("sends nothing but its watch requests at rest", async () => {
   await deployed();
-  // The container that proved the revision starts again. If the container has restarted before, its
-  // new start takes some seconds.
+  // The agent's container exits to prove the revision, and then starts again. If the container has
+  // restarted before, the new start takes some seconds.
   await until("the node's agent is Ready", async () => {
     const { status } = (await on.api.get<V1DaemonSet>(paths.daemonSet)) ?? {};
     return status?.numberAvailable === 1 && kubelets.model.nodes[0]?.pods[0]?.state.ready.is;

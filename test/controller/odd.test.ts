@@ -33,7 +33,10 @@ const retry = () =>
     "globalpullsecret.io/retry=now",
   );
 
-/** Lets the second content fail on its first node, so the rollout halts. Returns its revision. */
+/**
+ * Declares a second content that fails on its first node, so the rollout halts. Returns the
+ * revision of this content.
+ */
 async function halted(): Promise<number> {
   const bad = (await served("60%")) + 1;
   kubelets.behaviour = (_, revision) => (revision === bad ? failure : "ready");
@@ -70,7 +73,7 @@ test("rolls out corrected content after a halt", async () => {
   assert.equal(started(bad), 1);
 });
 
-test("rolls out the same content on a retry after a halt, and begins with the node that failed", async () => {
+test("rolls out the same content when a user requests a retry after a halt, and begins with the node that failed", async () => {
   const bad = await halted();
   kubelets.behaviour = () => "ready";
   await retry();
@@ -88,7 +91,7 @@ test("removes everything from every node when the Secret is withdrawn after a ha
   assert.ok(kubelets.model.nodes.every(({ applied }) => applied === undefined));
 });
 
-test("delays neither a change nor a removal on the three other nodes when a node is unfit", async () => {
+test("delays neither a change nor a removal on the other nodes while one node is unfit", async () => {
   await kubelets.add("odd");
   kubelets.behaviour = (node) => (node === "odd" ? "refuses" : "ready");
   const revision = await served(1);
@@ -102,8 +105,8 @@ test("delays neither a change nor a removal on the three other nodes when a node
       .toSorted(),
     names,
   );
-  // For a minute the controller waits for the unfit node to recover. Meanwhile it serves the other
-  // nodes.
+  // For a minute the controller waits for the unfit node to recover. Meanwhile the controller
+  // serves the other nodes, so no gap between two starts is that long.
   const starts = kubelets.starts.filter((start) => start.revision === revision + 1);
   const times = [...starts.map(({ at }) => at), Date.now()].toSorted((a, b) => a - b);
   const longest = Math.max(...times.slice(1).map((at, index) => at - (times[index] ?? 0)));
@@ -122,7 +125,7 @@ test("delays neither a change nor a removal on the three other nodes when a node
   await kubelets.remove("odd");
 });
 
-test("delays neither rollout nor removal and uses no budget when a node is unreachable, and serves the node when it returns", async () => {
+test("does not delay a rollout while a node is unreachable, and serves the node when it returns", async () => {
   const revision = await served(1);
   await untilReady();
   await kubelets.die("b");
@@ -134,7 +137,7 @@ test("delays neither rollout nor removal and uses no budget when a node is unrea
   await until("node b has the revision", () => kubelets.order(revision + 1).includes("b"));
 });
 
-test("does not delay other nodes when some cannot start the agent, and lists those with the kubelet's reason", async () => {
+test("lists a node that cannot start the agent, with the kubelet's reason, and delays no other node", async () => {
   await kubelets.add("stuck");
   kubelets.behaviour = (node) => (node === "stuck" ? "never starts" : "ready");
   await served(1);

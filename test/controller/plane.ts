@@ -1,6 +1,6 @@
 /**
- * For tests: a control plane, and the controller as it is shipped. The nodes come from the model
- * (test/harness/nodes), because these tests do not cover the kubelet's behaviour.
+ * For tests: a control plane, and the controller as it is shipped. The nodes are simulated
+ * (test/harness/nodes), because these tests do not cover the kubelet.
  */
 export * from "./plane/agents.ts";
 export * from "./plane/cleanup.ts";

@@ -22,8 +22,8 @@ const applied = (expression: string) => ({
 const patched = (expression: string) => ({ patchType: "JSONPatch", jsonPatch: { expression } });
 
 /**
- * The changes to the DaemonSet, and the CEL that makes them. An atomic list can only be changed by
- * a JSON patch.
+ * Changes to the DaemonSet, and for each the CEL expression of a policy. An atomic list can only be
+ * changed by a JSON patch.
  */
 export const additions = {
   label: applied('Object{metadata: Object.metadata{labels: {"team": "platform"}}}'),
@@ -48,7 +48,9 @@ export const mirrorImages = patched(
     ' [JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: "informer.example/" + object.spec.template.spec.containers[0].image}]',
 );
 
-/** Lets the DaemonSet controller replace pods, by its own budget. */
+/**
+ * Changes the update strategy, so that the DaemonSet controller replaces pods by its own budget.
+ */
 export const rollingUpdate = patched(
   '[JSONPatch{op: "replace", path: "/spec/updateStrategy/type", value: "RollingUpdate"}]',
 );
@@ -72,7 +74,7 @@ export const onSecrets = (...mutations: readonly object[]): AdmissionPolicy => (
 
 /**
  * A policy that adds a label, an annotation and a toleration to pods at each update. The annotation
- * `stamped` is another one at each update.
+ * `stamped` gets another value at each update.
  */
 export const stampingPods: readonly object[] = policyOf("Mutating", "stamp", {
   failurePolicy: "Fail",
@@ -108,8 +110,8 @@ export const stampingSecrets: readonly object[] = policyOf("Mutating", "stamp-se
 });
 
 /**
- * A policy that denies every ConfigMap of `default`. Its message contains annotation `word` of
- * ServiceAccount `worded`.
+ * A policy that denies every ConfigMap in the namespace `default`. The message of the denial
+ * contains the annotation `word` of the ServiceAccount `worded`.
  */
 export const denyingConfigMaps: readonly object[] = policyOf(
   "Validating",
@@ -134,7 +136,6 @@ export const denyingConfigMaps: readonly object[] = policyOf(
   },
 );
 
-/** The policy of this name, and its binding. */
 function policyOf(
   verb: "Mutating" | "Validating",
   name: string,
@@ -200,7 +201,7 @@ export async function withdraw(
 
 const probe = "admission-probe";
 
-/** Returns an object of this kind as the API server would admit it. */
+/** Returns an object of this kind as the API server's admission would change it. */
 async function tried(on: Plane, resource: "daemonsets" | "secrets"): Promise<string> {
   const metadata = { name: probe, namespace: "kube-system" };
   const labels = { probe };

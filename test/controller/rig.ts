@@ -1,6 +1,4 @@
-/**
- * A control plane with three fake nodes, and controllers that tests start with flags of their own.
- */
+/** A control plane with three simulated nodes. Each test starts controllers with its own flags. */
 import { after, afterEach, before } from "node:test";
 import { until } from "../cluster/await.ts";
 import { NodesDriver } from "#test/harness/nodes/drive.ts";
@@ -10,7 +8,10 @@ import { steer, type Settings } from "./steer.ts";
 
 export let on: plane.Plane;
 export let kubelets: NodesDriver;
-/** The running controllers of a test. A test that ends one itself removes it from the list. */
+/**
+ * The running controllers of a test. A test that stops a controller itself removes the controller
+ * from the list.
+ */
 export const running: plane.Controller[] = [];
 export const names = ["a", "b", "c"];
 
@@ -38,7 +39,10 @@ export function rig(): void {
   });
 }
 
-/** Declares the policy first, so that the controller begins with it. */
+/**
+ * Writes the policy first and then starts a controller, so that the controller begins with this
+ * policy.
+ */
 export async function start(
   settings: Settings = {},
   ...flags: string[]
@@ -64,14 +68,14 @@ export const unready = (): number =>
     ({ pods }) => !pods.some(({ state, ending }) => !ending && state.ready.is),
   ).length;
 /**
- * A container that has proved a revision by its termination message starts again, which takes some
- * seconds.
+ * Waits until every agent is Ready. An agent's container proves a revision by its termination
+ * message and then starts again, which takes some seconds.
  */
 export const untilReady = () => until("every agent is Ready", () => unready() === 0);
 export const deployed = (word = "one") => plane.deployed(on, content(word));
 /**
- * Delivers the first content to all nodes at once, then starts a controller with this policy and
- * these flags. Use it in tests that begin after a rollout.
+ * Rolls out the first content to all nodes at once, then starts a controller with this policy and
+ * these flags. For tests that begin after a rollout.
  */
 export async function served(settings: Settings = {}, ...flags: string[]): Promise<number> {
   await start("100%");

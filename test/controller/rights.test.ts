@@ -1,5 +1,5 @@
 /**
- * The rights of manifests/ are exactly the rights that the controller uses. Other tests show what
+ * The rights of manifests/ are exactly the rights that the controller uses. Further tests show what
  * the controller does while the API server is away.
  */
 import assert from "node:assert/strict";
@@ -31,9 +31,12 @@ after(async () => {
 
 const syncer = "global-pull-secret-syncer";
 const content = (word: string) => document({ "quay.io": `robot:${word}` });
-/** Resources that the controller requests outside any namespace. The empty string is discovery. */
+/** Cluster-wide resources that the controller requests. The empty string stands for discovery. */
 const ofTheCluster = /^(?:|nodes|globalpullsecret\.io\/globalpullsecrets(?:\/status)?)$/;
-/** Only these rights are not limited to one named object. manifests/ give a reason for each. */
+/**
+ * Only these rights are not limited to one named object. A comment in manifests/ gives the reason
+ * for each right.
+ */
 const unnamed = [
   "create events kube-system/*",
   "delete pods kube-system/*",
@@ -104,8 +107,8 @@ test("H22, H23: uses every right, and is never refused", async () => {
 });
 
 /**
- * Makes the controller request the policy and the original by their names. It does so only without
- * a watch, for example just after its start.
+ * Makes the controller request the policy and the original by their names. The controller does this
+ * only while it has no watch, for example just after its start.
  */
 async function inTrouble(): Promise<void> {
   const user = "system:serviceaccount:kube-system:global-pull-secret-controller";
@@ -150,7 +153,7 @@ test("H6, H22: watches only named objects, never all objects of a kind", () => {
   assert.deepEqual(elsewhere, []);
 });
 
-test("lets a drain evict one controller at a time, and also a controller that is not Ready", async () => {
+test("lets a drain evict one controller at a time, but always a controller that is not Ready", async () => {
   type Budget = { spec: object };
   const name = "global-pull-secret-controller";
   const budget = await on.cluster.get<Budget>("poddisruptionbudget", name, "-n", "kube-system");
@@ -168,7 +171,7 @@ test("lets a drain evict one controller at a time, and also a controller that is
   assert.match(manifest, /^ {2}replicas: 2$/m);
 });
 
-test("neither retries in a hot loop nor loses anything when the API server is away in the middle of a rollout, and continues when it is back", async () => {
+test("sends few requests while the API server is away in the middle of a rollout, and continues when it is back", async () => {
   await using proxy = await TcpProxy.before(on.cluster.server);
   const kubeconfig = plane.writeKubeconfig(
     on.cluster,
@@ -189,7 +192,7 @@ test("neither retries in a hot loop nor loses anything when the API server is aw
   proxy.shut();
   const before = proxy.tried;
   await plane.declare(on, content("two"));
-  // 3 s are less than the 10 s after which the controller gives up the Lease.
+  // After 10 s without the API server the controller would end, because it cannot renew its Lease.
   await stays("the controller does not give up", () => controller.exited() === undefined, 3000);
   // Seven watches, and a loop that reads seven objects each time, try again after 0.5, 1, 2 … s,
   // about 4 times each. In addition the Lease is renewed each second.
@@ -205,7 +208,7 @@ test("neither retries in a hot loop nor loses anything when the API server is aw
 });
 
 longTest(
-  "ends with one line when the API server is away for longer than the Lease, and the next controller waits and continues",
+  "ends with one log line when it cannot renew its Lease, and the next controller waits for the API server",
   async () => {
     await using proxy = await TcpProxy.before(on.cluster.server);
     const kubeconfig = plane.writeKubeconfig(
@@ -226,7 +229,7 @@ longTest(
     assert.equal(controller.exited(), 1);
     assert.equal(controller.output().match(/the Lease is lost/g)?.length, 1, controller.output());
     await plane.declare(on, content("two"));
-    // The kubelet would start the controller again.
+    // Starts the next controller, as the kubelet would.
     await steer(on, 1);
     await using next = plane.startController(kubeconfig);
     await stays("the next controller waits", () => next.exited() === undefined, 4000);
@@ -237,7 +240,7 @@ longTest(
   },
 );
 
-test("H6: sees the next change within seconds when its connections were cut at rest", async () => {
+test("H6: delivers the next change within seconds after all connections of the idle controller were cut", async () => {
   await using proxy = await TcpProxy.before(on.cluster.server);
   const kubeconfig = plane.writeKubeconfig(
     on.cluster,
@@ -254,7 +257,8 @@ test("H6: sees the next change within seconds when its connections were cut at r
   const begun = performance.now();
   await plane.declare(on, content("two"));
   const revision = await plane.untilPublished(on, content("two"));
-  // A silent watch is detected after 90 s.
+  // The controller detects a watch that sends nothing only after 90 s. A cut connection must be
+  // detected earlier.
   const seconds = (performance.now() - begun) / 1000;
   assert.ok(seconds < 45, `seen after ${seconds.toFixed(1)} s`);
   await plane.untilRolledOut(on, revision);
@@ -296,7 +300,7 @@ test("recreates objects that were deleted while all connections were cut, once i
   await controller.stop();
 });
 
-test("follows a rollout and a removal through the watches, and reads objects only before it deletes them", async () => {
+test("follows a rollout through the watches, and reads the DaemonSet before it deletes it", async () => {
   await steer(on, "100%");
   await using controller = plane.startController(on.kubeconfig);
   await plane.declare(on, content("one"));
@@ -308,7 +312,8 @@ test("follows a rollout and a removal through the watches, and reads objects onl
   const rollout = new Date().toISOString();
   await plane.declare(on, content("two"));
   await plane.untilRolledOut(on, 2);
-  // If a write conflicted with another client's write, the controller has to read the object.
+  // After a write that conflicts with another client's write, the controller has to read the
+  // object.
   const met = plane.requests(on, rollout).filter(({ code }) => code === 409);
   assert.ok(read(rollout).length <= met.length, JSON.stringify(read(rollout)));
   const removal = new Date().toISOString();

@@ -11,10 +11,10 @@ import { content, kubelets, names, on, rig, served, start, started } from "./rig
 
 rig();
 
-test("reaches the same end when the controller is killed ten times in a rollout, and in a removal", (context) =>
+test("finishes a rollout and a removal when the controller is killed ten times in each", (context) =>
   killedAtRandom(context, 10));
 
-test("makes no double rollout, loses no change and keeps one content per revision with two controllers at once", async () => {
+test("rolls out each change once, and one content per revision, while two controllers run at once", async () => {
   await served(1);
   await start(1);
   const contents = new Map<number, Set<string>>();

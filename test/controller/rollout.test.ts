@@ -1,4 +1,4 @@
-/** How revisions reach nodes, with the real DaemonSet controller and fake kubelets. */
+/** How revisions reach nodes, with the real DaemonSet controller and simulated kubelets. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1DaemonSet, V1Pod } from "@kubernetes/client-node";
@@ -25,7 +25,7 @@ rig();
 const uids = async () =>
   (await plane.agents(on)).map(({ metadata }) => metadata?.uid ?? "").toSorted();
 
-test("gives the first revision to one node alone, and after its proof to the others one by one", async () => {
+test("grants the first revision to one node, and after this node's proof to the other nodes one by one", async () => {
   await start(1);
   await deployed();
   assert.deepEqual(kubelets.order(1).toSorted(), names);
@@ -37,7 +37,7 @@ test("gives the first revision to one node alone, and after its proof to the oth
   assert.deepEqual(proved, [canary], "only the canary ends its container to prove the revision");
 });
 
-test("opens a wider window once the canary has proved the revision, and keeps the pods", async () => {
+test("grants a revision to several nodes at once after the canary's proof, and replaces no pod", async () => {
   const before = await served("60%");
   const pods = await uids();
   let alone = 0;
@@ -84,7 +84,7 @@ test("repairs an edit of global-pull-secret within seconds in the middle of a ro
   assert.ok(kubelets.model.nodes.every(({ applied }) => applied === content("two")));
 });
 
-test("gives a node that joins during the canary phase the served content first, and the newest content in its turn", async () => {
+test("gives a node that joins during the canary's probation the served content first, and later the newest content", async () => {
   const before = await served(1);
   let isHeld = true;
   kubelets.behaviour = (_, revision) => (isHeld && revision === before + 1 ? "hangs" : "ready");
@@ -103,7 +103,7 @@ test("gives a node that joins during the canary phase the served content first, 
   });
 });
 
-test("reaches the same end when a controller is killed at random in rollout and withdrawal", (context) =>
+test("finishes a rollout and a withdrawal when the controller is killed at random moments", (context) =>
   killedAtRandom(context, 2));
 
 async function rested() {
@@ -111,10 +111,16 @@ async function rested() {
   return uids();
 }
 
-/** With a budget of one, one pod is being replaced, and one new pod has not fulfilled its grant. */
+/**
+ * The largest number of nodes without a Ready agent while maxUnavailable is 1: one pod is being
+ * replaced, and one new pod has not applied its grant yet.
+ */
 const mostUnready = 2;
 
-/** Waits until every pod is replaced. Returns the most nodes without a Ready agent meanwhile. */
+/**
+ * Waits until every agent's pod is replaced. Returns the largest number of nodes that had no Ready
+ * agent at the same time.
+ */
 async function replaced(before: readonly string[]): Promise<number> {
   let most = 0;
   await until("every pod was replaced", async () => {
@@ -127,7 +133,7 @@ async function replaced(before: readonly string[]): Promise<number> {
   return most;
 }
 
-test("replaces pods within the budget and touches no kubelet when the agent is upgraded", async () => {
+test("replaces pods within maxUnavailable and restarts no kubelet when the agent is upgraded", async () => {
   const revision = await served(1);
   const before = await rested();
   const restarts = () => kubelets.model.nodes.map((node) => node.restarts.length);
@@ -141,7 +147,7 @@ test("replaces pods within the budget and touches no kubelet when the agent is u
   assert.equal((await plane.published(on))?.revision, revision);
 });
 
-test("removes a label and a node selector when the installer no longer sets them, and touches no kubelet", async () => {
+test("removes a label and a node selector when the installer no longer sets them, and restarts no kubelet", async () => {
   const account = ["serviceaccount/global-pull-secret-controller", "-n", "kube-system"];
   const label = "globalpullsecret.io/agent-label";
   await on.cluster.kubectl("annotate", ...account, "--overwrite", `${label}=team=a`);
@@ -174,7 +180,7 @@ test("removes a label and a node selector when the installer no longer sets them
   );
 });
 
-test("accepts kubectl rollout restart, replaces pods within the budget, and touches no kubelet", async () => {
+test("replaces pods within maxUnavailable and restarts no kubelet after kubectl rollout restart", async () => {
   await served(1);
   const before = await rested();
   const restarts = () => kubelets.model.nodes.map((node) => node.restarts.length);

@@ -36,7 +36,7 @@ const text = async (key: string) => {
   const global = await on.api.get<V1Secret>(paths.global);
   return Buffer.from(global?.data?.[key] ?? "", "base64").toString();
 };
-/** Registry → source, as published. */
+/** The published map of registry → source, as JSON. */
 const published = async () => JSON.stringify(JSON.parse((await text("sources")) || "{}"));
 const untilSources = (expected: object) =>
   until(
@@ -45,7 +45,7 @@ const untilSources = (expected: object) =>
     { timeout: 20_000, seen: published },
   );
 
-test("continues without a missing right, and reports in an Event the line that grants exactly that right", async () => {
+test("continues when it may not read a source, and reports in an Event the command that grants this right", async () => {
   await plane.declare(on, document({ "low.example": "l:1", "quay.io": "low:1" }), "low-pull");
   await plane.declare(on, document({ "high.example": "h:1", "quay.io": "high:1" }), "high-pull");
   await plane.declare(on, document({ "a.example": "a:1" }));
@@ -64,7 +64,7 @@ test("continues without a missing right, and reports in an Event the line that g
   });
 });
 
-test("continues when one extra source is broken, and removes only entries that no source but a deleted extra source supplied", async () => {
+test("continues when one source is invalid, and removes an entry of a deleted source only if no other source has it", async () => {
   await plane.declare(on, '{"auths":{"low.example":{"auth":"%%%"}}}', "low-pull");
   await plane.untilEvent(on, "SourceRejected", "GPS115 low:");
   const rotated = Buffer.from("h:2").toString("base64");

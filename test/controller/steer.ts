@@ -1,4 +1,4 @@
-/** GlobalPullSecret, as tests declare and read it: policy in, status out. */
+/** Writes the spec of the object GlobalPullSecret and reads its status. */
 import type {
   GlobalPullSecret,
   GlobalPullSecretSpec,
@@ -13,10 +13,13 @@ const gpsPath = "/apis/globalpullsecret.io/v1alpha1/globalpullsecrets/cluster";
 
 type On = Readonly<{ api: Api; cluster: Pick<Cluster, "kubectl"> }>;
 
-/** A spec, or only its budget. */
+/** A whole spec, or only the value of `rollout.maxUnavailable`. */
 export type Settings = GlobalPullSecretSpec | number | string;
 
-/** The spec with a short probation, and without grace because most tests end with a removal. */
+/**
+ * The spec with a short probation, and without a grace period, because most tests end with a
+ * removal.
+ */
 function specOf(settings: Settings): GlobalPullSecretSpec {
   const spec = typeof settings === "object" ? settings : { rollout: { maxUnavailable: settings } };
   return {
@@ -33,11 +36,11 @@ export const objectOf = (settings: Settings) => ({
   spec: specOf(settings),
 });
 
-/** Declares the whole spec under its own field manager, as Git would. */
+/** Applies the whole spec with a field manager of its own, as a GitOps tool would. */
 export async function steer({ api }: On, settings: Settings = {}): Promise<GlobalPullSecret> {
   const object = objectOf(settings);
   const how = { manager: "test", force: true };
-  // The API server serves a CRD a moment after accepting it.
+  // The API server serves a new CRD only a moment after it has accepted the CRD.
   return until("the spec is accepted", () =>
     api.apply<GlobalPullSecret>(gpsPath, object, how).catch((error: Error) => {
       if (/ 404 /.test(error.message)) return undefined;
@@ -76,7 +79,7 @@ export async function condition(on: On, type: string): Promise<StatusCondition |
   return (await statusOf(on)).conditions?.find((one) => one.type === type);
 }
 
-/** Waits until the condition has this status, and this reason if given. */
+/** Waits until the condition has this status and, if `reason` is given, this reason. */
 export async function untilCondition(
   on: On,
   type: string,
@@ -97,8 +100,8 @@ export async function untilCondition(
 }
 
 /**
- * Waits until status counts every agent as available. This comes later than Ready, because a
- * container that has proved a revision by its termination message starts again.
+ * Waits until status counts every agent as available. This can be later than condition Ready,
+ * because an agent's container proves a revision by its termination message and then starts again.
  */
 export async function untilAvailable(on: On): Promise<void> {
   const counts = async () => (await statusOf(on)).nodes;

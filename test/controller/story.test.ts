@@ -20,7 +20,7 @@ async function playOnCluster(): Promise<Chapter[]> {
   await using cluster = await startCluster({ nodes: 0 });
   const { kubeconfig } = await installed(cluster);
   const admin = connect(loadKubeConfig(cluster.kubeconfig), () => {});
-  // A CRD is served some time after it was accepted.
+  // The API server serves a CRD some time after it has accepted the CRD.
   await until("GlobalPullSecrets are served", () => admin.get(collections.globalPullSecrets));
   await using nodes = new NodesDriver(admin).start();
   let controller: Controller | undefined;
@@ -62,7 +62,7 @@ describe("plays the README's story on a real API server", () => {
     assert.deepEqual(outline(real), outline(fake));
   });
 
-  test("results in the same field owners as on the fake API server", () => {
+  test("leaves the same field managers in the objects as on the fake API server", () => {
     for (const [at, { title, owners }] of real.entries()) {
       const others = fake[at]?.owners ?? [];
       const lacks = owners.filter((one) => !others.includes(one));

@@ -25,7 +25,7 @@ export class TcpProxy implements AsyncDisposable {
     const address = server.address();
     const proxy = new TcpProxy(server, typeof address === "object" ? (address?.port ?? 0) : 0);
     server.on("connection", (near) => {
-      near.on("error", () => {}); // the close event that follows is enough
+      near.on("error", () => {}); // a close event follows every error
       setTimeout(() => proxy.#pass(near, hostname, Number(port || 443)), proxy.late);
     });
     return proxy;
@@ -37,7 +37,7 @@ export class TcpProxy implements AsyncDisposable {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Open connections stay connected but receive nothing. New connections work. */
+  /** From now on the open connections stay open but transfer nothing. New connections work. */
   freeze(): void {
     for (const socket of this.#sockets) socket.unpipe().pause();
   }
@@ -61,7 +61,7 @@ export class TcpProxy implements AsyncDisposable {
       [far, near],
     ] as const) {
       this.#sockets.add(from);
-      from.on("error", () => {}); // the close event that follows is enough
+      from.on("error", () => {}); // a close event follows every error
       from.on("close", () => {
         this.#sockets.delete(from);
         to.destroy();

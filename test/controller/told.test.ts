@@ -1,6 +1,6 @@
 /**
- * The controller reports lasting trouble. The real API server's admission refuses requests, and the
- * messages come from the real DaemonSet controller.
+ * What the controller reports while the real API server's admission refuses requests of the
+ * controller or of the DaemonSet controller.
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
@@ -101,7 +101,7 @@ async function imposeDenial(
   };
 }
 
-test("reports within a minute that Pod Security refuses agents' pods, and continues the rollout once they are allowed", async () => {
+test("reports within a minute that Pod Security refuses the agents' pods, and continues once the pods are allowed", async () => {
   await kubectl(
     "label",
     "namespace",
@@ -119,7 +119,7 @@ test("reports within a minute that Pod Security refuses agents' pods, and contin
   await untilCondition(on, "Ready", "True", "InForce");
 });
 
-test("reports the policy's message when a policy denies the DaemonSet", async () => {
+test("reports the message of an admission policy that denies the DaemonSet", async () => {
   const allow = await imposeDenial("no-daemonsets", "apps", "daemonsets");
   try {
     await start();
@@ -132,7 +132,7 @@ test("reports the policy's message when a policy denies the DaemonSet", async ()
   await plane.untilRolledOut(on, 1, 120_000);
 });
 
-test("delivers credentials in a cluster that refuses Events, and reports in status and log", async () => {
+test("delivers credentials when the API server refuses Events, and reports the rollout in status and log", async () => {
   const allow = await imposeDenial("no-events", "", "events");
   try {
     const controller = await start();
@@ -145,7 +145,7 @@ test("delivers credentials in a cluster that refuses Events, and reports in stat
   }
 });
 
-test("deploys nothing on OpenShift and reports this, and continues when OpenShift's API group is gone", async () => {
+test("on OpenShift, deploys nothing and reports this, until OpenShift's API group is gone", async () => {
   const names = {
     plural: "machineconfigs",
     singular: "machineconfig",

@@ -1,6 +1,6 @@
 /**
- * Every order in which an administrator may remove the product, with the commands of
- * docs/use/uninstall.md. Each order finishes, and leaves exactly the objects that the page names.
+ * Removes the product in each order that an administrator might choose, with the commands of
+ * docs/use/uninstall.md. Each order leaves only the objects that the page names.
  */
 import assert from "node:assert/strict";
 import { longTest } from "../sample.ts";
@@ -53,7 +53,8 @@ async function follow(heading: string): Promise<string> {
 }
 
 /**
- * Installs the objects as an administrator does. The controller is a local process with its rights.
+ * Installs the objects as an administrator does. The controller runs as a local process with the
+ * rights of its ServiceAccount.
  */
 async function installed(): Promise<void> {
   const { kubeconfig } = await plane.installed(on.cluster);
@@ -89,7 +90,7 @@ const installation = async () =>
     "--field-selector=metadata.name=global-pull-secret-controller",
   );
 
-test("leaves only the user's Secret when the nodes are cleaned first", async () => {
+test("leaves only the user's Secret when our entries are removed from the nodes first", async () => {
   await served();
   await follow("The nodes first");
   await stop();
@@ -99,7 +100,7 @@ test("leaves only the user's Secret when the nodes are cleaned first", async () 
   assert.notEqual(await additional(), undefined);
 });
 
-test("deploys no credential again when the product is withdrawn, then its CRD is deleted, then the rest", async () => {
+test("deploys nothing again when the CRD and then all other objects are deleted after a withdrawal", async () => {
   await served();
   await steered('{"spec":{"managementState":"Withdrawn"}}');
   await plane.untilGone(on);
@@ -111,7 +112,7 @@ test("deploys no credential again when the product is withdrawn, then its CRD is
 });
 
 longTest(
-  "finishes when everything is deleted at once, leaves the nodes as they are, and cleans them when installed again",
+  "leaves the nodes' files when all manifests are deleted at once, and can clean the nodes after a new installation",
   async () => {
     await served();
     await kubectl("delete", "-k", join(root, "manifests"), "--timeout=60s");
@@ -126,7 +127,7 @@ longTest(
 );
 
 longTest(
-  "withdraws the credential with a controller installed later when the controller was deleted before the Secret",
+  "withdraws with a new controller when the first controller was deleted before the Secret",
   async () => {
     await served();
     await stop();
@@ -139,7 +140,7 @@ longTest(
 );
 
 longTest(
-  "keeps working when the CRD is deleted first, and withdraws when the Secret is deleted",
+  "keeps the entries when the CRD is deleted first, and withdraws them with the page's commands",
   async () => {
     await served();
     await kubectl("delete", crd, "--timeout=60s");
@@ -151,7 +152,7 @@ longTest(
   },
 );
 
-test("cleans the cluster without a controller, and does not hang", async () => {
+test("cleans the cluster without a controller, with the page's commands", async () => {
   await served();
   await stop();
   await kubectl("delete", "-k", join(root, "manifests"), "--timeout=60s");

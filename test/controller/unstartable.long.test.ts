@@ -1,7 +1,7 @@
 /**
- * Many nodes that cannot start the agent, or whose pod the API server refuses, on a real API server
- * with the real DaemonSet controller. All other nodes are served, on first install and at a change.
- * The unstartable nodes are served once they can start the agent.
+ * Many nodes cannot start the agent, or the API server refuses their pods. All other nodes are
+ * served, on first install and after a change. The API server and the DaemonSet controller are
+ * real.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -112,7 +112,8 @@ for (const { size, stuck, bare } of cases)
 
     isRepaired = true;
     await on.cluster.kubectl("delete", "validatingadmissionpolicybinding", policy);
-    // A Node that joins makes the DaemonSet controller try all refused pods again at once.
+    // When a node joins, the DaemonSet controller immediately tries to create all refused pods
+    // again.
     names.push(`well-${size}-late`);
     await kubelets.add(`well-${size}-late`);
     await until("these nodes have the content as well", () => have("two").length === names.length, {

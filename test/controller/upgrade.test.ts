@@ -27,7 +27,10 @@ let last: string;
 const names = ["a", "b", "c"];
 const content = (word: string) => document({ "quay.io": `robot:${word}` });
 
-/** Agents of either version. An agent of the last release applies the revision in its template. */
+/**
+ * Simulates agents of both versions. An agent of the last release applies the revision in its pod's
+ * template.
+ */
 const either: Agent = (node, pod, how) => {
   if (pod.annotations[annotations.mode] !== undefined) return agent(node, pod, how);
   const revision = Number(pod.annotations[revisionAnnotation]);
@@ -51,7 +54,8 @@ after(async () => {
 });
 
 /**
- * Starts the last release's controller, as an administrator because its rights differ from ours.
+ * Starts the last release's controller with an administrator's rights, because this controller
+ * needs other rights than ours.
  */
 const startLast = () =>
   startProgram([
@@ -65,7 +69,7 @@ const startLast = () =>
 const uidOf = ({ metadata }: V1Pod) => metadata?.uid ?? "";
 const restarts = () => kubelets.model.nodes.map(({ name, restarts: its }) => [name, its.length]);
 
-test(`replaces each pod once and restarts no kubelet in an upgrade from ${lastRelease.version}, and does not accept an old pod's annotations as a grant`, async () => {
+test(`replaces each pod once and restarts no kubelet in an upgrade from ${lastRelease.version}`, async () => {
   await steer(on, 1);
   const former = startLast();
   await plane.declare(on, content("one"));
@@ -101,7 +105,7 @@ test(`replaces each pod once and restarts no kubelet in an upgrade from ${lastRe
     { timeout: 180_000, seen: () => plane.grants(on) },
   );
   assert.equal(known.size, 2 * names.length, "a pod was replaced twice");
-  // One pod is being replaced, and one new pod has not fulfilled its grant.
+  // One pod is being replaced, and one new pod has not applied its grant yet.
   assert.ok(most <= 2, `${most} nodes without a Ready agent`);
   assert.deepEqual(restarts(), before);
   const oldNames = new Set(old.map(({ metadata }) => metadata?.name));
@@ -116,14 +120,14 @@ test(`replaces each pod once and restarts no kubelet in an upgrade from ${lastRe
   assert.deepEqual([published?.revision, published?.served], [revision, revision]);
   const { spec } = (await on.api.get<V1DaemonSet>(paths.daemonSet)) ?? {};
   assert.deepEqual(spec?.updateStrategy, { type: "OnDelete" });
-  // A pod with these variables would start as if it had a grant.
+  // A pod with these annotations or variables would start as if it had a grant.
   for (const name of [revisionAnnotation, digestAnnotation])
     assert.equal(spec?.template.metadata?.annotations?.[name], undefined);
   const [container] = spec?.template.spec?.containers ?? [];
   assert.ok(!(container?.env ?? []).some(({ name }) => /REVISION|DIGEST/.test(name)));
   await untilCondition(on, "Ready", "True", "InForce");
 
-  // Data that the last release recorded does not stop the product from working.
+  // A change and a removal also work with the data that the last release recorded.
   await plane.declare(on, content("two"));
   await plane.untilRolledOut(on, revision + 1);
   assert.ok(kubelets.model.nodes.every(({ applied }) => applied === content("two")));

@@ -1,6 +1,6 @@
 /**
- * Nodes that are away during a removal, and the ways in which the wait for them may end. Each test
- * takes a minute or more.
+ * Nodes that are away during a removal, and what ends the wait for these nodes. Each test takes a
+ * minute or more.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -12,7 +12,7 @@ import { content, deployed, kubelets, on, rig, running, served, start, undeclare
 
 rig();
 
-test("waits only for a node that was away at the removal, keeps no credential in the cluster, and cleans the node when it returns", async () => {
+test("waits without a credential in the cluster for a node that is away, and cleans the node when it returns", async () => {
   const revision = await served(1);
   await kubelets.die("c");
   await undeclare();
@@ -21,7 +21,8 @@ test("waits only for a node that was away at the removal, keeps no credential in
   assert.deepEqual(kubelets.order(revision + 1).toSorted(), ["a", "b"]);
   const secrets = await on.cluster.kubectl("get", "secrets", "-n", "kube-system", "-o", "json");
   assert.ok(!secrets.includes(Buffer.from(content("one")).toString("base64")));
-  // The wait is derived from existing objects, so another controller continues it.
+  // The next controller continues to wait, because it recognizes the unfinished removal from the
+  // existing objects.
   for (const one of running.splice(0)) await one.kill();
   await plane.freeLease(on);
   await start(1);
@@ -36,7 +37,7 @@ test("waits only for a node that was away at the removal, keeps no credential in
   assert.ok(kubelets.order(revision + 1).includes("c"));
 });
 
-test("stops waiting for nodes that stay away after spec.withdrawal.forgetAfter, and names them", async () => {
+test("stops waiting for an absent node after spec.withdrawal.forgetAfter, and names the node", async () => {
   await allowSeconds(on);
   await start({ rollout: { maxUnavailable: 1 }, withdrawal: { forgetAfter: "8s" } });
   await deployed();
@@ -47,7 +48,7 @@ test("stops waiting for nodes that stay away after spec.withdrawal.forgetAfter, 
   await kubelets.revive("c");
 });
 
-test("stops waiting for a node that is away when the node is deleted", async () => {
+test("stops waiting for an absent node when its Node object is deleted", async () => {
   await kubelets.add("gone");
   await start("100%");
   await deployed();
@@ -58,7 +59,7 @@ test("stops waiting for a node that is away when the node is deleted", async () 
   await plane.untilGone(on, 150_000);
 });
 
-test("rolls out to all nodes again, one node first, when the Secret is created again during the wait", async () => {
+test("rolls out to all nodes, one at a time, when the Secret is created again during the wait for an absent node", async () => {
   await start(1);
   const revision = await deployed();
   await kubelets.die("c");

@@ -1,4 +1,7 @@
-/** How a revision is removed from nodes, with the real DaemonSet controller and fake kubelets. */
+/**
+ * How our entries are removed from nodes, with the real DaemonSet controller and simulated
+ * kubelets.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../cluster/await.ts";
@@ -21,7 +24,7 @@ import {
 
 rig();
 
-test("keeps waiting for a node that is Ready but has not confirmed the removal, and names it", async () => {
+test("waits for a node that is Ready but has not confirmed the removal, and names the node", async () => {
   await allowSeconds(on);
   await start({ rollout: { maxUnavailable: "100%" }, withdrawal: { deadline: "5s" } });
   const revision = await deployed();
@@ -51,7 +54,7 @@ test("reverses the withdrawal when the Secret is created again in the middle", a
   assert.equal((await plane.published(on))?.document, content("again"));
 });
 
-test("reports after the deadline that a removal hangs, and the command in the Event finishes it", async () => {
+test("reports an overdue removal in an Event, with a command that finishes the removal", async () => {
   await allowSeconds(on);
   const settings = { rollout: { maxUnavailable: 1 }, withdrawal: { deadline: "5s" } };
   const revision = await served(settings);
@@ -63,7 +66,7 @@ test("reports after the deadline that a removal hangs, and the command in the Ev
   await plane.untilGone(on);
 });
 
-test("deletes everything at once when no agent ever started, because nothing was granted", async () => {
+test("deletes all objects at once if no node ever had a grant", async () => {
   await start();
   kubelets.behaviour = () => "never starts";
   await plane.declare(on, content("one"));

@@ -1,7 +1,7 @@
 /**
- * Specs that the API server must refuse, and a part of each message. If our rule has a message, the
- * client gets this message. Otherwise the message comes from the API server, or from kubectl if
- * kubectl checks first.
+ * Specs that must be refused, each with a part of the error message. The message is that of our
+ * rule, if the rule has one. If not, the message is that of the API server, or of kubectl if
+ * kubectl checks the spec first.
  */
 const source = (name: unknown, secret: unknown, more: object = {}) => ({
   sources: [{ name, secretRef: { name: secret }, ...more }],

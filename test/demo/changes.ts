@@ -7,7 +7,10 @@ import { podOn, untilState } from "../e2e/pods.ts";
 import * as product from "../e2e/product.ts";
 import type { Narrator } from "./narrator.ts";
 
-/** A rotation only patches the pods' annotations. Throws ClaimFailed if a pod was replaced. */
+/**
+ * Shows a rotation. Throws ClaimFailed if an agent's pod was replaced, because a rotation only
+ * patches the pods' annotations.
+ */
 export async function showChange(cluster: Cluster, narrator: Narrator): Promise<void> {
   const { nodes, registry } = cluster;
   narrator.step("changed");
@@ -57,8 +60,8 @@ export async function showFailure(cluster: Cluster, narrator: Narrator): Promise
   const entry = { auth: Buffer.from("robot:password").toString("base64") };
   const bad = { auths: { ...good.auths, "spoiled.example": entry } };
   const check = "! grep -q spoiled.example /var/lib/kubelet/config.json";
-  // With Restart=no only the agent starts the kubelet, so each failed start is one of the agent's
-  // attempts.
+  // With Restart=no systemd does not restart the kubelet, so each failed start is an attempt of the
+  // agent.
   for (const node of nodes)
     await node.breakKubelet(`[Service]\nRestart=no\nExecStartPre=/bin/sh -c '${check}'\n`);
   const before = await kubelets(cluster);
@@ -81,8 +84,8 @@ export async function showFailure(cluster: Cluster, narrator: Narrator): Promise
   );
   for (const one of nodes) await one.healKubelet();
   const begun = performance.now();
-  // The correction is not the previous document, because the revision of that document is already
-  // in force.
+  // The corrected document must differ from the document before the bad edit. That document is
+  // still in force, so it would not be rolled out again.
   const corrected = { auths: { ...good.auths, "corrected.example": entry } };
   await product.writeAdditional(cluster, JSON.stringify(corrected));
   await until(

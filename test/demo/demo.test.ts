@@ -8,7 +8,7 @@ import { script } from "./script.ts";
 const program = fileURLToPath(new URL("main.ts", import.meta.url));
 
 test("prints the demo's whole script, and every claim is true", async () => {
-  // Reads stdout and stderr as one stream, in the order that a person sees.
+  // Reads stdout and stderr as one stream, in the order in which a terminal shows them.
   const reported = await run(["bash", "-c", 'exec "$0" "$1" 2>&1', process.execPath, program]);
   assert.match(reported, /^Every claim was checked and holds\.$/m);
   const [files, cluster] = [reported.indexOf(script.files.text), reported.search(/^\[ *\d+ s\] /m)];

@@ -1,6 +1,6 @@
 /**
  * `npm run demo`: shows the product's main function on a real cluster of two nodes. The exit code
- * is 0 only if every claim was checked and holds.
+ * is 0 only if every claim of the demo holds.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";

@@ -1,4 +1,7 @@
-/** Prints the demo: numbered steps with elapsed times, checked claims, and one live line. */
+/**
+ * Prints the demo: numbered steps with elapsed times, checked claims, and one live line that shows
+ * progress.
+ */
 import { performance } from "node:perf_hooks";
 import type { WriteStream } from "node:tty";
 import { script, type KeyOf } from "./script.ts";
@@ -17,27 +20,26 @@ export class Narrator {
   readonly reported: string[] = [];
 
   /**
-   * Writes to `out`. On a terminal the live line is redrawn; elsewhere each change is a new line.
+   * Writes to `out`. On a terminal the narrator redraws the live line. Elsewhere it prints each
+   * change of this line as a new line.
    */
   constructor(out: NodeJS.WriteStream) {
     this.#out = out;
     this.#live = out.isTTY;
   }
 
-  /** Starts the next numbered step. */
   step(key: KeyOf<"step">): void {
     this.#step += 1;
     this.reported.push(this.#print(`${this.#step}. ${this.#next(key)}`, "\n"));
   }
 
-  /** Prints one line below the current step. */
   writeLine(text: string): void {
     for (const line of text.trimEnd().split("\n")) this.#print(`   ${line}`);
   }
 
   /**
-   * Prints a claim with a tick if it holds. Otherwise throws ClaimFailed with the actual state,
-   * which is `seen`. The other values fill in the script's line.
+   * Prints a claim with a tick if the claim holds. If not, throws ClaimFailed with the actual
+   * state, which is `seen`. `values` fill the placeholders in the script's line.
    */
   claim(
     key: KeyOf<"claim">,
@@ -63,7 +65,7 @@ export class Narrator {
     this.#out.write(this.#live ? `\r\u001B[K${this.#clock()}${line}` : `${this.#clock()}${line}\n`);
   }
 
-  /** Returns the script's next line; throws if it is not the line with this key. */
+  /** Returns the script's next line. Throws if the next line has another key. */
   #next(key: keyof typeof script): string {
     const { value } = this.#script.next();
     if (value !== key) throw new Error(`script.ts has "${value}" here, not "${key}"`);

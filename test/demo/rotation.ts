@@ -10,7 +10,7 @@ import * as product from "../e2e/product.ts";
 import { seconds } from "./changes.ts";
 import type { Narrator } from "./narrator.ts";
 
-/** story.ts installs the controller with this mode allowed. */
+/** story.ts installs a controller that allows this mode. */
 const delivery = { mode: "CredentialProvider" } as const;
 
 /** Prepares the nodes, then rotates once. Throws ClaimFailed if a claim does not hold. */

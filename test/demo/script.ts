@@ -1,6 +1,6 @@
 /**
- * The demo's lines, in their order. The narrator refuses another order. README.md shows these
- * lines, and a unit test compares them. The run fills in `{name}`.
+ * The demo's lines, in their order. The narrator refuses another order. A unit test checks that
+ * README.md shows these lines. The run replaces each `{name}` by a value.
  */
 const step = (text: string) => ({ kind: "step", text }) as const;
 const claim = (text: string) => ({ kind: "claim", text }) as const;
@@ -51,10 +51,9 @@ export const script = {
 type Key = keyof typeof script;
 type Kind = "step" | "claim";
 
-/** The lines of one kind. */
 export type KeyOf<Wanted extends Kind> = {
   [One in Key]: (typeof script)[One]["kind"] extends Wanted ? One : never;
 }[Key];
 
-/** The transcript in README.md, with the marks of its beginning and its end. */
+/** Matches the transcript in README.md, with the marks of its beginning and its end. */
 export const transcript = /(<!-- demo -->\n+```text\n)(.*?)(```)/s;

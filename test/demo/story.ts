@@ -1,4 +1,6 @@
-/** The demo's main part: from a pod that cannot pull to a cluster without a trace of us. */
+/**
+ * The demo's main part: from a pod that cannot pull to a cluster without a trace of the product.
+ */
 import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -135,7 +137,7 @@ async function show(
   narrator.writeLine(await cluster.kubectl(...command));
 }
 
-/** Runs the built plugin and prints its output. Throws if the plugin fails. */
+/** Runs the built plugin and prints the plugin's output. Throws if the plugin fails. */
 async function showPlugin(
   { kubeconfig }: Cluster,
   narrator: Narrator,
@@ -146,7 +148,6 @@ async function showPlugin(
   narrator.writeLine(await run(argv));
 }
 
-/** Shows the pods' states until `done`. */
 async function watchPods(
   cluster: Cluster,
   narrator: Narrator,

@@ -1,6 +1,6 @@
 /**
- * Compares how we read credentials with how the kubelet's own code reads them. `SEED=n` repeats a
- * run, `DIFFERENTIAL_FILES=n` sets the number of files.
+ * Compares the credentials that our code reads from random files with those that the kubelet's own
+ * code reads. `SEED=n` repeats a run, `DIFFERENTIAL_FILES=n` sets the number of files.
  */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
@@ -43,29 +43,29 @@ function regroup(tries: readonly Held[], groups: readonly Held[][]): Held[][] {
 }
 
 /**
- * Whether no image name can match the key according to identity(). Keys with `[` or `%` are left
- * out, because identity() treats them as special cases.
+ * True if no image name can match the key according to identity(). False for keys with `[` or `%`,
+ * because identity() treats them as special cases.
  */
 function isUnmatchable(key: string): boolean {
   return identity(key) === undefined && !/^(?:https?:\/\/)?[^/]*\[|%/.test(key);
 }
 
-/** Whether explain reports that the kubelet's order for the image is random. */
+/** Returns true if explain reports that the kubelet's order for the image is random. */
 function isDrawn(file: Uint8Array, image: string): boolean {
   const tries = explain(file, image, "file")?.explanation.tries ?? [];
   return new Set(tries.map(({ order }) => order)).size < tries.length;
 }
 
 /**
- * `reported`: how many look-ups have a random order according to explain. `unseen`: the look-ups
- * among them whose order did not vary.
+ * `reported`: the number of look-ups whose order is random according to explain. `unseen`: those of
+ * these look-ups in which all keyrings of the oracle had the same order.
  */
 const draws = { reported: 0, unseen: [] as Question[] };
 
 /**
- * In a map of 16 entries, Go visits two neighbours in the reverse order once in 16 times. For one
- * such look-up in 4,000, all 128 keyrings show the same order, so it looks fixed. With 2,000
- * keyrings none does.
+ * How often a look-up in `draws.unseen` is repeated. In a map of 16 entries, Go visits two
+ * neighbours in reverse order in one of 16 cases. Therefore in one of 4,000 look-ups, all 128
+ * keyrings have the same order by chance. With 16 times as many keyrings this does not happen.
  */
 const again = 16;
 
@@ -106,7 +106,7 @@ function compare({ file, images }: Question, answer: OracleAnswer): void {
   }
 }
 
-test(`explains the same entries as the kubelet uses, in the same order, for ${files} random files`, async (t) => {
+test(`reports the entries that the kubelet uses, in the kubelet's order, for ${files} random files`, async (t) => {
   t.diagnostic(`SEED=${seed}`);
   const random = new Random(seed);
   const questions = Array.from({ length: files }, () => ({
@@ -117,8 +117,8 @@ test(`explains the same entries as the kubelet uses, in the same order, for ${fi
   assert.equal(answers.length, files);
   for (const [index, question] of questions.entries())
     compare(question, answers[index] as OracleAnswer);
-  // Guards against a meaningless result. If no random file parsed, or no image matched, both sides
-  // would always agree.
+  // Without this check the test could prove nothing: if no random file parsed, or no image matched,
+  // both sides would always agree.
   const tried = answers
     .flatMap(({ lookups }) => lookups)
     .filter(({ tries }) => tries.length > 0).length;
@@ -135,7 +135,7 @@ test(`explains the same entries as the kubelet uses, in the same order, for ${fi
   );
 });
 
-test(`writes output in which the kubelet finds the same credentials as in the source`, async (t) => {
+test(`merges each source into a document in which the kubelet finds the same credentials as in the source`, async (t) => {
   t.diagnostic(`SEED=${seed}`);
   const random = new Random(seed + 1);
   const cases: {
@@ -200,9 +200,9 @@ test(`writes output in which the kubelet finds the same credentials as in the so
 });
 
 /**
- * The source without the entries that are left out on purpose, and with Docker Hub's key in its
- * intended form. Undefined if two keys differ only in the redacted part, because then the warning
- * does not show which of them is left out.
+ * The source without the entries that our merge leaves out with a warning, and with Docker Hub's
+ * key in its intended form. Undefined if two keys differ only in their redacted part, because then
+ * the warning does not show which key is left out.
  */
 function withoutOmissions(source: Buffer, { entries, warnings }: Accepted): Buffer | undefined {
   const document = JSON.parse(source.toString()) as {
@@ -212,7 +212,7 @@ function withoutOmissions(source: Buffer, { entries, warnings }: Accepted): Buff
     warnings.some(({ code, path }) => codes.includes(code) && path === formatPath(["auths", key]));
   const shown = Object.keys(document?.auths ?? {}).map((key) => formatPath(["auths", key]));
   if (new Set(shown).size < shown.length) return undefined;
-  // The warning may name a field of the entry.
+  // The warning's path can be a field of the entry.
   const isLeftOut = (key: string): boolean => {
     const entry = formatPath(["auths", key]);
     return warnings.some(
@@ -228,6 +228,7 @@ function withoutOmissions(source: Buffer, { entries, warnings }: Accepted): Buff
 }
 
 /**
- * If a registry has two spellings, the kubelet tries the same credential twice. We write it once.
+ * If a registry has two spellings, the kubelet tries the same credential twice. We write the
+ * credential once.
  */
 const withoutRepeats = (group: readonly Held[]): Held[] => [...new Set(group)].toSorted();

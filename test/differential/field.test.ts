@@ -1,6 +1,6 @@
 /**
- * Pull secrets from the field, alone and merged into a node's file. The kubelet's own code shows
- * which credentials a kubelet tries, and in which order.
+ * Pull secrets as they occur in practice ("cases from the field"), alone and merged into a node's
+ * file. The kubelet's own code shows which credentials a kubelet tries, and in which order.
  */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
@@ -53,7 +53,8 @@ function merged({ original, additional, conflict = "additional" }: Case): string
 }
 
 /**
- * `user:password` of every credential that the kubelet tries, and whether their order is random.
+ * For each file and image: `user:password` of every credential that the kubelet tries, and whether
+ * the order of the credentials is random.
  */
 async function asked(questions: readonly (readonly [file: string, image: string])[]) {
   const answers = await ask(
@@ -70,13 +71,13 @@ async function asked(questions: readonly (readonly [file: string, image: string]
   }));
 }
 
-test("returns a credential in the same form from held() and asked()", async () => {
+test("returns the same credential from held() and asked()", async () => {
   const [answer] = await asked([['{"auths":{"a.io":{"auth":"dTpw"}}}', "a.io/x"]]);
   assert.deepEqual(answer, { parses: true, name: "a.io/x", varies: false, tries: ["u:p"] });
   assert.equal(held(Buffer.from("u"), Buffer.from("p")), "/75/70");
 });
 
-test("states for each case from the field how the kubelet handles it", async () => {
+test("records for each case from the field which credentials the kubelet tries", async () => {
   const known = cases.flatMap((one) => {
     const file = one.file ?? merged(one);
     return one.image === undefined || file === undefined ? [] : [{ one, file, image: one.image }];
@@ -98,7 +99,7 @@ test("states for each case from the field how the kubelet handles it", async () 
   assert.ok(known.length > 50, `${known.length} cases`);
 });
 
-/** A key, an image, and whether the kubelet tries the key for it. */
+/** A key, an image, and whether the kubelet tries the key for the image. */
 const capitals: readonly (readonly [key: string, image: string, tried: boolean])[] = [
   ["myRegistry.azurecr.io", "myRegistry.azurecr.io/a", true],
   ["myRegistry.azurecr.io", "myregistry.azurecr.io/a", false],
@@ -113,7 +114,7 @@ const capitals: readonly (readonly [key: string, image: string, tried: boolean])
   ["a.io/Team", "a.io/team/x", false],
 ];
 
-test("F20, F24: serves an image only if its capitals are those of the key", async () => {
+test("F20, F24: serves an image only if image and key have the same capital letters", async () => {
   const answers = await asked(
     capitals.map(([key, image]) => [`{"auths":{"${key}":{"auth":"dTpw"}}}`, image]),
   );
@@ -121,7 +122,8 @@ test("F20, F24: serves an image only if its capitals are those of the key", asyn
     const { name, tries } = answers[at] ?? assert.fail();
     assert.notEqual(name, undefined, image);
     assert.equal(tries.length > 0, tried, `${key} for ${image}`);
-    // We keep the entry beside a better entry if any image can match it. Otherwise we leave it out.
+    // parse() keeps an entry only if an image can match its key. It always keeps the entry of
+    // good.io.
     const auths = { [key]: { auth: "dTpw" }, "good.io": { auth: "dTpw" } };
     const parsed = parse(Buffer.from(JSON.stringify({ auths })), { name: "a", role: "additional" });
     assert.ok(parsed.ok);
@@ -151,8 +153,8 @@ function desired(users: Users): Desired {
 }
 
 /**
- * The node's own entries, our entries, an image, and the credentials that the kubelet tries while
- * our entries are in force.
+ * The node's own entries, our entries, an image, and the credentials that the kubelet tries for
+ * this image while our entries are in the file.
  */
 const nodes: readonly (readonly [theirs: Users, ours: Users, image: string, tried: string])[] = [
   ...[hubKey, "docker.io", "index.docker.io", "https://docker.io"].flatMap((their) =>
@@ -174,7 +176,7 @@ const nodes: readonly (readonly [theirs: Users, ours: Users, image: string, trie
   [{ "docker.io/library": "t" }, { [hubKey]: "ours" }, "nginx", "t"],
 ];
 
-test("B04, F52: makes the kubelet on the node try our entries, and all others again after ours are removed", async () => {
+test("B04, F52: makes the kubelet try our entries, and after their removal the node's own entries again", async () => {
   const rows = nodes.map(([theirs, ours, image, tried]) => {
     const before = read(fileOf(theirs));
     const { document, owned } = put(before, nothingOwned, desired(ours));
@@ -198,8 +200,8 @@ test("B04, F52: makes the kubelet on the node try our entries, and all others ag
 });
 
 /**
- * Our entries and those of others in one file, an image that both match, and whether the kubelet
- * tries the entries of others first.
+ * The key of our entry, the key of another program's entry, an image that both keys match, and
+ * whether the kubelet tries the other program's entry first.
  */
 const rivals: readonly (readonly [ours: string, theirs: string, image: string, first: boolean])[] =
   [
@@ -214,7 +216,7 @@ const rivals: readonly (readonly [ours: string, theirs: string, image: string, f
     ["a.io", "user:pw@a.io/x", "a.io/x/y", true],
   ];
 
-test("B04: reports an entry as tried before ours exactly if the kubelet tries it before ours", async () => {
+test("B04: reports another program's entry exactly if the kubelet tries this entry before ours", async () => {
   const files = rivals.map(([ours, theirs]) => fileOf({ [ours]: "ours", [theirs]: "theirs" }));
   const answers = await asked(rivals.map(([, , image], at) => [files[at] ?? "", image]));
   for (const [at, [ours, theirs, image, first]] of rivals.entries()) {

@@ -1,4 +1,7 @@
-/** Random files: valid, nearly valid, and odd in the ways in which JSON parsers differ. */
+/**
+ * Random files: valid files, nearly valid files, and files that JSON parsers read in different
+ * ways.
+ */
 import { Buffer } from "node:buffer";
 import { words, type Random } from "../random.ts";
 import { randomKey } from "./references.ts";

@@ -1,4 +1,7 @@
-/** Checks with kubeadm's code the flags that docs/use/delivery-node.md puts into kubeadm's file. */
+/**
+ * Checks with kubeadm's own code that an upgrade keeps the flags which docs/use/delivery-node.md
+ * writes into kubeadm's file.
+ */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

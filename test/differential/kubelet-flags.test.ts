@@ -1,4 +1,6 @@
-/** Checks with the kubelet's own code how a kubelet reads its two flags at its start. */
+/**
+ * Checks with the kubelet's own code how a kubelet reads the two flags for credential providers.
+ */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
@@ -17,7 +19,8 @@ const triedAs = (user: string): Held => held(Buffer.from(user), Buffer.from("p")
 const ours = providerConfig([], "All");
 
 /**
- * The configuration of another provider, as YAML. `program` below returns this provider's program.
+ * The configuration of another credential provider, as YAML. The function `program` returns the
+ * script of this provider.
  */
 const others = (name: string) => `apiVersion: kubelet.config.k8s.io/v1
 kind: CredentialProviderConfig
@@ -30,7 +33,7 @@ providers:
 const program = (name: string) => `#!/bin/sh\necho '${answer(name).toString().trim()}'\n`;
 
 /**
- * The hash that the kubelet computes from these files: from the length of each file, then its
+ * The hash that the kubelet computes from these files. For each file it hashes the length, then the
  * bytes.
  */
 function hashOf(...files: readonly string[]): string {
@@ -43,7 +46,7 @@ function hashOf(...files: readonly string[]): string {
   return `sha256:${hash.digest("hex")}`;
 }
 
-test("reads only *.json, *.yaml and *.yml of a directory, in the order of their names, and shows their hash in its metric", async (t) => {
+test("the kubelet reads only *.json, *.yaml and *.yml of a directory, in the order of their names", async (t) => {
   const root = lay(t, ours, answer("ours"));
   const put = (name: string, text: string) => fs.writeFileSync(join(root, configs, name), text);
   for (const name of ["first", "last"])
@@ -134,7 +137,7 @@ for (const [what, config, words, spoil] of refused)
     await assert.rejects(lookUp(root, [image], config), words);
   });
 
-test("runs the script at each look-up, and once for all simultaneous look-ups of one image", async (t) => {
+test("the kubelet runs the script at each look-up, but only once for simultaneous look-ups of one image", async (t) => {
   const root = lay(t, ours, answer("ours"));
   const runs = join(root, "runs");
   // The script sleeps five seconds, so that the other look-ups arrive meanwhile.

@@ -1,4 +1,4 @@
-/** Asks the kubelet's own code about files and images. See oracle/main.go. */
+/** Runs the kubelet's own code on files and images. See oracle/main.go. */
 import { Buffer } from "node:buffer";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -13,12 +13,15 @@ export type Question = Readonly<{
   secrets?: readonly Uint8Array[];
   images: readonly string[];
 }>;
-/** One credential as one comparable text: key, user name and password as hexadecimal bytes. */
+/**
+ * One credential as a text that tests can compare: key, user name and password as hexadecimal
+ * bytes.
+ */
 export type Held = string;
 type Lookup = Readonly<{
   name: string | undefined;
   tries: readonly Held[];
-  /** Whether several keyrings of the same file gave different orders. */
+  /** True if several keyrings of the same file had different orders. */
   varies: boolean;
 }>;
 export type OracleAnswer = Readonly<{
@@ -45,8 +48,8 @@ const here = dirname(fileURLToPath(import.meta.url));
 const module = dirname(here);
 
 /**
- * Builds an oracle, once for each version of the pins and of its source (half a minute). Returns
- * its path.
+ * Builds an oracle program, once for each version of its source and of the pinned modules (half a
+ * minute). Returns the program's path.
  */
 export async function build(name: "oracle" | "provider" | "kubeadm"): Promise<string> {
   const sources = ["go.mod", "go.sum", `differential/${name}/main.go`].map((file) =>
@@ -76,7 +79,7 @@ export async function ask(questions: readonly Question[]): Promise<OracleAnswer[
     .map((line) => decode(JSON.parse(line) as RawAnswer));
 }
 
-/** The comparable form of a credential. */
+/** The form in which tests compare a credential. */
 export function held(username: Uint8Array, password: Uint8Array, key?: string): Held {
   const name = key === undefined ? "" : Buffer.from(key).toString("hex");
   return `${name}/${Buffer.from(username).toString("hex")}/${Buffer.from(password).toString("hex")}`;
@@ -112,7 +115,7 @@ function bytes(text: string): Buffer {
 
 /**
  * Runs a program to its end and returns its output. Rejects with its error output if it fails.
- * Without input there is no pipe, because the program may end before the pipe could be written.
+ * Without input there is no pipe, because the program might end before the pipe is written.
  */
 export async function run(
   program: string,

@@ -1,5 +1,6 @@
 /**
- * Checks with the kubelet's own code in which order it tries the entries of a pod's pull Secrets.
+ * Compares the order in which we expect the kubelet to try the entries of a pod's pull Secrets with
+ * the order in the kubelet's own code.
  */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
@@ -21,7 +22,7 @@ const keys = [
 ];
 const image = "quay.io/team/app";
 
-test(`explains the kubelet's order for the Secrets of ${pods} random pods`, async (t) => {
+test(`reports the kubelet's order for the pull Secrets of ${pods} random pods`, async (t) => {
   t.diagnostic(`SEED=${seed}`);
   const random = new Random(seed);
   const asked = Array.from({ length: pods }, () =>
@@ -52,7 +53,8 @@ test(`explains the kubelet's order for the Secrets of ${pods} random pods`, asyn
     drawn += Number(isDrawn);
     assert.ok(isDrawn || !varies, `${context}: the order varies`);
     if (isDrawn && !varies) unseen.push(questionOf(documents));
-    // A random order may come out in any way.
+    // Sorts the users that explain lists at the same place, because the kubelet's order among these
+    // users is random.
     const sorted = (users: readonly string[]) =>
       [...new Set(numbers)].map((order) =>
         users.filter((_, index) => numbers[index] === order).toSorted(),
@@ -63,8 +65,9 @@ test(`explains the kubelet's order for the Secrets of ${pods} random pods`, asyn
   }
   t.diagnostic(`${drawn} pods have a random order`);
   assert.ok(drawn > pods / 50);
-  // For each question the kubelet's code fills 128 keyrings. For one random order in 4,000 all of
-  // them show the same order, so it looks fixed. With eight times as many keyrings none does.
+  // For each question the oracle fills 128 keyrings. In one of 4,000 cases with a random order, all
+  // 128 keyrings have the same order by chance. With eight times as many keyrings this does not
+  // happen.
   const repeated = unseen.flatMap((one) => Array.from({ length: 8 }, () => one));
   const again = repeated.length === 0 ? [] : await ask(repeated);
   const varied = unseen.map((_, at) =>

@@ -38,7 +38,7 @@ const images = [
   "other.io/app",
 ];
 
-test("makes the kubelet find the same credentials by our provider as by the same entries in config.json", async (t) => {
+test("gives the kubelet the same credentials through our provider as through config.json", async (t) => {
   const root = lay(t, providerConfig(entries.keys(), "All"), answerOf(entries));
   const file = Buffer.from(JSON.stringify({ auths: Object.fromEntries(entries) }));
   const [byFile] = await ask([{ file, images }]);
@@ -53,7 +53,7 @@ test("makes the kubelet find the same credentials by our provider as by the same
   assert.ok(existsSync(join(root, providerFiles.stamp)), "the script left no stamp");
 });
 
-test("reports an entry as answerable exactly if the kubelet runs our script for it", async (t) => {
+test("reports that our provider can answer for an entry exactly if the kubelet runs our script for it", async (t) => {
   const rows = ["*.io", "port.io:5000", "a.b.io/team"];
   const config = JSON.parse(providerConfig([], "All")) as { providers: { matchImages: unknown }[] };
   for (const provider of config.providers) provider.matchImages = rows;
@@ -70,14 +70,17 @@ test("reports an entry as answerable exactly if the kubelet runs our script for 
   );
 });
 
-test("makes the kubelet find nothing and continue if the answer is missing or empty", async (t) => {
+test("gives the kubelet no credential, but lets it continue, if the answer is missing or empty", async (t) => {
   const config = providerConfig([], "All");
   assert.deepEqual(await lookUp(lay(t, config), ["a.io/app"]), [[]]);
   assert.deepEqual(await lookUp(lay(t, config, answerOf(new Map())), ["a.io/app"]), [[]]);
 });
 
 const answerFile = `"\${0%/*}/../answer.json"`;
-/** Damage to the script, and the number of credentials that a kubelet then finds. */
+/**
+ * What the damaged script does, the script, and the number of credentials that a kubelet then
+ * finds.
+ */
 const spoilt: readonly (readonly [what: string, script: string, found: number])[] = [
   ["writes rubbish", "#!/bin/sh\necho '{'\n", 0],
   ["writes another kind", `#!/bin/sh\necho '{"kind":"Status","apiVersion":"v1"}'\n`, 0],
@@ -90,7 +93,7 @@ const spoilt: readonly (readonly [what: string, script: string, found: number])[
   ["hangs for longer than a kubelet waits", "#!/bin/sh\nexec sleep 90\n", 0],
 ];
 for (const [what, program, count] of spoilt)
-  test(`makes a kubelet whose script ${what} find ${count}, ${count === 0 ? "log it, " : ""}continue, and find all with the next script`, async (t) => {
+  test(`gives a kubelet ${count} of the credentials while the script ${what}, and all with the next script`, async (t) => {
     const root = lay(t, providerConfig([], "All"), answerOf(entries));
     const file = join(root, providerFiles.script);
     writeFileSync(file, program);
@@ -109,7 +112,7 @@ test("answers even if the stamp cannot be created", async (t) => {
   assert.equal(found?.length, 1);
 });
 
-test("lets a kubelet start with the configuration of each scope, but not with a configuration that we refuse", async (t) => {
+test("refuses a configuration exactly if no kubelet would start with it", async (t) => {
   for (const scope of ["All", "Annotated"] satisfies ProviderScope[])
     await lookUp(lay(t, providerConfig(["a.io:1"], scope)), ["other.io/app"]);
   const good = providerConfig([], "All");

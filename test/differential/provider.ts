@@ -8,7 +8,10 @@ import { providerFiles } from "#contract/names.ts";
 import { script } from "#pullsecret/provider.ts";
 import { build, held, run, type Held } from "./oracle.ts";
 
-/** Writes the provider's files of a node. Returns the path of their directory. */
+/**
+ * Writes the files of our credential provider on a node. Returns the path of the directory with
+ * these files.
+ */
 export function lay(t: TestContext, config: string, answer?: Buffer): string {
   const root = mkdtempSync(join(tmpdir(), "gps-provider-"));
   t.after(() => rmSync(root, { recursive: true, force: true }));
@@ -24,8 +27,8 @@ export function lay(t: TestContext, config: string, answer?: Buffer): string {
 
 type Options = Readonly<{
   /**
-   * The configuration's file, which agents register, or its directory, which installers may
-   * register.
+   * The path in the kubelet's flag: the configuration's file, as agents set the flag, or its
+   * directory, as installers can set it.
    */
   config?: string;
   /** The number of simultaneous look-ups for each image. */
@@ -38,7 +41,10 @@ export type Registered = Readonly<{
   lookups: readonly Readonly<{ tries: Held[]; logged: string }>[];
 }>;
 
-/** Starts a kubelet's providers and looks images up. Rejects if that kubelet would not start. */
+/**
+ * Registers the providers as a starting kubelet does, and looks images up. Rejects if a kubelet
+ * would not start with this configuration.
+ */
 export async function register(
   root: string,
   images: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Random registry keys and image references. Some are usual, and others are texts on which URL
- * parsers differ.
+ * Random registry keys and image references. Some are usual, and others are texts that URL parsers
+ * read differently.
  */
 import { words, type Random } from "../random.ts";
 
@@ -65,7 +65,7 @@ const meant = words(
   "https://a.io/v1 https://index.docker.io/v1 https://index.docker.io/v1/access-token",
 );
 
-/** A registry key. Every second key is a usual one. */
+/** A random registry key. Every second key is a usual key. */
 export function randomKey(random: Random): string {
   if (random.once(2)) return random.pick(usual);
   if (random.once(20)) return random.pick(meant);
@@ -106,7 +106,7 @@ const imageTails = [
 const usualHosts = words("a.io a.io a.io:5000 quay.io docker.io localhost team");
 const usualNames = words("/foo /foo/bar /foo/bar:1 /foobar/x /x");
 
-/** An image reference. Two of three references are usual ones. */
+/** A random image reference. Two of three references are usual. */
 export function randomImage(random: Random): string {
   if (!random.once(3)) return random.pick(usualHosts) + random.pick(usualNames);
   if (random.once(100)) return hex.slice(0, 64);

@@ -1,13 +1,16 @@
 /**
  * In a priority level without seats, the API server runs one request at a time, and refuses other
- * requests meanwhile (queueset.go, canAccommodateSeatsLocked). This client holds the only place: it
- * sends a request that never ends, because its body never comes.
+ * requests meanwhile (queueset.go, canAccommodateSeatsLocked). This client occupies the only place
+ * with a request that does not end, because its body never comes.
  */
 import { request, type RequestOptions } from "node:https";
 import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 
-/** Holds the place as this user until you dispose of the result. Takes a lost place again. */
+/**
+ * Occupies the only place as this user until you dispose of the result. Occupies a lost place
+ * again.
+ */
 export async function saturate(cluster: Cluster, user: string): Promise<Disposable> {
   const config = loadKubeConfig(cluster.kubeconfig);
   const options: RequestOptions = { method: "POST" };
@@ -27,8 +30,8 @@ export async function saturate(cluster: Cluster, user: string): Promise<Disposab
       ...options,
       signal: stop.signal,
     });
-    // The server refuses the request while it runs another request, and ends it after one minute.
-    // This client then sends it again.
+    // If the server refuses this request because another one runs, or ends it after one minute, the
+    // client sends the request again.
     asked.on("response", (response) => void response.resume());
     asked.on("error", () => {});
     asked.on("close", () => setTimeout(ask, 20));

@@ -92,7 +92,7 @@ test("sends only watches and Lease requests when the cluster is at rest again", 
   await restsFrom((since) => controllerRequests(cluster, since));
 });
 
-test("does not flood an API server that answers 429, and delivers the change when it answers again", async () => {
+test("does not flood an API server that answers 429, and delivers the change when the server answers again", async () => {
   const api = "flowcontrol.apiserver.k8s.io/v1";
   const subject = {
     kind: "ServiceAccount",

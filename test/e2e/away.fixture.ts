@@ -8,7 +8,9 @@ import type { Node } from "../cluster/node.ts";
 import { auths, hostFirst } from "./nodes.ts";
 import * as product from "./product.ts";
 
-/** For a cluster of three nodes without additional-pull-secret. Leaves it in the same state. */
+/**
+ * Needs a cluster of three nodes without additional-pull-secret, and leaves the cluster like that.
+ */
 export function awayAtWithdrawal(on: () => Cluster): void {
   test("H20: waits only for the node that dies as removal begins, and cleans that node when it returns", async () => {
     const cluster = on();

@@ -84,7 +84,7 @@ test("H16: keeps others' entries and headers on an apply, replaces an entry of t
   assert.match(await fileMark(bare), / 600 0:0$/m);
 });
 
-test("keeps an entry in the next change when another program has added it", async () => {
+test("keeps, in the next change, an entry that another program has added", async () => {
   await edit(shared, (file) => void (file.auths["later.example"] = later));
   await serve({ "second.example": elsewhere });
   assert.deepEqual(auths(shared), {
@@ -105,7 +105,7 @@ test("repairs drift in our entry within seconds, without a kubelet restart", asy
       else file.auths[cluster.registry.host] = change;
     });
     await until("our entry is back", () => JSON.stringify(own()) === JSON.stringify(ours()));
-    // Even without an event, the agent observes the file every 30 s.
+    // Without an event the agent observes the file only every 30 s.
     const seconds = (performance.now() - begun) / 1000;
     assert.ok(seconds < 10, `repaired after ${seconds.toFixed(1)} s`);
   }

@@ -1,6 +1,4 @@
-/**
- * A kubelet that does not come back may cost one node a minute, but must not affect other nodes.
- */
+/** A kubelet that does not come back may disturb its own node for a minute, but no other node. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as names from "#contract/names.ts";
@@ -12,7 +10,7 @@ import * as product from "./product.ts";
 
 const old = '{"auths":{"elsewhere.example":{"auth":"c29tZWJvZHk6ZWxzZQ=="}}}';
 
-/** For a cluster without additional-pull-secret. Leaves it in the same state. */
+/** Needs a cluster without additional-pull-secret, and leaves the cluster in the same state. */
 export function kubeletFails(on: () => Cluster): void {
   test("H18: restores the old file and a running kubelet after three failed starts, and never touches the other nodes", async () => {
     const cluster = on();
@@ -71,7 +69,7 @@ export function kubeletFails(on: () => Cluster): void {
       );
   });
 
-  test("withdraws a credential from a node whose kubelet had failed with it", async () => {
+  test("withdraws a credential from a node whose kubelet had failed with this credential", async () => {
     const cluster = on();
     await product.deleteAdditional(cluster);
     await product.untilRemoved(cluster);

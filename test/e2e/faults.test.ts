@@ -26,7 +26,7 @@ beforeEach(() => assert.ok(!broken, "an earlier test failed"));
 afterEach((t) => {
   broken ||= (t as { passed?: boolean }).passed === false;
 });
-// A later test must not mistake the Event of an earlier test for its own.
+// Deletes the Events, so that a later test does not find the Event of an earlier test.
 afterEach(() => on().kubectl("delete", "events", "-n", names.namespace, "--all"));
 
 test("loses nothing and repeats nothing when the API server goes away for ten seconds in a rollout", () =>

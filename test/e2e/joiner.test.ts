@@ -60,8 +60,8 @@ async function pulls(pod: string, since = 0): Promise<Pulls> {
  * ordinary pod. Returns the milliseconds from boot to the credential.
  */
 async function joins(pod: string): Promise<number> {
-  // As on every cluster whose network runs as a pod, the network's configuration appears some time
-  // after the kubelet has started.
+  // Removes the network's configuration for now. On every cluster whose network runs as a pod, the
+  // configuration appears some time after the kubelet's start.
   const network = "etc/cni/net.d/10-ptp.conflist";
   let configuration = Buffer.alloc(0);
   const before = (node: Node): void => {

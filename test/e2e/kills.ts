@@ -21,8 +21,8 @@ export function untouched(cluster: Cluster): void {
 }
 
 /**
- * For a controller with a budget of one and a cluster that has no additional-pull-secret. Leaves it
- * in the same state.
+ * Needs a controller with a budget of one, and a cluster without additional-pull-secret. Leaves the
+ * cluster in the same state.
  */
 export async function rolloutAndWithdrawalUnderKills(
   cluster: Cluster,

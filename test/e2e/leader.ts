@@ -1,4 +1,4 @@
-/** Finds the one of the two controllers that writes. */
+/** Finds which of the two controllers writes. */
 import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
@@ -29,7 +29,7 @@ export async function leader(cluster: Cluster): Promise<Readonly<{ name: string;
 }
 
 /**
- * Makes the Lease look expired. Tests of other subjects then need not wait for its end after a
+ * Makes the Lease look expired, so that tests of other subjects do not wait for its expiry after a
  * kill.
  */
 export async function freeLease(cluster: Cluster): Promise<void> {

@@ -23,8 +23,8 @@ export const withSecretInKey = JSON.stringify({
 });
 
 /**
- * Fails with the place where a password is readable: in plain text, in base64 alone, or in base64
- * after its user name.
+ * Fails with the place where a password is readable: in plain text, in base64, or in the base64 of
+ * user:password.
  */
 export async function assertNoLeak(
   cluster: Cluster,

@@ -1,7 +1,7 @@
 /**
  * Changes the delivery mode in the middle of a rollout, in both directions, on real kubelets that
  * were prepared for mode CredentialProvider. During the whole change each node has the credential
- * of one of the two modes, so that it can pull. Finally all nodes use the new mode.
+ * of one of the two modes, so that it can pull.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -35,7 +35,10 @@ before(async () => {
 });
 after(() => cluster?.down());
 
-/** The registry's credential in both transports of a node. Reads config.json first. */
+/**
+ * The registry's credential in a node's config.json and in its provider's answer. Reads config.json
+ * first.
+ */
 function transportsOf(node: Node): Readonly<Record<"file" | "answer", string | undefined>> {
   const file = auths(node)[cluster.registry.host]?.auth;
   const text = node.readFile(providerFiles.answer)?.toString() ?? '{"auth":{}}';
@@ -103,7 +106,8 @@ async function changeInMidRollout(from: DeliveryMode, to: DeliveryMode): Promise
     assert.equal(has(from), 1);
     await product.steerProduct(cluster, by(to));
     const hurried = from === "Reread" || to === "Reread" ? skipRereadWaits(over.signal) : undefined;
-    // The controller publishes other content only after the first node has finished its change.
+    // The controller publishes the content for the new mode only after the first node has finished
+    // its change.
     await until(
       "the content is published in the new mode",
       async () => (await publishedMode()) === to,
@@ -139,7 +143,7 @@ test("restarts at most the first node's kubelet when the mode changes from Resta
   assert.ok(restarted.length <= 1, `${restarted.length} kubelets`);
 });
 
-test("restarts every kubelet with its file when the mode changes from CredentialProvider to Restart, and empties the answers", async () => {
+test("restarts every kubelet when the mode changes from CredentialProvider to Restart, and empties the answers", async () => {
   const before = await kubelets(cluster);
   await changeInMidRollout("CredentialProvider", "Restart");
   await arePulled();

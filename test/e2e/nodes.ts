@@ -62,7 +62,7 @@ export async function agents(cluster: Cluster): Promise<AgentPodObject[]> {
   return list?.items ?? [];
 }
 
-/** The name of the agent's pod on a node; leaves out pods that are being deleted. */
+/** The agent's pod on a node; leaves out pods that are being deleted. */
 export async function agentOn(cluster: Cluster, node: Node): Promise<AgentPodObject> {
   const pods = await agents(cluster);
   const found = pods.find(
@@ -96,7 +96,10 @@ export async function skipRereadWait(node: Node, directory = "/var/lib/kubelet")
   await node.exec(["tee", file], JSON.stringify({ ...journal, renamed }));
 }
 
-/** A budget without stages, for tests in which the order of the nodes does not matter. */
+/**
+ * A budget that lets all nodes change at once, for tests in which the order of the nodes does not
+ * matter.
+ */
 export const allAtOnce = "100%";
 
 /**

@@ -56,8 +56,7 @@ async function pullers(tag: string): Promise<string[]> {
   const image = await cluster.pushApp(`team/${tag}:1`);
   await cluster.apply(...cluster.nodes.map((node) => podOn(node, `${tag}-${node.name}`, image)));
   for (const node of cluster.nodes) await untilState(cluster, `${tag}-${node.name}`, "Running");
-  // If a node already has the layers from another tag, it requests only the manifest's digest, by
-  // HEAD.
+  // A node that has the layers from another tag requests only the manifest's digest, with HEAD.
   const pulls = cluster.registry
     .accesses()
     .filter(({ user, path }) => user !== "pusher" && path.startsWith(`/v2/team/${tag}/manifests/`));
@@ -78,7 +77,7 @@ test("reports a missing original and delays nothing", async () => {
   for (const node of cluster.nodes) assert.deepEqual(auths(node), ours());
 });
 
-test("H9: merges an original that is created later, and uses the additional's credential on a conflict, as the file and the registry show", async () => {
+test("H9: merges an original that is created later, and uses additional-pull-secret's credential on a conflict, as the file and the registry show", async () => {
   await writeOriginal(
     JSON.stringify({
       auths: { [cluster.registry.host]: cluster.registry.auth("original"), ...platform("one") },
@@ -90,7 +89,7 @@ test("H9: merges an original that is created later, and uses the additional's cr
   assert.deepEqual(await pullers("conflict"), ["additional"]);
 });
 
-test("H3: delivers the original's rotation, as a pull shows, and keeps the additional's last good entries while the additional is invalid", async () => {
+test("H3: delivers the original's rotation, as a pull shows, and keeps the last good entries of additional-pull-secret while that Secret is invalid", async () => {
   await product.writeAdditional(cluster, '{"auths":{"":{"auth":"dTpw"}}}');
   await product.untilEvent(cluster, "Rejected", /empty/);
   await writeOriginal(JSON.stringify({ auths: platform("two") }));
@@ -118,7 +117,7 @@ test("H24: changes nothing when both sources are invalid, and reports both", asy
   await staysAs(before);
 });
 
-test("removes nothing from the nodes when the original is deleted, and reports it", async () => {
+test("removes nothing from the nodes when the original is deleted, and reports the deletion", async () => {
   const before = await everything();
   await cluster.kubectl("delete", "events", "-n", names.namespace, "--all");
   await cluster.kubectl("delete", "secret", "pull-secret", "-n", names.namespace);

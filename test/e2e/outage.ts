@@ -1,4 +1,4 @@
-/** Runs a pull secret through its life, and stops the API server at one of the stages. */
+/** Creates, rolls out and removes a pull secret, and stops the API server at one of the stages. */
 import assert from "node:assert/strict";
 import { grantOf } from "#contract/grant.ts";
 import * as names from "#contract/names.ts";
@@ -19,8 +19,8 @@ export type OutageStage = (typeof stages)[number];
 const probation = 3000;
 
 /**
- * How often systemd has started a node's kubelet so far. The kubelet itself also logs "Started
- * kubelet".
+ * How often systemd has started a unit on each node so far. Counts only lines of systemd, because
+ * the kubelet also logs "Started kubelet".
  */
 export async function starts(cluster: Cluster): Promise<number[]> {
   return await Promise.all(
@@ -63,7 +63,7 @@ export async function outlives(
 
 /**
  * Fails if two nodes were restarted together. The error lists the restarts, and the clients that
- * wrote agents' pods and the DaemonSet meanwhile.
+ * wrote agents' pods and the DaemonSet since `begun`.
  */
 async function oneAfterTheOther(cluster: Cluster, begun: number): Promise<void> {
   const all = await restarts(cluster, begun);

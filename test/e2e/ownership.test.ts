@@ -29,7 +29,10 @@ const owned = [
   ),
 ] as const;
 
-/** Identifies each object, and every edit of its spec, data or metadata, but not of its status. */
+/**
+ * The fields of each object that change if the object is made again, or its spec, data or metadata
+ * is edited.
+ */
 const versions = async () =>
   await Promise.all(
     owned.map(async ([kind, name]) => {
@@ -39,7 +42,7 @@ const versions = async () =>
     }),
   );
 
-/** Objects of users that have all of our names by chance. Their DaemonSet runs pods too. */
+/** Users' objects that have all of our names by chance. Their DaemonSet runs pods too. */
 function foreign(): object[] {
   const labels = { app: "theirs" };
   const of = (kind: string, apiVersion: string, more: object) => ({
@@ -187,7 +190,8 @@ test("repairs edits of our objects within seconds, and keeps labels of another f
 });
 
 /**
- * Compares all but the revision in the template's probe, because a repair of the Secret raises it.
+ * Compares all but the revision in the template's probe, because a repair of the Secret raises the
+ * revision.
  */
 function sameButRevision(one: readonly string[], other: readonly string[]): boolean {
   const plain = (texts: readonly string[]) => texts.join("\n").replaceAll(/revision=\d+/g, "");

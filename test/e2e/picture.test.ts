@@ -87,7 +87,7 @@ test("HD, H5, H10, H11, H12: acts in the order of the picture: Secret, controlle
       names.additionalSecretName,
       201,
     ),
-    // The controller receives the Secret over its watch, without another request.
+    // The controller receives the Secret over its watch, so no request shows that moment.
     made(
       "the controller has seen it, and creates global-pull-secret",
       "secrets",

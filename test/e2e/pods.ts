@@ -37,7 +37,6 @@ export async function stateOf(cluster: Cluster, name: string): Promise<string> {
   return state?.waiting?.reason ?? pod?.status.phase ?? "absent";
 }
 
-/** Waits until the pod is in one of these states. */
 export async function untilState(
   cluster: Cluster,
   name: string,

@@ -1,4 +1,4 @@
-/** Restart `Never`: the kubelet's own behaviour, which takes minutes. */
+/** Tests restart `Never` with the real waits of a kubelet, which take minutes. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startCluster } from "../cluster/cluster.ts";
@@ -26,7 +26,7 @@ test("runs a private image with restart Never after the kubelet has read its fil
     "Running",
     "the kubelet had remembered nothing, so this test proves nothing",
   );
-  // The back-off of the pull doubles to 5 minutes.
+  // The kubelet doubles the pause between two pulls up to 5 minutes.
   await until("the pod runs", async () => (await stateOf(cluster, "app")) === "Running", {
     timeout: 660_000,
     every: 1000,

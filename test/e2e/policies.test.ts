@@ -129,7 +129,7 @@ test("refuses a Secret that shadows a protected registry, and keeps its last acc
   assert.ok("other.example" in ((await fileOf()) as object));
 });
 
-test("replaces the agents in mode Reread, then writes a change to the file and waits for it, with the same kubelet process", async () => {
+test("replaces the agents when mode Reread is set, and then delivers a change and a removal with the same kubelet process", async () => {
   const first = await kubelet();
   const { uid } = (await agentOn(cluster, node)).metadata;
   await product.steerProduct(cluster, { ...settings, delivery: { mode: "Reread" } });

@@ -40,8 +40,8 @@ export async function steerProduct(cluster: Cluster, settings: Settings): Promis
 /**
  * Builds the image from dist/, pushes it to the registry without a password, applies manifests/
  * with it and waits until the controller is available. `args` are added to the controller's
- * arguments; `components` are folders of manifests/components; `wish` is GlobalPullSecret's spec,
- * or only the budget.
+ * arguments; `components` are folders of manifests/components; `settings` is GlobalPullSecret's
+ * spec, or only the budget.
  */
 export async function installProduct(
   cluster: Cluster,
@@ -81,7 +81,6 @@ export function documentOf({ registry }: Cluster, place: string): string {
   return JSON.stringify({ auths: { [`${registry.host}/${place}`]: registry.auth("additional") } });
 }
 
-/** Creates or replaces additional-pull-secret with this document. */
 export async function writeAdditional(cluster: Cluster, document: string): Promise<void> {
   await cluster.apply({
     apiVersion: "v1",
@@ -194,7 +193,6 @@ export async function events(cluster: Cluster, reason?: string): Promise<Event[]
   );
 }
 
-/** Waits for an Event on additional-pull-secret. */
 export async function untilEvent(
   cluster: Cluster,
   reason: string,

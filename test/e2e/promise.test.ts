@@ -39,8 +39,8 @@ function nodes() {
 const programs = { agent: "agent", controller: "controller" } as const;
 
 /**
- * The kernel's status of each process of that role on any node, read from the node because the
- * image has no shell.
+ * For each process of that role on any node: a function that reads a file of /proc/PID. It reads on
+ * the node, because the image has no shell.
  */
 async function processes(
   role: keyof typeof programs,
@@ -138,7 +138,8 @@ test("H13, H14: shows in the three kubectl checks and in condition Ready that ev
   assert.match(await product.rolledOut(cluster), /revision 1 is on every node/);
   for (const index of nodes().keys())
     assert.equal(entryOn(index), cluster.registry.auth("additional").auth);
-  // The first node's container has just exited with its termination message, and is started again.
+  // Waits for the agent of the first node. Its container has just exited with its termination
+  // message and starts again.
   const daemonSet = () =>
     cluster.kubectl("get", "daemonset", names.agentName, "-n", names.namespace);
   await until("two agents are available", async () =>

@@ -186,10 +186,10 @@ test("serves only the pod whose ServiceAccount has the annotation, with scope An
     },
     { apiVersion, kind, metadata: { ...metadata, name: "may-not" } },
   );
-  // New pods are granted the content at once. Without them, the controller tries nodes that refused
-  // it again after ten minutes.
+  // Replaces the pods, because the controller grants the content to new pods at once, but to nodes
+  // that refused it only after ten minutes.
   await cluster.kubectl("rollout", "restart", `daemonset/${agentName}`, "-n", "kube-system");
-  // The change of the scope has published the content again.
+  // The change of the scope made the controller publish the content again.
   await product.untilServed(cluster, 4);
   await arePulled("may");
   await areRefused("may-not");

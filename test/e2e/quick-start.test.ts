@@ -32,7 +32,6 @@ before(async () => {
 });
 after(() => cluster?.down());
 
-/** A program that does nothing. */
 function fake(folder: string): string {
   const file = join(folder, "fake");
   writeFileSync(file, "#!/bin/sh\n");

@@ -71,7 +71,7 @@ const steps = [
 ] as const;
 
 for (const [sentence, release] of steps.slice(0, everyPoint ? 2 : 1))
-  test(`H19: replaces the agents, restarts no kubelet, writes no file and keeps the policy in ${sentence} at rest`, async () => {
+  test(`H19: replaces the agents, restarts no kubelet, writes no file and keeps the policy in ${sentence} while no rollout runs`, async () => {
     const before = await state();
     const spec = (await object())?.spec;
     await replaceWith(release(), 1);
@@ -88,7 +88,6 @@ for (const [sentence, release] of steps.slice(0, everyPoint ? 2 : 1))
     );
   });
 
-/** Returns a different document for each revision. */
 const contentOf = (revision: number) =>
   JSON.stringify({ auths: { [`r${revision}.example`]: { auth: "dTpw" } } });
 

@@ -44,7 +44,7 @@ test("H20: does not restore the entries when a kubelet fails without them, and r
   const overduePattern = new RegExp(
     `waiting for ${stuck.name};.*; to finish without them: kubectl (.*)$`,
   );
-  // The shortest deadline that the CRD allows is as long as the default timeout of a wait, so this
+  // The shortest deadline is one minute, as long as the default timeout of a wait. Therefore this
   // wait gets a longer timeout.
   const overdue = { timeout: 180_000 };
   const event = await product.untilEvent(cluster, "RemovalOverdue", overduePattern, overdue);

@@ -48,7 +48,7 @@ test("H17: never takes two kubelets down together with a budget of one, not even
   assert.equal(mostAtOnce(all, probation), 1, JSON.stringify(all));
 });
 
-test("H17: gives a revision to one node first, and after its proof to as many nodes as the budget allows", async () => {
+test("H17: gives a revision to one node first, and after this node's proof to as many nodes as the budget allows", async () => {
   await product.installProduct(cluster, { settings: "50%" });
   const begun = new Date().toISOString();
   const all = await change("two");
@@ -75,11 +75,11 @@ test("H17: gives a revision to one node first, and after its proof to as many no
   assert.ok(other - one < probation, `${other - one} ms apart`);
 });
 
-test("H17: restarts at most two kubelets at once also when two changes follow quickly", async () => {
+test("H17: restarts at most two kubelets at once, even when two changes follow each other quickly", async () => {
   const since = Date.now();
   const revision = (await product.revision(cluster)) ?? 0;
   await product.writeAdditional(cluster, product.documentOf(cluster, "three"));
-  // The last nodes have not given their proof yet.
+  // Every kubelet has been restarted, but the last nodes have not given their proof yet.
   const last = async () =>
     (await restarts(cluster, since)).filter(({ up }) => up < Date.now()).length === 3;
   await until("every kubelet has been restarted", last);

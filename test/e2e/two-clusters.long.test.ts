@@ -1,2 +1,2 @@
-/** All cases of two-clusters.test.ts, also those of the charts of the roles. */
+/** All cases of two-clusters.test.ts, also those that install the chart's roles. */
 await import("./two-clusters.test.ts");

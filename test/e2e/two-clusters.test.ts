@@ -1,6 +1,6 @@
 /**
- * Two clusters with one real node each. The clusters can reach each other. The programs that serve
- * one cluster from the other run as pods. The tests install each program as its page describes. The
+ * Two clusters with one real node each that can reach each other. The programs that serve one
+ * cluster from the other run as pods. The tests install each program as its page describes. The
  * tests are in the fixtures, by subject. They share the clusters, so their order matters.
  */
 import assert from "node:assert/strict";

@@ -171,13 +171,14 @@ test("uses a new kubelet directory that replaces the old one, and adds our entri
   node.mount(1, content);
   const isThere = () => node.file === JSON.stringify({ auths: oursBeside(theirs).auths });
   assert.ok(await inTime(isThere, 40_000), agent.output);
-  // The agent treats this as drift: it waits until the kubelet reads the file again by itself.
+  // The agent treats the new directory as drift, and waits until the kubelet rereads the file by
+  // itself.
   await agent.shows("5nn", "GPS254");
   assert.equal(systemd.restartCalls, 1);
   assert.equal(readFileSync(`${node.kubelet}.away/config.json`, "utf8"), ours);
 });
 
-test("creates nothing when the kubelet's directory may not be entered, reports the reason, and recovers", async () => {
+test("creates nothing when the agent may not enter the kubelet's directory, reports the reason, and recovers", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   writeFileSync(node.config, JSON.stringify({ auths: theirs }));

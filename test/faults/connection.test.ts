@@ -38,7 +38,6 @@ function place(t: TestContext): string {
   return root;
 }
 
-/** A systemd client for one unit. */
 function open(directory: string, { stop = never, deadlines = longDeadlines } = {}) {
   const systemd = systemdOver(directory, stop, deadlines);
   return {
@@ -166,15 +165,18 @@ test("uses one connection for successive questions, and replaces a connection th
 });
 
 for (const cut of ["hangs up", "falls silent"] as const)
-  test(`reports a restart as not requested only if the request did not arrive, when systemd ${cut} after any message`, async () => {
+  test(`reports a restart as not requested only if the request did not arrive, whenever systemd ${cut}`, async () => {
     await using place = await AgentPlace.make(cut);
     const { node, systemd, relay } = place;
     assert.ok(relay !== undefined);
-    // A silence lasts until the deadline, which is far longer than a busy machine needs for a whole
-    // conversation.
+    // If systemd falls silent, each call lasts until the deadline, so the deadline is short. A
+    // conversation is far shorter, even on a busy machine.
     const deadline = cut === "falls silent" ? 3000 : 60_000;
     const agent = open(node.systemd, { deadlines: { question: deadline, job: deadline } });
-    /** The answers if the conversation is cut after its first message, its second, and so on. */
+    /**
+     * Cuts the conversation after its first message, after its second, and so on. Returns the
+     * answers.
+     */
     const cutEverywhere = async (ask: () => Promise<unknown>) => {
       const answers: unknown[] = [];
       for (;;) {
@@ -204,7 +206,7 @@ for (const cut of ["hangs up", "falls silent"] as const)
     assert.ok(!systemd.calls.includes("CancelJob"));
   });
 
-test("distinguishes a refused request from a job whose end it did not see", async (t) => {
+test("distinguishes a refused request from a job whose end was not reported", async (t) => {
   const root = place(t);
   await using systemd = await ScriptedSystemd.start(root);
   for (const name of ["AccessDenied", "InteractiveAuthorizationRequired"]) {
@@ -225,7 +227,7 @@ test("distinguishes a refused request from a job whose end it did not see", asyn
   assert.deepEqual(await open(root).restart(recorded), { result: "unknown" });
 });
 
-test("ends a call that is never answered at the deadline", async (t) => {
+test("ends a call at the deadline if systemd never answers it", async (t) => {
   const root = place(t);
   await using systemd = await ScriptedSystemd.start(root);
   systemd.silent.add("RestartUnit");
@@ -237,7 +239,7 @@ test("ends a call that is never answered at the deadline", async (t) => {
   await assert.rejects(open(root).unit(), NoAnswer);
 });
 
-test("reads a state again when it changes during the reading, until one reading is consistent", async (t) => {
+test("reads a unit's state again if the state changes during the reading, until one reading is consistent", async (t) => {
   const root = place(t);
   await using systemd = await ScriptedSystemd.start(root);
   const restarted = { active: "active", sub: "running", mainPid: systemd.mainPid + 1 };

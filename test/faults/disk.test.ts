@@ -100,7 +100,8 @@ function failing(call: string, name: string, when = "1+", log = "/dev/null"): st
 
 /**
  * Every content that config.json has had. The kernel queues the file's events, so none is missed.
- * If the file is only replaced as a whole, it cannot have had another content in between.
+ * If `inPlace` stays 0, the file was only replaced as a whole, so it had no other content in
+ * between.
  */
 class Documents implements Disposable {
   readonly texts = new Set<string | undefined>();

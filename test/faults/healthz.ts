@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
 export async function startHealthz(): Promise<AsyncDisposable & Readonly<{ port: number }>> {
-  // An unread request keeps a connection open, and with it the server.
+  // Reads each request, because an unread request keeps its connection open, and thereby the
+  // server.
   const answer = (socket: Socket) =>
     void socket
       .on("error", () => {})

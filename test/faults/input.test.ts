@@ -43,7 +43,7 @@ test("applies the last of 10,000 quick changes of the mounted Secret with few re
   assert.ok(await inTime(() => place.node.file?.trim() === ours, 90_000));
   // The agent's heap may grow to 32 MiB. Keeping 9,000 changes would take far more.
   assert.ok(after.memory - before.memory < 24, `${before.memory} to ${after.memory} MiB`);
-  // An observation in progress holds the mount's folder and a file in it open.
+  // An observation that is in progress may have two more open: the mount's folder and a file in it.
   assert.ok(
     after.descriptors <= before.descriptors + 2,
     `${before.descriptors} to ${after.descriptors}`,

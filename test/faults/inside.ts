@@ -32,7 +32,8 @@ export class Inside {
     const root = join(machine.rootfs, place);
     mkdirSync(root, { recursive: true });
     cpSync(await agentBundle(), join(root, "agent.cjs"));
-    // node has 120 MB, so it is linked if both paths are on one disk, and copied otherwise.
+    // Node's program has 120 MB, so it is linked if both paths are on one disk, and copied
+    // otherwise.
     const node = resolve(process.execPath);
     try {
       if (!existsSync(join(root, "node"))) linkSync(node, join(root, "node"));

@@ -11,7 +11,10 @@ import { type Case, interruptions, runAll } from "./interruptions/interruptions.
 
 type Choice = (cases: readonly Case[], random: Random) => Case | undefined;
 
-/** config.json is the new file, or the old one again, and the restart is not requested yet. */
+/**
+ * Selects the last point at which config.json is the new file, or the old file again, and the
+ * restart is not requested yet.
+ */
 const written: Choice = (cases) =>
   cases.findLast(({ name }) => name.endsWith("after rename config.json.staged config.json"));
 const last: Choice = (cases) => cases.at(-1);

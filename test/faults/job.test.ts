@@ -13,7 +13,7 @@ import {
   type ScriptedRestart,
 } from "../harness/agent/scripted-systemd.ts";
 
-/** Applies a revision for each script. Returns how many restarts were requested for it. */
+/** Applies one revision for each script. Returns how many restarts were requested for each. */
 async function applyEach(
   place: AgentPlace,
   scripts: readonly (readonly ScriptedRestart[])[],

@@ -57,7 +57,7 @@ const pattern = readFileSync("/proc/sys/kernel/core_pattern", "utf8").trim();
 const skip = /[/|%]/.test(pattern) && `cores of this machine go to ${pattern}`;
 
 test(
-  "leaves no credential in a temporary file, output or termination message when it aborts with unlimited cores, and in the core file only in vector registers",
+  "leaves no credential in a temporary file, output or termination message when it aborts, and none in the core file except in vector registers",
   { skip },
   async (t) => {
     await using place = await AgentPlace.make();

@@ -44,7 +44,8 @@ export async function fresh(): Promise<Readonly<{ inside: Inside; revision: numb
 }
 
 /**
- * `fresh`, then an agent whose requested restart is in progress. The restart takes three seconds.
+ * Calls `fresh`, starts an agent, and returns while the restart that the agent requested is in
+ * progress. The restart takes three seconds.
  */
 export async function duringRestart(): ReturnType<typeof fresh> {
   const agent = await fresh();

@@ -8,7 +8,7 @@ import { inTime } from "../harness/agent/agent.ts";
 import { content, ours, AgentPlace } from "./place.ts";
 import { comesBack, crashes } from "../harness/agent/scripted-systemd.ts";
 
-test("does not start a kubelet that was down before the agent came, and gives it the new file once it is started", async () => {
+test("does not start a kubelet that was down before the agent started, and gives the kubelet the new file once another client starts it", async () => {
   await using place = await AgentPlace.make();
   [place.systemd.active, place.systemd.sub, place.systemd.mainPid] = ["inactive", "dead", 0];
   await using agent = await place.agent();
@@ -19,7 +19,7 @@ test("does not start a kubelet that was down before the agent came, and gives it
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
 });
 
-test("does not start a kubelet that was stopped after the change was complete, reports it, and is Ready again when it is started", async () => {
+test("does not start a kubelet that was stopped after the change was complete, reports the kubelet as down, and is Ready again when another client starts it", async () => {
   await using place = await AgentPlace.make();
   // With this short start limit the agent does not pause between two restarts, so a wrong second
   // restart would come at once.
@@ -30,7 +30,7 @@ test("does not start a kubelet that was stopped after the change was complete, r
   // This mount makes the agent observe the node at once. At rest it does so only every 30 s.
   place.node.mount(1, content);
   await agent.shows("5nn", "GPS221", 40_000);
-  // The agent observes the node every second, so it had time to request a restart.
+  // Five more observations, one each second, give the agent time to request a restart.
   const { rounds } = place.systemd;
   assert.ok(await inTime(() => place.systemd.rounds > rounds + 5));
   await agent.shows("5nn", "GPS221");
@@ -40,7 +40,7 @@ test("does not start a kubelet that was stopped after the change was complete, r
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("counts another client's restart as the owed restart if it came after the file was replaced", async () => {
+test("counts another client's restart as the owed restart if that restart came after the file was replaced", async () => {
   await using place = await AgentPlace.make();
   // Our own request is lost with an error. An administrator restarts the kubelet instead.
   place.systemd.script = [

@@ -31,7 +31,10 @@ const versions = [
   },
 ];
 
-/** Enables the controller for groups below the root of version 2; false if there is none. */
+/**
+ * Enables the memory controller for groups below the root of cgroup v2. Returns false if there is
+ * none.
+ */
 function enable(root: string): boolean {
   const control = join(root, "cgroup.subtree_control");
   const controllers = join(root, "cgroup.controllers");
@@ -117,15 +120,15 @@ async function applyRollBackAndRestore(
   const inOurPlace = Object.entries(many("s")).map(
     ([key, one]) => [key, { auth: encode(`theirs-${one}`) }] as const,
   );
-  // With one such character, V8 needs two bytes for each character of the journal's text.
+  // Because of this one character, V8 needs two bytes for each character of the journal's text.
   if (aged) Object.assign(inOurPlace[0]?.[1] ?? {}, { email: "\u20ac" });
   const beside = Array.from(
     { length: small },
     (_, index) => [`k${index}`, { auth: encode("k") }] as const,
   );
   const auths = Object.fromEntries([...inOurPlace, ...beside]);
-  // A character that makes V8 use two bytes for each character of the text, and a number, because
-  // the agent keeps the text of numbers.
+  // `note` begins with a character that makes V8 use two bytes for each character of the text. `n`
+  // is a number, because the agent keeps the text of numbers.
   const least = Buffer.byteLength(JSON.stringify({ auths, note: "\u20ac", n: 1.5 }));
   const note = `\u20ac${"y".repeat(Math.max(0, size - least))}`;
   const before = JSON.stringify({ auths, note, n: 1.5 });
@@ -167,11 +170,11 @@ test("restores everything when it reads a journal of version 1, with the largest
 test("applies, rolls back and restores the largest file beside the largest Secret with every entry displaced", (t) =>
   applyRollBackAndRestore(t, 2 * 1024 * 1024, 0));
 
-test("applies, rolls back and restores as many values as are accepted beside the largest Secret", (t) =>
+test("applies, rolls back and restores as many small entries as the agent accepts beside the largest Secret", (t) =>
   applyRollBackAndRestore(t, 0, 5200));
 
 test("keeps the same limit in the other version of cgroups if the machine has its memory controller there", (t) => {
-  // A controller is in one hierarchy at a time, so one run can cover only one version.
+  // The memory controller is in one hierarchy at a time, so one run can cover only one version.
   const others = versions.filter((one) => one !== controller).map(({ name }) => name);
   t.skip(`${others.join()}: this machine has its memory controller in ${controller.name}`);
 });

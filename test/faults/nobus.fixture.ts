@@ -75,7 +75,7 @@ test("serves a kubelet that no unit runs and that has no healthz, in mode Reread
   }
 });
 
-test("removes a credential if systemd cannot be asked", async () => {
+test("removes a credential even if the agent cannot reach systemd", async () => {
   const { inside, revision } = await fresh();
   await inside.start(revision);
   await inside.shows(200, "GPS200");
@@ -89,7 +89,7 @@ test("removes a credential if systemd cannot be asked", async () => {
   assert.equal((await inside.kubelet()).InvocationID, InvocationID);
 });
 
-test("changes nothing if the unit may not be restarted on request", async () => {
+test("changes nothing if the kubelet's unit refuses restarts on request", async () => {
   const { inside, revision } = await fresh();
   await inside.machine.breakKubelet("[Unit]\nRefuseManualStop=yes\n");
   await inside.start(revision);

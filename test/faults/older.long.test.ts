@@ -59,7 +59,6 @@ async function downgrade(): Promise<void> {
   await machine.exec(["mount", "--bind", "/root/kubelet", kubelet]);
 }
 
-/** Waits until the running kubelet reports the older version. */
 async function isOlder(): Promise<void> {
   await until(`the kubelet has version ${older}`, async () => {
     const { MainPID } = await inside.kubelet();

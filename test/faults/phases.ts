@@ -22,8 +22,7 @@ export function journalOf(
 export const phaseOf = (node: NodeDirectory): string | undefined => journalOf(node)?.phase;
 
 /**
- * Turns the node's journal into one of version 1, which contains the previous bytes instead of a
- * separate file.
+ * Turns the node's journal into version 1, in which the journal itself contains the previous bytes.
  */
 export function ageJournal({ folder }: NodeDirectory): void {
   const file = join(folder, "journal.json");

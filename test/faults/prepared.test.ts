@@ -39,7 +39,7 @@ test("restores only its own answer among an installer's files, and reports every
   assert.deepEqual(laid(place), first);
 });
 
-test("does not confirm a withdrawal while it cannot empty an answer that no journal records", async () => {
+test("confirms a withdrawal only after it has emptied an answer that no journal records", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   installProvider(node.kubelet);
@@ -59,7 +59,7 @@ test("does not confirm a withdrawal while it cannot empty an answer that no jour
   assert.deepEqual(answeredPasswords(node.kubelet), {});
 });
 
-test("does not use a provider on a file system mounted noexec, and uses it once it is executable", async () => {
+test("does not use a provider on a file system that is mounted noexec, and uses the provider once it is executable", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   const mount = (...args: string[]) =>

@@ -126,7 +126,7 @@ test("removes a node's own entry for the same registry once the kubelet has used
   await rotate();
   await inside.shows(200, "GPS200");
   assert.equal(inside.node.file, '{"auths":{}}');
-  // The kubelet may still remember the entry, which the registry refuses.
+  // The pull works although the kubelet may still remember the entry, which the registry refuses.
   await pull("displaced");
   await untilState(cluster, "displaced", "Running");
   await serve({});

@@ -37,7 +37,7 @@ export function answeredPasswords(kubeletDirectory: string): Record<string, stri
   return Object.fromEntries(Object.entries(auth).map(([key, { password }]) => [key, password]));
 }
 
-/** The file that the script leaves each time the kubelet runs it. */
+/** Creates the file that the script leaves each time the kubelet runs the script. */
 export function hasAsked(kubeletDirectory: string): void {
   writeFileSync(join(kubeletDirectory, stamp), "");
 }

@@ -64,7 +64,7 @@ test("H18: makes exactly three attempts if systemd starts nothing by itself, and
 
 test("resets a start limit that the kubelet has reached, and leaves the kubelet running with the old file", async () => {
   const { inside, revision } = await fresh();
-  // systemd restarts it every 100 ms, so it uses up its five starts in 5 s by itself.
+  // systemd restarts the kubelet every 100 ms, so the limit of five starts in 5 s is soon reached.
   const limited =
     "[Unit]\nStartLimitIntervalSec=5\nStartLimitBurst=5\n[Service]\nRestartSec=100ms\n";
   await inside.machine.breakKubelet(
@@ -78,8 +78,8 @@ test("resets a start limit that the kubelet has reached, and leaves the kubelet 
   assert.equal(inside.node.file, undefined);
   assert.equal((await inside.kubelet()).ActiveState, "active");
   const jobs = await inside.jobs(revision);
-  // Three attempts, and the restart of the rollback. A start that systemd made by itself also
-  // counts as an attempt.
+  // At most three attempts and the restart of the rollback. Starts that systemd makes by itself
+  // count as attempts, so there may be fewer.
   assert.ok(jobs.length >= 2 && jobs.length <= 4, `${jobs.length} restarts were requested`);
 });
 

@@ -12,8 +12,8 @@ export type Cut = "hangs up" | "falls silent";
 export class Relay implements AsyncDisposable {
   /**
    * The number of the message, counted over all connections, after which the relay cuts the
-   * connection. It passes this message on, but not the answer. Later connections are not cut.
-   * dbus-next writes each message separately; the first message is the authentication.
+   * connection. The relay passes this message on, but not the answer. Later connections are not
+   * cut. dbus-next writes each message separately; the first message is the authentication.
    */
   cutAfter = Number.POSITIVE_INFINITY;
   passed = 0;

@@ -51,7 +51,7 @@ test("counts a kubelet as failed if it runs but does not answer healthz for 30 s
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [undefined, 4]);
 });
 
-test("requests healthz twice a minute and nothing from systemd while at rest, however often it is probed", async () => {
+test("requests healthz twice a minute and nothing from systemd while at rest, however often the kubelet probes the agent", async () => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent();
   await agent.shows(200, "GPS200");
@@ -63,7 +63,7 @@ test("requests healthz twice a minute and nothing from systemd while at rest, ho
       await sleep(1000);
     }
   };
-  // The first observation after 10 s without a change is a complete one.
+  // The agent still reads all files in the first observation after 10 s without a change.
   await probeFor(40);
   const before = asked();
   await probeFor(65);

@@ -48,7 +48,7 @@ function start(): Promise<AgentProcess> {
   return AgentProcess.start(node, { ...options, revision });
 }
 
-/** Mounts the next revision in a new pod that replaces the last one. */
+/** Mounts the next revision in a new pod that replaces the previous pod. */
 async function rotate(password: string | undefined): Promise<void> {
   await agent?.end(below(2) === 0 ? "SIGTERM" : "SIGKILL");
   revision += 1;

@@ -32,7 +32,7 @@ function mounted() {
   return { node, host, [Symbol.dispose]: end };
 }
 
-test("connects to systemd's new socket when it replaces the old socket, as after daemon-reexec", async () => {
+test("connects to a new socket of systemd that replaces the old socket, as after daemon-reexec", async () => {
   using place = mounted();
   const { node, host } = place;
   await using early = await ScriptedSystemd.start(host);
@@ -102,7 +102,7 @@ test("changes nothing when the host's directory is removed, and recovers with a 
 const fastClock =
   "--import=data:text/javascript,const u=process.uptime.bind(process);process.uptime=()=>60*u()";
 
-test("keeps running without systemd, in either mode, long after the kubelet has read its files again", async () => {
+test("keeps running without systemd, in either mode, long after the time in which a kubelet reads its files again", async () => {
   for (const flags of [[], ["--restart=Never"]]) {
     using node = new NodeDirectory();
     node.mount(1, content);

@@ -179,7 +179,7 @@ test("creates no folder and needs no lock on a node without any of our entries",
   assert.deepEqual([existsSync(node.folder), statSync(node.kubelet).mtimeMs], [false, stirred]);
 });
 
-test("does not end for a release while it cannot mark its termination message, and ends in the next container", async () => {
+test("does not end after a removal while it cannot mark its termination message, and ends in the next container", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   node.mount(2, {});
@@ -196,7 +196,7 @@ test("does not end for a release while it cannot mark its termination message, a
   assert.equal(await agent.ended(), 0);
 });
 
-test("repairs drift in our entry within seconds without a restart, leaves drift in others' entries alone, and then is silent", async () => {
+test("repairs drift in our entry within seconds without a restart, does not repair others' entries, and then logs nothing", async () => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent();
   await agent.shows(200, "GPS200");
@@ -269,8 +269,7 @@ test("refuses anything but a plain file, and leaves it as it is", async () => {
   ];
   place.node.mount(2, content);
   await using agent = await place.agent(["--restart=Never"], 2);
-  // The agent does not change config.json, neither with its own revision mounted nor with an older
-  // revision.
+  // The agent leaves config.json unchanged, with its own revision mounted and with an older one.
   for (const mounted of [2, 1])
     for (const [why, make] of kinds) {
       place.node.mount(1, content);
@@ -301,7 +300,7 @@ test("replaces root's file without capabilities, and leaves another user's file 
   assert.equal(place.node.file, ours);
 });
 
-test("ends a wait for a job at once on SIGTERM, and the next agent does not restart again", async () => {
+test("ends a wait for a job at once on SIGTERM, and the next agent does not restart the kubelet again", async () => {
   await using place = await AgentPlace.make();
   const job = Promise.withResolvers<void>();
   place.systemd.script = [{ ...comesBack, takes: job.promise }];
@@ -333,7 +332,7 @@ test("does not repeat a restart if systemd hangs up in the middle of the job and
 
 test("turns NotReady when a kubelet dies within the probation, and accepts systemd's own restart as proof", async () => {
   await using place = await AgentPlace.make();
-  // With this start limit the agent would request a restart only long after systemd's own.
+  // With this start limit the agent would request a restart only long after systemd's own restart.
   place.systemd.startLimitMicros = 60_000_000n;
   await using agent = await place.agent(["--probation=6s"]);
   await agent.shows("5nn", "GPS215");
@@ -377,7 +376,7 @@ test("H18: requests exactly one more restart with the old file for a kubelet tha
 });
 
 test("moves an unreadable or too large journal aside, and restarts the kubelet in case a restart was owed", async () => {
-  /** Replaces the journal by a file that would block a reader, or never end. */
+  /** Replaces the journal by a file that blocks a reader, or that never ends. */
   const replace = (make: (journal: string) => void) => (journal: string) => {
     rmSync(journal);
     make(journal);
@@ -423,7 +422,7 @@ test("removes everything but a directory that another program made in our folder
   assert.deepEqual([node.file, ...node.kept], [undefined, "backup"]);
 });
 
-test("does not report a withdrawal as complete when the journal was lost, until an administrator confirms it", async () => {
+test("reports a withdrawal as complete only after an administrator confirms it if the journal was lost", async () => {
   await using place = await AgentPlace.make();
   {
     await using agent = await place.agent();

@@ -37,9 +37,9 @@ test("H18: restores the old file when a kubelet dies with the new file at once o
   }
 });
 
-test("starts the kubelet again when it is stopped in the middle of our restart, which cancels the job", async () => {
+test("starts the kubelet again when another client stops it in the middle of our restart and so cancels the job", async () => {
   const { inside, revision } = await fresh();
-  // Only the first start takes so long that it cannot end before it is stopped.
+  // Only the first start takes 60 s, so that the stop comes before the start has ended.
   const first = `/run/first-start-${revision}`;
   await inside.machine.breakKubelet(
     `[Service]\nExecStartPre=/bin/sh -c 'test -e ${first} || { touch ${first}; exec sleep 60; }'\n`,
@@ -54,7 +54,7 @@ test("starts the kubelet again when it is stopped in the middle of our restart, 
   assert.deepEqual([inside.node.file, (await inside.kubelet()).ActiveState], [ours, "active"]);
 });
 
-test("does not start a kubelet that was stopped before the agent came, and gives it the new file once it is started", async () => {
+test("does not start a kubelet that was stopped before the agent started, and gives the kubelet the new file once another client starts it", async () => {
   const { inside, revision } = await fresh();
   await inside.machine.breakKubelet("[Service]\nExecStop=/bin/sleep 3\n");
   await inside.machine.exec(["systemctl", "stop", "--no-block", "kubelet"]);

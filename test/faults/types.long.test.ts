@@ -1,6 +1,6 @@
 /**
- * Every Type of a kubelet's unit, every time at which the kubelet may die with the new file, and a
- * start limit that lasts longer than the attempts.
+ * Tests every Type of a kubelet's unit, every time at which the kubelet may die with the new file,
+ * and a start limit that lasts longer than the attempts.
  */
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";

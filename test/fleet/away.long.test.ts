@@ -1,4 +1,3 @@
-/** A cluster that is away for minutes. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { stays } from "../cluster/await.ts";
@@ -45,12 +44,11 @@ function throughProxy(): string {
 }
 
 /**
- * `away`: seconds for which the cluster is away. `last`: seconds at the end of this time, in which
- * the test counts the attempts.
+ * The cluster is away for `away` seconds. The test counts the attempts of the last `last` seconds.
  */
 const [away, last] = [240, 100];
 
-test("retries less and less often and delays no other cluster while one is away for four minutes, and delivers the last of two rotations within 35 s after its return", async () => {
+test("when a cluster is away for four minutes, retries less and less often, and delivers within 35 s after the cluster's return", async () => {
   await fleet.declareGuest(home, "far", throughProxy(), labelled);
   await fleet.declareGuest(home, "near", near.kubeconfig, labelled);
   await home.cluster.apply(fleetSecret());
@@ -84,8 +82,9 @@ test("retries less and less often and delays no other cluster while one is away 
     `the other cluster had to wait ${rotations.join(" s, ")} s`,
   );
   assert.ok(back < 35, `the cluster was served ${back} s after its return`);
-  // Two loops try to connect: one reads, one watches. Their pauses grow from half a second to 30 s.
-  // So each makes at most nine attempts in the first half minute, then two a minute.
+  // Two loops try to connect: one reads, one watches. The pauses of each loop grow from half a
+  // second to 30 s. Therefore each makes at most nine attempts in the first half minute, then two a
+  // minute.
   assert.ok(early <= 2 * (9 + (away - last) / 30), `${early} attempts before`);
   assert.ok(late >= 3 && late <= 2 * (1 + last / 30), `${late} attempts in the last ${last} s`);
 });

@@ -1,6 +1,6 @@
 /**
- * Cluster API's own controller applies a ClusterResourceSet. The tests run Cluster API's real
- * manager, in the pinned version, with two API servers.
+ * Delivers with a ClusterResourceSet. Cluster API's own manager, in the pinned version, applies it.
+ * Both clusters have a real API server.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ const name = "guest-a";
 const documentOf = (word: string) => document({ "quay.io": `robot:${word}` });
 const source = (word: string) =>
   home.cluster.apply(pullSecret("source-pull-secret", documentOf(word)));
-/** The content of the cluster's Secret of that name; undefined if it is not a pull secret. */
+/** The content of the workload cluster's Secret `target`; undefined if it is not a pull secret. */
 async function found(target = "pull-secret"): Promise<string | undefined> {
   const secret = await guest.get<Delivered>("secret", target, "-n", "kube-system");
   if (secret?.type !== "kubernetes.io/dockerconfigjson") return undefined;
@@ -49,7 +49,7 @@ const delivered = (word: string, target?: string) =>
   });
 
 test("K4, K5, K6, K9: delivers through Cluster API's own controller, follows a rotation, and accepts that controller as an owner of the Secret", async () => {
-  // As docs/extend/fleet.md states for this transport, another owner's Secret is overwritten.
+  // This transport overwrites another owner's Secret, as docs/extend/fleet.md states.
   await guest.apply(pullSecret("pull-secret", document({ "theirs.example": "a:b" })));
   await declareCluster({ home, guest, name, labels: labelled });
   await source("1");
@@ -75,12 +75,12 @@ test("K4, K5, K6, K9: delivers through Cluster API's own controller, follows a r
   await delivered("3");
   await home.cluster.kubectl("delete", "fleetsecret", "pull-secret", "-n", "kube-system");
   assert.equal(await home.cluster.get(...its), undefined);
-  // Delivered content is not removed.
+  // The workload cluster keeps the delivered Secret.
   await stays("the Secret is left there", async () => (await found()) === documentOf("3"), 3000);
   assert.ok(!controller.output().includes("robot:"));
 });
 
-test("delivers a hand-written manifest, in the previous API version, through the same controller", async () => {
+test("delivers the manifest of a hand-written ClusterResourceSet in the previous API version", async () => {
   const [other, target] = ["by-hand", "by-hand-pull-secret"];
   await declareCluster({ home, guest, name: other, labels: {} });
   const secret = pullSecret(target, documentOf("1"));

@@ -1,6 +1,6 @@
 /**
- * Clusters and ClusterResourceSets with Cluster API's own CRDs. These tests write themselves what
- * its controller would write. clusterapi.long.test.ts runs the controller itself.
+ * Clusters and ClusterResourceSets with Cluster API's own CRDs. These tests write what Cluster
+ * API's controller would write; clusterapi.long.test.ts runs this controller.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -56,7 +56,7 @@ const setPath = (where: string, version = "v1beta2") =>
   `/apis/${group}/${version}/namespaces/${where}/clusterresourcesets/crs-pull-secret`;
 type Set = KubernetesObject & Readonly<{ spec?: object }>;
 
-/** The Secret that the manifest beside the Cluster creates. */
+/** The Secret that the manifest creates in the workload cluster. */
 async function manifestIn(where: string): Promise<V1Secret> {
   const secret = await secretIn(where);
   const text = Buffer.from(secret?.data?.["manifests.yaml"] ?? "bnVsbA==", "base64").toString();
@@ -69,7 +69,7 @@ const untilManifest = (where: string, word: string) =>
     { seen: async () => [await fleet.objectIn(home), controller?.output()] },
   );
 
-/** Reports, like Cluster API's controller, that everything is applied. */
+/** Writes the status of a ClusterResourceSet that Cluster API's controller has applied. */
 async function applied(where: string): Promise<void> {
   const lastTransitionTime = new Date().toISOString();
   const condition = {
@@ -85,7 +85,7 @@ async function applied(where: string): Promise<void> {
   await home.cluster.kubectl("patch", ...its, "--subresource=status", "--type=merge", "-p", patch);
 }
 
-test("K3, K4, K5: writes a template's Secret and ClusterResourceSet into each labelled namespace, and reports the limits of this transport in status", async () => {
+test("K3, K4, K5: writes the Secret and the ClusterResourceSet into each labelled namespace, and reports the limits of this transport in status", async () => {
   await namespace("guest-a", labelled);
   await namespace("guest-b", {});
   await namespace("guest-c", {});
@@ -125,7 +125,7 @@ test("K3, K4, K5: writes a template's Secret and ClusterResourceSet into each la
   await untilManifest("guest-b", "2");
 });
 
-test("does not treat Cluster API's owner on the Secret as drift, repairs an edit, and deletes both objects when the label is removed", async () => {
+test("repairs an edit but keeps Cluster API's owner on the Secret; when the label is removed, deletes Secret and ClusterResourceSet", async () => {
   await namespace("guest-a", labelled);
   await source("1");
   await home.cluster.apply(
@@ -168,7 +168,7 @@ test("does not treat Cluster API's owner on the Secret as drift, repairs an edit
   );
 });
 
-test("reports a hand-written ClusterResourceSet of that name and does not touch it", async () => {
+test("does not touch a hand-written ClusterResourceSet of the controller's name crs-pull-secret, and reports it in status", async () => {
   await namespace("guest-a", labelled);
   await home.cluster.apply(byHand("guest-a"));
   const before = (await home.api.get<Set>(setPath("guest-a")))?.metadata?.resourceVersion;
@@ -180,7 +180,7 @@ test("reports a hand-written ClusterResourceSet of that name and does not touch 
   assert.equal(await secretIn("guest-a"), undefined);
 });
 
-test("K12: uses the clusters of the namespace by their own names with clusterNameLabelValue: Name", async () => {
+test("K12: serves each Cluster of the selected namespaces under its own name with clusterNameLabelValue: Name", async () => {
   await namespace("guest-a", labelled);
   const kubeconfig = Buffer.from(guest.kubeconfig).toString("base64");
   const its = { namespace: "guest-a", name: "east-kubeconfig" };
@@ -214,7 +214,7 @@ test("K12: uses the clusters of the namespace by their own names with clusterNam
   assert.equal((await fleet.objectIn(home))?.status?.counts?.selected, 1);
 });
 
-test("accepts an empty selector only if it is written in full, reports it in status, and never uses it for ClusterResourceSet", async () => {
+test("accepts an empty namespaceSelector with a warning in status, except with via: ClusterResourceSet, and refuses an absent namespaceSelector", async () => {
   const every = { namespaceSelector: {} };
   await assert.rejects(
     home.cluster.apply(fleetSecret({ clusterAPI: every, via: "ClusterResourceSet" })),

@@ -1,4 +1,4 @@
-/** Cluster API's CRDs, and its own manager, from its Go module. */
+/** Cluster API's CRDs and manager, from Cluster API's Go module. */
 import { globSync, mkdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
@@ -29,15 +29,15 @@ async function buildManager(): Promise<string> {
 }
 
 /**
- * The folder with Cluster API's sources. Downloads them if no build has done so, because `go list`
- * does not.
+ * The directory with Cluster API's sources. Downloads the sources first if no build has done so,
+ * because `go list` downloads nothing.
  */
 async function moduleFolder(): Promise<string> {
   const output = await run(["go", "mod", "download", "-json", modulePath], { cwd: here });
   return (JSON.parse(output) as { Dir: string }).Dir;
 }
 
-/** Installs all CRDs of Cluster API, for its own manager. */
+/** Installs all CRDs of Cluster API, because Cluster API's manager needs them. */
 export async function installAll(cluster: Cluster): Promise<void> {
   const files = globSync(join(await moduleFolder(), "config/crd/bases/*.yaml"));
   await installCrds(cluster, ...files.map((file) => basename(file, ".yaml")));
@@ -76,7 +76,7 @@ type Declared = Readonly<{ home: Home; guest: Cluster; name: string; labels: obj
 
 /**
  * Declares the workload cluster as Cluster API does once it is provisioned, with an administrator's
- * kubeconfig. This function marks it as provisioned, because no infrastructure provider creates
+ * kubeconfig. Marks the cluster as provisioned, because no infrastructure provider creates
  * machines.
  */
 export async function declareCluster({ home, guest, name, labels }: Declared): Promise<void> {

@@ -1,4 +1,4 @@
-/** Faults of a fleet: single parts that are away, fail, are restored or are renewed. */
+/** Faults of a fleet: one cluster, one credential or the management cluster fails, and recovers. */
 import assert from "node:assert/strict";
 import { longTest } from "../sample.ts";
 import { after, afterEach, before, test } from "node:test";
@@ -45,14 +45,14 @@ async function begin(spec: Parameters<typeof fleetSecret>[0] = {}): Promise<void
   controller = fleet.startFleet(home, { once: true });
 }
 
-/** The first pause of 7 s and more between two requests. */
+/** The first pause of at least 7 s between two requests. */
 function firstLongPause(requests: readonly number[] = []) {
   const end = requests.findIndex((at, index) => at - (requests[index - 1] ?? at) >= 7000);
   return end < 0 ? undefined : { from: requests[end - 1] ?? 0, until: requests[end] ?? 0 };
 }
 
 for (const manner of ["fails", "hangs", "endless"] as const)
-  test(`reports a cluster that ${manner} as unreachable, delays no other cluster, quotes none of its answers, and serves it when it recovers`, async () => {
+  test(`while a cluster answers in manner ${manner}, reports it as unreachable, quotes no answer, and delays no other cluster`, async () => {
     fake.become("ill", manner);
     await fleet.declareGuest(home, "ill", fake.kubeconfig("ill"), labelled);
     await begin();
@@ -73,7 +73,7 @@ for (const manner of ["fails", "hangs", "endless"] as const)
     await untilState(home, "ill", "Done");
   });
 
-test("quotes only status and reason if a cluster answers 500 for its GlobalPullSecret, delays no other cluster, and reports the cluster as Done when it recovers", async () => {
+test("while a cluster answers 500 for its GlobalPullSecret, quotes only status and reason of the answer, and delays no other cluster", async () => {
   fake.become("ill", "blind");
   await fleet.declareGuest(home, "ill", fake.kubeconfig("ill"), labelled);
   const name = "fleet-pull-secret";
@@ -107,7 +107,7 @@ longTest(
     await source("1");
     await untilState(home, "ill", "Unreachable");
     await untilState(home, "real", "Done");
-    // Constant pauses would never reach this length, because the first pause is one second.
+    // The first pause is one second, therefore a pause of 7 s shows that the pauses grow.
     const pause = await until(
       "a pause has grown to 7 s",
       () => firstLongPause(fake.requests("ill")),
@@ -116,30 +116,31 @@ longTest(
         seen: () => fake.requests("ill"),
       },
     );
-    // Requests that follow an attempt, including the status write, are over after 3 s.
+    // The requests after an attempt, such as the status write, take at most 3 s.
     const asked = auditOf(home.cluster, {
       since: new Date(pause.from + 3000).toISOString(),
     }).filter(
       ({ user, resource, at }) =>
         user.endsWith(":global-pull-secret-fleet") &&
-        // The CRD of ClusterProfiles, which no object selects, is looked up at its own interval.
+        // The controller looks for the CRD of ClusterProfiles at its own interval, even if no
+        // object selects ClusterProfiles.
         !["leases", "clusterprofiles"].includes(resource) &&
         Date.parse(at) < pause.until,
     );
-    // The controller may read the kubeconfig for the next attempt, and renew a watch. A run of the
-    // loop would send more than these two requests.
+    // Two requests are allowed: one reads the kubeconfig for the next attempt, one renews a watch.
+    // A run of the controller's loop would send more requests.
     assert.ok(asked.length <= 2, JSON.stringify(asked.slice(0, 5)));
   },
 );
 
-test("marks a cluster with an expired credential as Failed until it is renewed, and uses the renewed kubeconfig without a restart", async () => {
+test("marks a cluster with an expired credential as Failed, and uses the renewed kubeconfig without a restart", async () => {
   await begin();
   await source("1");
   await placed("1");
-  // The account's tokens become void with the account.
+  // Deleting the account makes its tokens void.
   const account = ["serviceaccount", "global-pull-secret-fleet", "-n", "kube-system"];
   await real.cluster.kubectl("delete", ...account);
-  // An API server still accepts a token for 10 s.
+  // The API server still accepts the token for 10 s.
   const config = new KubeConfig();
   config.loadFromString(real.kubeconfig);
   const api = connect(config, () => {});
@@ -158,7 +159,7 @@ test("marks a cluster with an expired credential as Failed until it is renewed, 
   await untilState(home, "real", "Done");
 });
 
-test("restores the desired content when a cluster is restored from a backup, although its resource versions are lower then", async () => {
+test("delivers the current content again when a cluster is restored from a backup, although its resource versions are then lower", async () => {
   await begin();
   await source("1");
   await placed("1");
@@ -173,15 +174,15 @@ test("restores the desired content when a cluster is restored from a backup, alt
   await untilState(home, "real", "Done");
 });
 
-test("writes nothing in any cluster while the management cluster is away, and continues when it is back", async () => {
+test("writes nothing in any cluster while the management cluster is away, and continues when the management cluster is back", async () => {
   await begin();
   await source("1");
   await placed("1");
   await untilState(home, "real", "Done");
   const since = new Date().toISOString();
   await home.cluster.stopApiServer();
-  // The controller ends, because another process may lead by now. The test restarts it, as its
-  // Deployment would.
+  // The controller ends, because it cannot renew its Lease, and another process might lead. The
+  // test restarts the controller, as its Deployment would.
   await until("the controller's process ends", () => controller?.exited() !== undefined, {
     timeout: 60_000,
   });

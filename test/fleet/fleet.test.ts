@@ -50,7 +50,6 @@ async function placedIn(word: string, ...guests: readonly fleet.GuestCluster[]):
   for (const guest of guests) await untilPlaced(guest, dataOf(word));
 }
 
-/** The resource version of the target in each cluster. */
 const versions = () =>
   Promise.all([a, b].map(async (one) => (await fleet.targetIn(one))?.metadata?.resourceVersion));
 
@@ -60,7 +59,7 @@ test("K1, K2, K3, K6, K8, K9: delivers the Secret to each labelled cluster with 
   await fleet.declareGuest(home, "guest-b", b.kubeconfig, {});
   await home.cluster.apply(fleetSecret());
   controller = fleet.startFleet(home);
-  // The object exists before the Secret.
+  // The FleetSecret exists before its source Secret.
   await until("the object waits for the Secret", async () => {
     const conditions = (await fleet.objectIn(home))?.status?.conditions;
     return conditions?.find(({ type }) => type === "Stalled")?.reason === "SourceMissing";
@@ -76,7 +75,6 @@ test("K1, K2, K3, K6, K8, K9: delivers the Secret to each labelled cluster with 
   );
   await source("2");
   await placedIn("2", a);
-  // Selects another cluster later.
   await label("guest-b", "=true");
   await placedIn("2", a, b);
   await until("the object is Ready", async () => {
@@ -121,10 +119,7 @@ test("repairs a placed Secret after an edit, an added key, another type or a del
   await untilPlaced(b, { a: "eA==" }, "Opaque");
 });
 
-/**
- * One Secret of each built-in type that is not a credential for one cluster, and one of a custom
- * type.
- */
+/** All built-in types that do not belong to one cluster, and a custom type, each with its keys. */
 const types: Readonly<Record<string, readonly string[]>> = {
   Opaque: ["a", "b.txt"],
   "kubernetes.io/basic-auth": ["username", "password"],
@@ -179,7 +174,7 @@ test("does not touch a Secret that another owner placed, and delays no other clu
   assert.equal(await fleet.targetIn(b), undefined);
 });
 
-test("removes nothing when the source Secret is deleted or refused, and sends a refused source to no cluster", async () => {
+test("removes nothing when the source Secret is deleted or invalid, and sends an invalid source to no cluster", async () => {
   await begin({ removal: { grace: "0s", deadline: "1h" } });
   await source("1");
   await placedIn("1", a, b);
@@ -196,7 +191,7 @@ test("removes nothing when the source Secret is deleted or refused, and sends a 
   await placedIn("2", a, b);
 });
 
-test("reports a cluster as unreachable while it is away, delays no other cluster, and serves it when it is back", async () => {
+test("reports an absent cluster as unreachable, delays no other cluster, and serves the absent cluster after its return", async () => {
   await begin();
   await source("1");
   await placedIn("1", a, b);
@@ -225,7 +220,7 @@ test("changes nothing when a label is removed and restored within the grace peri
   await placedIn("1", b);
 });
 
-test("removes the Secret after the grace period when a cluster's namespace is deleted, or lists the cluster in status until the deadline if the cluster is unreachable", async () => {
+test("when a cluster's namespace is deleted, removes the Secret after the grace period, or lists an unreachable cluster in status until the deadline", async () => {
   await begin({ removal: { grace: "4s", deadline: "3s" } });
   const served = async () => {
     await placedIn("1", a, b);
@@ -239,7 +234,7 @@ test("removes the Secret after the grace period when a cluster's namespace is de
   await source("1");
   await served();
   const start = new Date().toISOString();
-  // The kubeconfig was deleted with the namespace.
+  // This also deletes the cluster's kubeconfig.
   await home.cluster.kubectl("delete", "namespace", "guest-a", "--wait=false");
   const since = await until("the cluster is leaving", async () => {
     const one = await fleet.stateOf(home, "guest-a");
@@ -283,8 +278,8 @@ test("removes the placed Secrets when the object is deleted, and waits for an ab
 
 const certificate = "/var/lib/kubelet/pki/kubelet-client-current.pem";
 /**
- * Each kubeconfig has one refused setting. There is a kubeconfig for each field that may name a
- * file.
+ * Kubeconfig settings that the controller refuses, each with its error code. They cover every field
+ * that can name a file.
  */
 const hostile: readonly (readonly [code: string, user: object, cluster?: object])[] = [
   ["GPS405", {}, { server: "http://127.0.0.1:1" }],
@@ -306,9 +301,9 @@ const hostile: readonly (readonly [code: string, user: object, cluster?: object]
   ["GPS418", { "new-way": {} }],
 ];
 
-test("reports a kubeconfig that contains more than a connection by its code, never uses it, and serves the cluster once it is renewed", async () => {
-  // Overwrites the declaration of another test, because that declaration would cause requests to
-  // this cluster.
+test("reports the code of a refused kubeconfig setting, never connects with this kubeconfig, and serves the cluster once the kubeconfig is renewed", async () => {
+  // Replaces the kubeconfig of guest-a from an earlier test, because the controller would connect
+  // to guest-a with it.
   await fleet.declareGuest(home, "guest-a", "{}", {});
   const since = new Date().toISOString();
   const names = hostile.map(([code], at) => `${code.toLowerCase()}-${at}`);
@@ -338,7 +333,7 @@ test("reports a kubeconfig that contains more than a connection by its code, nev
   await home.cluster.kubectl("label", "namespace", first, "capi-pull-secret-");
 });
 
-test("lets only the older of two objects with the same target serve a cluster that both select, and moves the cluster to the newer object without a deletion when the older object no longer selects it", async () => {
+test("when two objects select a cluster with the same target, serves it with the older object, and later hands it over to the newer object without a deletion", async () => {
   await begin();
   await source("1");
   await placedIn("1", a, b);
@@ -395,7 +390,7 @@ const refusedSpecs: readonly (readonly [what: string, spec: object, message: Reg
   ["no duration", { removal: { grace: "soon" } }, /duration such as/],
 ];
 
-test("lets its account read Secrets by name, list none, and write only its own objects in the management cluster", async () => {
+test("lets the fleet's account read Secrets by name, list none, and write only the fleet's objects in the management cluster", async () => {
   const account = "system:serviceaccount:kube-system:global-pull-secret-fleet";
   const can = (namespace: string, verb: string, what: string) =>
     may(home.cluster, account, verb, what, namespace);
@@ -414,12 +409,12 @@ test("lets its account read Secrets by name, list none, and write only its own o
   const wanted = [
     `create ${lease}`,
     `patch ${lease}`,
-    // Conditions and renewed tokens of joined clusters.
+    // For conditions and renewed tokens of joined clusters.
     "patch multicluster.x-k8s.io/clusterprofiles/status global-pull-secret-clusters/*",
     "patch secrets global-pull-secret-clusters/*",
     `patch ${fleetSecrets} kube-system/*`,
     `patch ${fleetSecrets}/status kube-system/*`,
-    // Events that report clusters that were given up.
+    // For Events about clusters from which the controller could not remove the Secret in time.
     "create events kube-system/*",
   ];
   assert.deepEqual(writes.toSorted(), wanted.toSorted());
@@ -448,7 +443,7 @@ test("fills in the documented defaults of a spec", async () => {
   });
 });
 
-test("refuses contradictory specs with a sentence from its CRD", async () => {
+test("refuses contradictory specs and changes of immutable fields with a sentence from the CRD", async () => {
   for (const [what, spec, message] of refusedSpecs)
     await assert.rejects(home.cluster.apply(fleetSecret(spec, "second")), message, what);
   await home.cluster.apply(fleetSecret());

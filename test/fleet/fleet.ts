@@ -42,7 +42,7 @@ export async function startHome(): Promise<Home> {
   return { cluster, api: apiOf(cluster), kubeconfig };
 }
 
-/** A management cluster in which the program is a pod, with the rights of its own account. */
+/** A management cluster in which the fleet's controller runs as a pod with its own rights. */
 export const homeOf = (cluster: Cluster): Home => {
   return { cluster, api: apiOf(cluster), kubeconfig: cluster.kubeconfig };
 };
@@ -73,7 +73,6 @@ export async function guestOf(
 export const startFakes = (): Promise<FakeServer> =>
   FakeServer.start(readFileSync(join(root, "manifests/crds/globalpullsecrets.yaml"), "utf8"));
 
-/** The Secrets that were placed in a fake cluster. */
 export const placedIn = (fakes: FakeServer, name: string): V1Secret | undefined =>
   fakes.api(name).object<V1Secret>("/api/v1/namespaces/kube-system/secrets/pull-secret");
 
@@ -128,7 +127,6 @@ const path = "/apis/globalpullsecret.io/v1alpha1/namespaces/kube-system/fleetsec
 export const objectIn = async ({ api }: Home, name = "pull-secret") =>
   api.get<FleetSecret>(`${path}/${name}`);
 
-/** A cluster's entry in status; undefined if there is none of this name. */
 export async function stateOf(home: Home, guest: string): Promise<ClusterStatus | undefined> {
   return (await objectIn(home))?.status?.clusters?.find(({ name }) => name === guest);
 }
@@ -194,7 +192,9 @@ function deployed() {
 type Start = Readonly<{
   /** Whether the controller has the limits of its Deployment. */
   asDeployed?: boolean;
-  /** For tests of how the controller ends: it is not restarted when it has lost its Lease. */
+  /**
+   * For tests of how the controller ends: does not restart a controller that has lost its Lease.
+   */
   once?: boolean;
 }>;
 

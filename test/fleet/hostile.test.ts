@@ -1,7 +1,8 @@
 /**
- * Slow, broken or hostile clusters beside a healthy cluster. They flood their watches with events
- * and bytes, send answers that take much memory, answer very slowly, or store nothing. The
- * controller, with its Deployment's limits, spends little on them and serves the healthy cluster.
+ * Slow, broken or hostile clusters beside a healthy cluster. The hostile clusters flood their
+ * watches with events and bytes, send answers that take much memory, answer very slowly, or store
+ * nothing. The controller, with its Deployment's limits, spends little CPU and memory on them, and
+ * serves the healthy cluster.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -24,7 +25,6 @@ let home: fleet.Home;
 let real: fleet.GuestCluster;
 let fake: FakeServer;
 let controller: ReturnType<typeof fleet.startFleet> | undefined;
-/** Names of the fake clusters of a test. */
 const hostile: string[] = [];
 
 before(async () => {
@@ -51,14 +51,13 @@ async function untilFollowed(word: string): Promise<void> {
   await untilPlaced(real, { ".dockerconfigjson": data });
 }
 
-/** Adds a fake cluster that behaves in this manner. */
 async function addFake(name: string, manner: Manner): Promise<void> {
   hostile.push(name);
   fake.become(name, manner);
   await fleet.declareGuest(home, name, fake.kubeconfig(name), labelled);
 }
 
-/** Seconds of processor time, and resident MiB, so far. */
+/** CPU time so far in seconds, and resident memory in MiB. */
 function usageOf(pid: number) {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const [user = 0, system = 0] = stat
@@ -99,15 +98,15 @@ for (const manner of ["floods", "bloats"] as const)
     assert.equal(controller.exited(), undefined);
     assert.ok(found.processor < 0.1, JSON.stringify(found));
     assert.ok(found.mebibytes < 200, JSON.stringify(found));
-    // Between two of the growing pauses, the controller reads at most twenty events, one list and
-    // one watch.
+    // Between two of its growing pauses, the controller sends one list and one watch, and reads at
+    // most twenty events.
     assert.ok(found.there < 40, JSON.stringify(found));
     assert.ok(found.here < 10 * took, JSON.stringify(found));
     const entry = (await fleet.objectIn(home))?.status?.clusters?.find((one) => one.name === name);
     assert.match(entry?.reason ?? "", /^GPS460: /, JSON.stringify(entry));
   });
 
-/** Manner → the final status of a cluster with that manner. */
+/** Manner of a hostile cluster → the cluster's final status. */
 const quiet = {
   drips: ["Unreachable", "GPS438"],
   stutters: ["Done", ""],
@@ -119,7 +118,7 @@ test("sends few requests to clusters that answer or watch very slowly, end watch
   const manners = Object.keys(quiet) as (keyof typeof quiet)[];
   for (const manner of manners) await addFake(`ill-${manner}`, manner);
   await fleet.declareGuest(home, "real", real.kubeconfig, labelled);
-  // The names of the hostile clusters come first, so that each of them may be the canary.
+  // The hostile clusters come first in the order of names, so that the canary is one of them.
   await home.cluster.apply(fleetSecret({ rollout: { canary: 1, maxConcurrency: 1 } }));
   controller = fleet.startFleet(home, { asDeployed: true });
   const over = Date.now() + seconds * 1000;
@@ -131,7 +130,8 @@ test("sends few requests to clusters that answer or watch very slowly, end watch
   for (const [manner, requests] of asked) {
     const [state, reason] = quiet[manner];
     await untilState(home, `ill-${manner}`, state, reason);
-    // The controller may send one list and one watch for each of the six pauses, and five writes.
+    // The controller sends one list and one watch after each of six pauses, and at most five
+    // writes.
     assert.ok(requests < 30, `${manner}: ${requests}`);
     await until(`it ${manner}, and gets another request`, () => requestsOf(manner) > 1);
   }
@@ -169,7 +169,7 @@ test("spends little memory on a joined cluster whose policies are huge, reports 
     /the answer has more than 10000 values$/,
   );
   const before = fake.requests(name).length;
-  // After any change of a profile, the controller observes the cluster again.
+  // Changes the profile, so that the controller observes the cluster again.
   await home.cluster.kubectl("label", ...profile, "look=again");
   await until("it is observed again", () => fake.requests(name).length > before);
   await untilFollowed("2");

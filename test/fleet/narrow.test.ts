@@ -27,9 +27,7 @@ const account = "system:serviceaccount:kube-system:global-pull-secret-fleet";
 const mayRead = (namespace: string, secret: string) =>
   may(home.cluster, account, "get", `secrets/${secret}`, namespace);
 
-/**
- * The grant for one cluster's namespace, as an administrator writes it after docs/extend/fleet.md.
- */
+/** The Role and RoleBinding for one cluster's namespace, from docs/extend/fleet.md. */
 const granted = (namespace: string) =>
   kustomized({
     resources: ["fleet/narrow/namespace"],
@@ -42,7 +40,7 @@ const granted = (namespace: string) =>
     ],
   });
 
-test("reads, with the component, only the granted kubeconfigs and no other Secret, and serves the clusters of these kubeconfigs", async () => {
+test("with the component, reads only the granted kubeconfigs and no other Secret, and serves their clusters", async () => {
   for (const name of ["guest-a", "guest-b"])
     await fleet.declareGuest(home, name, guest.kubeconfig, labelled);
   assert.equal(await mayRead("default", "any"), true, "the account cannot read any Secret");
@@ -69,8 +67,8 @@ test("reads, with the component, only the granted kubeconfigs and no other Secre
   await home.cluster.apply(pullSecret("source-pull-secret", content));
   await untilPlaced(guest, { ".dockerconfigjson": Buffer.from(content).toString("base64") });
   await untilState(home, "guest-a", "Done");
-  // Status reports a missing grant, which delays no other cluster. The grant lets the fleet serve
-  // this cluster too.
+  // Without the right to read guest-b's kubeconfig, status reports guest-b as Failed, and guest-a
+  // is served. With the right, the fleet serves guest-b too.
   await untilState(home, "guest-b", "Failed", "403 Forbidden");
   await home.cluster.apply(...(await granted("guest-b")));
   await untilState(home, "guest-b", "Done");

@@ -25,7 +25,7 @@ let controller: ReturnType<typeof fleet.startFleet> | undefined;
 
 before(async () => {
   [home, cluster] = await Promise.all([fleet.startHome(), startCluster({ nodes: 1 })]);
-  // The grant that docs/use/sources.md describes for another source. It is created before the
+  // The rights that docs/use/sources.md describes for another source. They exist before the
   // installation, because status would otherwise report Forbidden until the controller's next
   // request.
   const role = `global-pull-secret-source-${name}`;
@@ -63,7 +63,8 @@ test("lets a workload cluster's node pull with a Secret of the management cluste
   await untilPod(cluster, "app", ...pullRefused);
   const before = await kubelets(cluster);
 
-  // The Secret is in the cluster, but no installation there reads it yet, so no node has it.
+  // The workload cluster's own controller is stopped. Therefore the fleet places the Secret in the
+  // cluster, but no node gets it.
   await cluster.kubectl("scale", ...deployment, "--replicas=0");
   const guest = await fleet.guestOf(cluster, `${names.namespace}/${name}`);
   await fleet.declareGuest(home, "guest-a", guest.kubeconfig, labelled);
@@ -86,7 +87,7 @@ test("lets a workload cluster's node pull with a Secret of the management cluste
   await untilPod(cluster, "app", "Running");
 });
 
-test("is done with a rotation when the node has the new content, and removes the content from the node on removal", async () => {
+test("is done with a rotation when the node has the new content, and removes the content from the node when the FleetSecret is deleted", async () => {
   await source("original");
   const version = async () =>
     (

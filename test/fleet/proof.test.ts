@@ -1,7 +1,7 @@
 /**
- * A fleet is done when nodes have proved the content. In one cluster a controller with the rights
- * of manifests/ reads the target; the other cluster has no controller. Both API servers are real,
- * the nodes are fake.
+ * A fleet is done when nodes have proved the content. In one cluster, a controller of the product,
+ * with the rights of manifests/, reads the target; the other cluster has no controller. Both API
+ * servers are real, the nodes are fake.
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
@@ -47,7 +47,7 @@ afterEach(async () => {
   await plane.freeLease(on);
 });
 
-/** The grant that docs/use/sources.md describes for another source. */
+/** The rights that docs/use/sources.md describes for another source. */
 const its = { name: "fleet-source", namespace: "kube-system" };
 const group = "rbac.authorization.k8s.io";
 const readRights = [
@@ -87,7 +87,10 @@ const source = (word: string) =>
 const placedIn = (guest: fleet.GuestCluster, word: string) =>
   untilPlaced(guest, dataOf(word), undefined, name);
 
-/** Adds the target to the proving cluster's sources, and starts the fleet controller. */
+/**
+ * Adds the target to the proving cluster's sources, and starts that cluster's controller and the
+ * fleet's controller.
+ */
 async function begin(
   settings: Exclude<Settings, number | string>,
   spec: Parameters<typeof fleetSecret>[0] = {},
@@ -112,7 +115,7 @@ async function begin(
     });
 }
 
-test("is done when the nodes have the content, does not deliver it to other clusters before that, and sends no request that an API server forbids", async () => {
+test("delivers the content to other clusters only after the canary's nodes have it, is then done, and sends no request that an API server forbids", async () => {
   const since = new Date().toISOString();
   kubelets.behaviour = (_, revision) => (revision > 0 ? "hangs" : "ready");
   await begin({});
@@ -128,7 +131,8 @@ test("is done when the nodes have the content, does not deliver it to other clus
   kubelets.behaviour = () => "ready";
   await untilState(home, "guest-a", "Done");
   await placedIn(plain, "1");
-  // If no installation lists the Secret, nodes are not counted, and status reports this.
+  // In guest-b no installation lists the Secret. Status reports that the fleet does not wait for
+  // nodes.
   await untilState(home, "guest-b", "Done", "GPS454");
   const served = await on.api.get<{ status?: { sources?: object[] } }>(
     "/apis/globalpullsecret.io/v1alpha1/globalpullsecrets/cluster",
@@ -183,7 +187,7 @@ test("reports and skips a canary that exceeds rollout.progressDeadline, and is d
   await untilState(home, "guest-a", "Done");
 });
 
-test("does not delay other clusters when an administrator has paused a cluster, and is done when this cluster resumes", async () => {
+test("delays no other cluster while a cluster's own installation is paused, and is done when that installation resumes", async () => {
   await begin({ managementState: "Paused" });
   await source("1");
   await placedIn(plain, "1");
@@ -192,7 +196,7 @@ test("does not delay other clusters when an administrator has paused a cluster, 
   await untilState(home, "guest-a", "Done");
 });
 
-test("waits for a cluster whose GlobalPullSecret it may not read, shows the command that grants the right, and delays no other cluster", async () => {
+test("waits for a cluster whose GlobalPullSecret the fleet may not read, shows the command that grants the right, and delays no other cluster", async () => {
   const binding = ["clusterrolebinding", "global-pull-secret-fleet"];
   const saved = await on.cluster.get<object>(...binding);
   await on.cluster.kubectl("delete", ...binding);

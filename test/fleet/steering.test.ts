@@ -1,7 +1,4 @@
-/**
- * How a FleetSecret is paused, refused, abandoned and removed, and which metrics its controller
- * counts.
- */
+/** Pausing, refusing, orphaning and removing a FleetSecret, and the metrics of its controller. */
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -30,7 +27,7 @@ afterEach(async () => {
   await controller?.[Symbol.asyncDispose]();
   controller = undefined;
   await fleet.clear(home, [a, b]);
-  // A previous test may have left the clusters unlabelled.
+  // Labels the clusters again, because a test may have removed the labels.
   await fleet.declareGuest(home, "guest-a", a.kubeconfig, labelled);
   await fleet.declareGuest(home, "guest-b", b.kubeconfig, labelled);
 });
@@ -56,7 +53,7 @@ const deleteObject = () =>
     "--timeout=60s",
   );
 
-/** Our writes in a cluster, in order. */
+/** The fleet controller's writes in a cluster, in order. */
 const writesIn = ({ cluster }: fleet.GuestCluster, since: string) =>
   auditOf(cluster, { since }).filter(
     (one) => one.userAgent === "global-pull-secret-fleet" && isWrite(one),
@@ -88,7 +85,7 @@ test("holds rotations, repairs and removals while Paused, and catches up when Ma
   await placed("2");
 });
 
-test("leaves placed Secrets when an object with removalPolicy Orphan is deleted, and updates and removes them with a new object", async () => {
+test("leaves the placed Secrets when an object with removalPolicy Orphan is deleted, and updates and removes these Secrets with a new object", async () => {
   await declare({ removalPolicy: "Orphan" });
   controller = fleet.startFleet(home);
   await source("1");
@@ -125,8 +122,8 @@ test("begins the second removal only after the first removal is complete when ma
     });
     return Math.abs((first ?? 0) - (second ?? 0));
   };
-  // Removals of the same run of the loop follow each other at once. Two runs are at least 200 ms
-  // apart.
+  // Two runs of the loop are at least 200 ms apart. Removals in the same run follow each other at
+  // once.
   assert.ok((await deletions(1)) >= 200);
 });
 
@@ -134,7 +131,7 @@ for (const [whose, isNew] of [
   ["in the process that held the removals", false],
   ["in a new process, which has to connect first", true],
 ] as const)
-  test(`catches up on an overdue removal in every cluster that answers, one after another, ${whose}`, async () => {
+  test(`performs an overdue removal in every cluster that answers, one after another, ${whose}`, async () => {
     const removal = { grace: "0s", deadline: "2s" };
     const oneByOne = { rollout: { canary: 0, maxConcurrency: 1 }, removal };
     await declare(oneByOne);
@@ -169,7 +166,7 @@ for (const [whose, isNew] of [
     assert.ok(Math.abs(first - second) >= 200, `${first} and ${second}`);
   });
 
-/** An equivalent kubeconfig whose certificate authority is written in another way. */
+/** An equivalent kubeconfig with a comment in its certificate authority. */
 function rewritten(kubeconfig: string): string {
   const [, authority = ""] = /certificate-authority-data"?: ?"?([\w+/=]+)/.exec(kubeconfig) ?? [];
   assert.notEqual(authority, "");
@@ -181,7 +178,7 @@ for (const [whose, isNew] of [
   ["in a process that has read both names", false],
   ["in a new process that has first read the removed name", true],
 ] as const)
-  test(`keeps the Secret of a cluster that is selected under two names when one name is removed, ${whose}`, async (t) => {
+  test(`keeps the Secret of a cluster that is selected under two names when one name is no longer selected, ${whose}`, async (t) => {
     const another = "guest-a-renamed";
     t.after(() => home.cluster.kubectl("delete", "namespace", another));
     await using proxy = await TcpProxy.before(a.cluster.server);
@@ -196,7 +193,8 @@ for (const [whose, isNew] of [
     await placed("1");
     for (const name of ["guest-a", another]) await untilState(home, name, "Done");
     if (isNew) await controller[Symbol.asyncDispose]();
-    // The new process connects to this name three seconds later than to the other name.
+    // Through the proxy, the new process reaches the renamed cluster three seconds later than
+    // guest-a.
     proxy.late = 3000;
     const since = new Date().toISOString();
     await home.cluster.kubectl("label", "namespace", "guest-a", "capi-pull-secret-");
@@ -221,7 +219,7 @@ const selectB = (selected: boolean) =>
 const conditionOf = async (type: string) =>
   (await fleet.objectIn(home))?.status?.conditions?.find((one) => one.type === type);
 
-/** Whether the first cluster allows writing and deleting its target. Reading is always allowed. */
+/** Allows or forbids writing and deleting the target in the first cluster. Reading is allowed. */
 async function allowWrites(allowed: boolean): Promise<void> {
   const verbs = [
     "get",
@@ -244,7 +242,7 @@ function pausesSince(since: string): readonly number[] {
   return times.slice(1).map((at, index) => at - (times[index] ?? 0));
 }
 
-test("delays no other cluster while one refuses the write, retries with pauses, also in a new process, and serves the cluster once it may write", async (t) => {
+test("while a cluster refuses the write, delays no other cluster, and retries with pauses, also in a new process", async (t) => {
   t.after(() => allowWrites(true));
   await allowWrites(false);
   await declare();
@@ -274,7 +272,7 @@ test("delays no other cluster while one refuses the write, retries with pauses, 
   for (const name of ["guest-a", "guest-b"]) await untilState(home, name, "Done");
 });
 
-test("retries a refused deletion with pauses, reports the reason in status, and removes the Secret once it may", async (t) => {
+test("retries a refused deletion with pauses, reports the reason, and removes the Secret once the cluster allows the deletion", async (t) => {
   t.after(() => allowWrites(true));
   await declare();
   controller = fleet.startFleet(home);
@@ -299,8 +297,8 @@ test("retries a refused deletion with pauses, reports the reason in status, and 
 const mutating = "mutatingadmissionpolicybinding,mutatingadmissionpolicy";
 
 /**
- * Creates an admission policy in the first cluster. The policy empties each `pull-secret` of this
- * cluster.
+ * Creates an admission policy in the first cluster. The policy empties each `pull-secret` that a
+ * client writes there.
  */
 async function mutate(): Promise<void> {
   const apiVersion = "admissionregistration.k8s.io/v1";
@@ -363,7 +361,7 @@ test("delivers a change to the next cluster only after the previous cluster has 
       Date.parse((await until("the write is audited", written(guest))).at),
     ),
   );
-  // Status has whole seconds, so up to one of the five seconds may be missing.
+  // Status has whole seconds, therefore up to one of the five seconds may be missing.
   assert.ok(Math.abs((first ?? 0) - (second ?? 0)) >= 4000, `${first} and ${second}`);
 });
 
@@ -390,7 +388,7 @@ test("counts clusters by state in its metrics, and names no cluster", async () =
     },
     { seen: lines },
   );
-  // One line for each state, however many clusters there are.
+  // One line for each of the states, whatever the number of clusters.
   assert.equal(found.length, 7, found.join("\n"));
   assert.ok(!found.join("").includes("guest"));
 });
@@ -404,8 +402,8 @@ test("writes status at most once in two seconds during many changes in a row", a
       .filter(({ resource, subresource }) => `${resource}/${subresource}` === "fleetsecrets/status")
       .map(({ at }) => Date.parse(at))
       .toSorted((one, other) => one - other);
-  // On a fast machine a change takes a third of a second. Makes as many changes as four status
-  // writes need.
+  // Makes changes until there are four status writes. On a fast machine a change takes a third of a
+  // second.
   for (let n = 1; statusWrites().length < 4 && n <= 200; n++) {
     await source(String(n));
     await placed(String(n));
@@ -414,7 +412,7 @@ test("writes status at most once in two seconds during many changes in a row", a
   const all = statusWrites();
   assert.ok(all.length >= 4, "there was too little to report");
   const pauses = all.slice(1).map((at, index) => at - (all[index] ?? 0));
-  // The times from each answer to the next request, in whole milliseconds of one clock.
+  // 2 s minus 1 ms, because times are cut to milliseconds.
   assert.ok(Math.min(...pauses) >= 1999, pauses.join(", "));
 });
 

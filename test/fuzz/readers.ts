@@ -1,6 +1,6 @@
 /**
- * Properties of the readers of documents and journals that must hold for any input. Each case can
- * be repeated by its seed.
+ * What the readers of documents and journals must guarantee for any input. You can repeat each case
+ * by its seed.
  */
 import assert from "node:assert/strict";
 import { readDocument } from "#agent/delivery/config-json/document.ts";
@@ -45,9 +45,9 @@ function forEachSeed(cases: number, from: number, one: (random: Random) => void)
 }
 
 /**
- * Files that are valid, nearly valid, or odd where JSON parsers differ. No reader throws. The
- * kubelet can read every accepted file. Writing an accepted file and reading it again gives the
- * same result. No output line contains a password.
+ * Reads files that are valid, nearly valid, or odd where JSON parsers differ. No reader may throw.
+ * The kubelet must be able to read every accepted file. Writing and reading such a file must not
+ * change its content. No output line may contain a password.
  */
 export function fuzzDocuments(cases: number, from: number): void {
   let accepted = 0;
@@ -107,7 +107,9 @@ const open = (name: string) =>
   journals
     .map((journal) => writeJournal(journal).previous.get(name))
     .find((bytes) => bytes !== undefined);
-/** Journals as the agent stores them. One has version 1, which contains the previous bytes. */
+/**
+ * Journals as the agent stores them. One has version 1, which also contains the previous content.
+ */
 const stored: readonly unknown[] = [
   ...journals.map((journal) => JSON.parse(writeJournal(journal).bytes.toString()) as unknown),
   {
@@ -150,8 +152,8 @@ function mutate(random: Random, value: unknown): unknown {
 const cuts = words('{ } [ ] , : " 0 \\ null');
 
 /**
- * Journals with a missing field, a field of another type or value, and damaged bytes. The reader
- * neither throws nor quotes content, and `decide` can handle every accepted journal.
+ * Reads journals with missing fields, other types or values, or damaged bytes. The reader may
+ * neither throw nor quote content, and `decide` must handle every accepted journal.
  */
 export function fuzzJournals(cases: number, from: number): void {
   let through = 0;

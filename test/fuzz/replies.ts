@@ -1,6 +1,6 @@
 /**
- * Properties of the connection to systemd that must hold for any answer. The answers are real, but
- * damaged on the way.
+ * What the connection to systemd must guarantee for any answer. The test damages systemd's real
+ * answers.
  */
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
@@ -13,8 +13,8 @@ import { Relay } from "../faults/relay.ts";
 import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
 /**
- * Changes, inserts or removes a byte, makes a length huge, changes a type, or cuts the rest of the
- * message.
+ * Changes, inserts or removes a byte, makes a length huge, changes a type, or cuts off the end of
+ * the message.
  */
 function damage(random: Random, data: Buffer): Buffer {
   const at = random.below(data.length + 1);
@@ -48,9 +48,9 @@ function damage(random: Random, data: Buffer): Buffer {
 }
 
 /**
- * In each case we ask systemd a question and request a restart, and a third of the answers are
- * damaged. Asserts that the process continues, that it throws only our own errors, that the
- * question and the restart end in bounded time, and that no descriptor stays open.
+ * Each case sends systemd a query and a restart, and damages a third of the answers. Asserts that
+ * the process continues, throws only our own errors, ends the query and the restart in bounded
+ * time, and leaves no descriptor open.
  */
 export async function fuzzReplies(cases: number, from: number): Promise<void> {
   using node = new NodeDirectory();
@@ -66,8 +66,8 @@ export async function fuzzReplies(cases: number, from: number): Promise<void> {
   const before = descriptors();
   const seen = { read: 0, thrown: 0 };
   const few = () => Math.min(seen.read, seen.thrown) <= cases / 20;
-  // On a busy machine most answers are late and count as errors, so the loop continues until enough
-  // answers were read.
+  // Continues until enough answers were read, because on a busy machine most answers are late and
+  // count as errors.
   for (let seed = from; seed < from + cases || (few() && seed < from + 10 * cases); seed += 1) {
     const random = new Random(seed);
     relay.spoil = (data) => (random.once(3) ? damage(random, data) : data);

@@ -16,7 +16,6 @@ import { play, type Chapter } from "./story.ts";
 const definition = join(import.meta.dirname, "../../manifests/crds/globalpullsecrets.yaml");
 const reading: ReadonlySet<string> = new Set(["get", "list", "watch"]);
 
-/** Plays the story on a fake API server, with the shipped controller; leaves nothing behind. */
 export async function playOnFakeApi(): Promise<Chapter[]> {
   await freshBundle();
   await using server = await FakeServer.start(readFileSync(definition, "utf8"));

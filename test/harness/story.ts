@@ -1,6 +1,6 @@
 /**
- * The README's story, played by one controller against any API server: create, rotate, refuse,
- * halt, withdraw. Returns a transcript of the controller's actions, without times, uids and counts
+ * The story: the README's promises, played by one controller against any API server: create,
+ * rotate, refuse, halt, withdraw. Returns the controller's actions, without times, uids and counts
  * that vary, so that you can compare a fake API server with a real API server.
  */
 import assert from "node:assert/strict";
@@ -24,12 +24,12 @@ type Write = Readonly<{
   status: number;
 }>;
 
-/** The stage of the story. */
+/** What the story needs. */
 export type Stage = Readonly<{
   /** The administrator's calls. */
   admin: Cluster;
   nodes: NodesDriver;
-  /** Starts the controller, which finds no object of ours. */
+  /** Starts the controller in a cluster without objects of ours. */
   start: () => Readonly<{ stop: () => Promise<number>; output: () => string }>;
   /** All of the controller's writes so far, in order. */
   writes: () => readonly Write[];
@@ -39,9 +39,9 @@ export type Stage = Readonly<{
 export type Chapter = Readonly<{
   title: string;
   /**
-   * The requests that changed objects, with the server's answers. Events, status and Leases are
-   * left out. Created and deleted objects come first, in order. Changed objects follow, each once,
-   * because the number of changes depends on timing.
+   * The requests that changed objects, with the server's answers. Omits Events, status and Leases.
+   * Created and deleted objects come first, in order. Changed objects follow, each once, because
+   * the number of changes depends on timing.
    */
   writes: readonly string[];
   /**
@@ -52,7 +52,7 @@ export type Chapter = Readonly<{
   conditions: readonly string[];
   /** The document in force on each node, sorted. */
   nodes: readonly string[];
-  /** Each field that a field manager of ours owns: object, manager, operation, path. */
+  /** Each field that one of our field managers owns: object, manager, operation, path. */
   owners: readonly string[];
 }>;
 
@@ -203,7 +203,7 @@ class Teller {
   /** Runs the three commands of the README, and checks that they show this many agents. */
   async shown(count: number): Promise<void> {
     const { admin } = this.#stage;
-    // An agent that has written its termination message starts again.
+    // Waits, because an agent that has written its termination message starts again.
     await until("every agent is available", async () => {
       const { status } = (await admin.get<V1DaemonSet>(owned.daemonSet)) ?? {};
       return status?.numberAvailable === count;
@@ -217,7 +217,7 @@ class Teller {
     assert.equal(pods.length, count);
   }
 
-  /** Ends a chapter: records what happened since the last one. */
+  /** Ends a chapter: records what happened since the previous chapter. */
   async chapter(title: string): Promise<void> {
     const all = this.#stage.writes();
     const writes = all.slice(this.#written).filter((write) => isOfChapter(write));
@@ -294,7 +294,7 @@ function leavesOf(tree: Tree, path = ""): string[] {
 
 /**
  * True for a write that changed an object other than an Event, a status or a Lease. The number of
- * writes to those depends on the clock.
+ * Events, status writes and Lease writes depends on the clock.
  */
 function isOfChapter({ resource, query, status }: Write): boolean {
   if (query["dryRun"] !== undefined || status >= 300) return false;

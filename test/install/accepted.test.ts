@@ -1,4 +1,4 @@
-/** How the API server treats the components: admission, Pod Security, NetworkPolicy. */
+/** The components on a real API server: admission policies, Pod Security, NetworkPolicy. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { writeFileSync } from "node:fs";
@@ -49,8 +49,8 @@ const object = ({ name, namespace, ...secret }: Named, more: object = {}) => ({
 
 /**
  * Returns the error of a server-side dry run of `kubectl apply` for this Secret; empty if the API
- * server accepts the Secret. A client-side apply would add an annotation, in which the largest
- * Secret has no room.
+ * server accepts the Secret. A client-side apply would copy the Secret into an annotation, which is
+ * too small for the largest Secret.
  */
 async function refusal(secret: Named, more: object = {}): Promise<string> {
   const file = join(cluster.directory, "secret.json");
@@ -111,7 +111,7 @@ for (const [what, secret] of accepted)
     assert.equal(await refusal(secret), "");
   });
 
-test("allows annotating and deleting a Secret that was invalid before it became a source, but no other invalid change", async () => {
+test("allows annotating and deleting a Secret that was invalid before it became a source, but refuses data that leaves the Secret invalid", async () => {
   const late = opaque("late-pull-secret");
   await cluster.apply(object(late));
   const secretRef = { name: late.name };
@@ -141,7 +141,7 @@ async function createdBy(user: string, one: ReturnType<typeof account>): Promise
   );
 }
 
-test("allows the annotation that lets pods use the sources only for users with a binding, and only in its namespace", async () => {
+test("accepts the annotation that lets pods use the sources only in namespaces where the user has a binding", async () => {
   const bind = async (kind: string, role: string, user: string, ...where: readonly string[]) =>
     await cluster.kubectl(
       "create",
@@ -170,7 +170,7 @@ test("allows the annotation that lets pods use the sources only for users with a
   assert.equal(await refusedTo("user", "granted"), false);
 });
 
-test("allows a user without that right to change everything else in such a ServiceAccount and to remove the annotation, but not to set it again", async () => {
+test("lets a user without the binding remove the annotation and change everything else in the ServiceAccount, but not set the annotation", async () => {
   await cluster.apply(account("kept", use));
   const annotate = async (annotation: string) =>
     await kubectlAs("editor", "annotate", "--overwrite", "sa/kept", "-n", "default", annotation);

@@ -1,5 +1,6 @@
 /**
- * The chart installs the same objects as manifests/. Its values are documented, checked and used.
+ * The chart installs the same objects as manifests/. All values of the chart are documented,
+ * checked and used.
  */
 import assert from "node:assert/strict";
 import {
@@ -39,8 +40,8 @@ const isHook = ({ metadata }: KubeObject): boolean =>
   "helm.sh/hook" in (metadata.annotations ?? {});
 
 /**
- * The objects of the release, by name. Leaves out the labels that every object of the chart has,
- * and the annotation that keeps a CRD in an uninstall.
+ * The objects of the release, by name. Without the labels that every object of the chart has, and
+ * without the annotation that keeps a CRD on uninstall.
  */
 async function released(...args: readonly string[]): Promise<Record<string, KubeObject>> {
   const objects = (await charted(...args)).filter((one) => !isHook(one));
@@ -91,7 +92,7 @@ test("renders the same objects as kubectl kustomize manifests if only an image i
 });
 
 for (const page of ["README.md", "docs/use/quick-start.md"])
-  test(`renders these objects with the named image from the helm command on ${page}`, async () => {
+  test(`renders the same objects with the page's image from the helm command on ${page}`, async () => {
     const line = linesOf(readFileSync(page, "utf8")).find((one) => one.startsWith("helm "));
     const template = line?.replace("helm install ", "helm template ") ?? "";
     const repository = /--set image\.repository=(\S+)$/.exec(template)?.[1];
@@ -100,7 +101,7 @@ for (const page of ["README.md", "docs/use/quick-start.md"])
     assert.deepEqual(objectsOf(rendered), await charted(`--set=image.repository=${repository}`));
   });
 
-test("renders the base without the CRD", async () => {
+test("renders manifests/base with crds.install=false", async () => {
   const base = await plain({ resources: ["base"] });
   assert.deepEqual(await released("--set=crds.install=false"), base);
 });
@@ -148,7 +149,7 @@ test("renders kubectl kustomize manifests/hosted in the release's namespace for 
   assert.deepEqual(await released(...guest), hosted);
 });
 
-test("takes the names of both Secrets for role Hosted, as Cluster API names them", async () => {
+test("renders for role Hosted the names of both Secrets from values, such as Cluster API's names", async () => {
   const patch = (kind: string, path: string, value: unknown) => ({
     target: { kind, name: "global-pull-secret-controller" },
     patch: JSON.stringify([{ op: "replace", path, value }]),
@@ -192,7 +193,7 @@ test("drops the right to read the controller's own pod when flags.agentImage is 
   }
 });
 
-test("renders kubectl kustomize manifests/fleet for role Fleet, with its sources and its component as values", async () => {
+test("renders kubectl kustomize manifests/fleet for role Fleet, and the sources and the component that its values set", async () => {
   const fleet = "--set=role=Fleet";
   assert.deepEqual(await released(fleet), await plain({ resources: ["fleet"] }));
   const patches = [
@@ -219,7 +220,6 @@ const inRole = (role: Role): readonly string[] => [
 
 const monitoringOn = "--set=monitoring.enabled=true";
 
-/** The objects of the Prometheus operator. */
 const monitors = (objects: readonly KubeObject[]): KubeObject[] =>
   objects.filter(({ apiVersion }) => apiVersion === "monitoring.coreos.com/v1");
 
@@ -287,8 +287,7 @@ test("renders the same labels and links from the overlay of docs/reference/metri
   const below = (folders: readonly string[]) =>
     folders.map((one) => one.replace(/^\.\/manifests\/?/, "").replace(/^$/, "."));
   const overlay = { resources: below(resources), components: below(components), ...others };
-  // Removes the address of the docs, which the overlay has in an annotation. The chart has a value
-  // for it.
+  // Removes the overlay's annotation with the address of the docs. The chart has a value for it.
   const withoutDocs = (one: KubeObject): KubeObject => {
     const { annotations: { docs, ...annotations } = {}, ...metadata } = one.metadata;
     if (docs === undefined) return one;
@@ -321,7 +320,7 @@ test("renders kubectl kustomize manifests/sync/management for role SyncManagemen
   );
 });
 
-test("renders kubectl kustomize manifests/sync/tenant with its CRD for role SyncTenant, with the namespace as a value", async () => {
+test("renders kubectl kustomize manifests/sync/tenant and its CRD for role SyncTenant, with the management namespace from a value", async () => {
   const resources = ["sync/tenant", "crds/syncsecrets"];
   assert.deepEqual(await released(...inRole("SyncTenant")), await plain({ resources }));
   const target = { kind: "Deployment", name: "global-pull-secret-sync-tenant" };
@@ -348,7 +347,7 @@ test("adds the standard labels to every object, and uses only the name in select
 const policy = { managementState: "Paused", rollout: { maxUnavailable: "25%" } };
 const withPolicy = `--set-json=policy=${JSON.stringify(policy)}`;
 
-/** The plugin's command line in the container of a hook. */
+/** The plugin's arguments in a hook's Job. */
 async function hookCommand(job: string, ...args: readonly string[]) {
   const pod = (await podsOf(...args)).get(`Job/global-pull-secret-${job}`);
   if (pod === undefined) return undefined;
@@ -358,14 +357,15 @@ async function hookCommand(job: string, ...args: readonly string[]) {
   return command.slice(2);
 }
 
-/** The spec of the only write. */
+/** The spec in the plugin's only write. */
 function writtenBy({ writes }: FakeCluster): object | undefined {
   assert.equal(writes.length, 1);
   return (writes.find(({ verb }) => verb === "apply")?.body as GlobalPullSecret | undefined)?.spec;
 }
 
 /**
- * A cluster with this object and with a Lease. An empty holder means that the controller has ended.
+ * A cluster with this spec and a Lease. An empty holder: the controller has ended. Undefined: there
+ * is no Lease.
  */
 function installed(holderIdentity: string | undefined, spec?: GlobalPullSecretSpec): FakeCluster {
   const cluster = new FakeCluster();
@@ -375,7 +375,7 @@ function installed(holderIdentity: string | undefined, spec?: GlobalPullSecretSp
   return cluster;
 }
 
-test("the controller declares the policy, without an additional hook, account or right", async () => {
+test("passes the policy in a flag, without an additional hook, account or right", async () => {
   const policies = [
     policy,
     { rollout: { maxFailures: "50%" } },
@@ -395,7 +395,7 @@ test("the controller declares the policy, without an additional hook, account or
   assert.deepEqual(hooks, (await charted()).filter(isHook).map(nameOf));
 });
 
-test("withdraws and waits in an uninstall if a controller runs, even if the policy declares another state", async () => {
+test("on uninstall with a running controller, withdraws and waits, even if the policy declares another state", async () => {
   const words = (await hookCommand("withdraw", withPolicy)) ?? [];
   assert.deepEqual(words, await hookCommand("withdraw"));
   assert.deepEqual(await hookCommand("settle", withPolicy), await hookCommand("settle"));
@@ -410,7 +410,7 @@ test("withdraws and waits in an uninstall if a controller runs, even if the poli
   assert.deepEqual(writtenBy(cluster), { managementState: "Withdrawn" });
 });
 
-test("withdraws nothing in an uninstall if no controller ever ran", async () => {
+test("withdraws nothing on uninstall if no controller runs", async () => {
   for (const [holder, wanted] of [
     [undefined, 0],
     ["", 1],
@@ -427,7 +427,7 @@ test("withdraws nothing in an uninstall if no controller ever ran", async () => 
   }
 });
 
-test("ends an uninstall with Managed, even if the policy declares a withdrawal", async () => {
+test("leaves managementState Managed after an uninstall, even if the policy declares Withdrawn", async () => {
   const cluster = installed("", { managementState: "Withdrawn" });
   const fieldsV1 = { "f:spec": { "f:managementState": {} } };
   const managedFields = [{ manager: policyManager, operation: "Apply", fieldsV1 }];
@@ -446,7 +446,9 @@ test("renders no hook with hooks.enabled=false, so that kubectl apply starts no 
   }
 });
 
-/** Job → its event, the seconds that it may take, and the verbs of its account. */
+/**
+ * Hook Job → its event, its deadline in seconds, and the verbs of its account on GlobalPullSecrets.
+ */
 const hooks = {
   withdraw: ["pre-delete", 300, ["get", "list", "watch", "create", "patch"]],
   settle: ["post-delete", 120, ["get", "create", "patch"]],
@@ -498,7 +500,7 @@ test("runs each hook at its event, with its rights, resources, limits and labels
   }
 });
 
-test("the Job of an uninstall may take a minute longer than the nodes", async () => {
+test("gives the uninstall's Job a minute more than uninstall.timeout", async () => {
   for (const [timeout, seconds] of [
     ["90s", 150],
     ["15m", 960],
@@ -513,13 +515,13 @@ test("the Job of an uninstall may take a minute longer than the nodes", async ()
   }
 });
 
-/** Helm's hook → Argo CD's hook. Argo CD ignores the others. */
+/** Helm's hook → Argo CD's hook. Argo CD ignores Helm's other hooks. */
 const ofArgo: Readonly<Record<string, string>> = {
   "pre-delete": "PreDelete",
   "post-delete": "PostDelete",
 };
 
-test("Argo CD runs the uninstall hooks, each of their objects in one phase", async () => {
+test("maps the uninstall hooks of each object to exactly one phase of Argo CD", async () => {
   const hooks = (await charted(withPolicy)).filter(isHook);
   const phases = hooks.map((one) => {
     const names = one.metadata.annotations?.["helm.sh/hook"]?.split(",") ?? [];
@@ -554,7 +556,7 @@ test("waits for the nodes in helm test, and fails without a source or while the 
   }
 });
 
-test("has values for the account's annotations, variables, volumes, zones and ports", async () => {
+test("has values for variables, volumes, zones, ports and the account's annotations", async () => {
   const volume = { name: "ca", configMap: { name: "ca" } };
   const mount = { name: "ca", mountPath: "/etc/ca" };
   const variable = { name: "HTTPS_PROXY", value: "http://proxy:3128" };
@@ -604,7 +606,7 @@ for (const [role, namespace, name] of [
   ["SyncManagement", "kube-system", "sync-management"],
   ["SyncTenant", "kube-system", "sync-tenant"],
 ] as const)
-  test(`role ${role}: deletes the program's own Lease on uninstall, and keeps no hook of another role`, async () => {
+  test(`role ${role}: deletes the program's Lease on uninstall, and has hook Jobs only in role Cluster`, async () => {
     const objects = await charted(...inRole(role));
     const leases = objects.filter(({ kind }) => kind === "Lease");
     assert.deepEqual(
@@ -641,7 +643,6 @@ type Pod = Readonly<{
   initContainers?: readonly Container[];
 }>;
 
-/** The pods of the controller and of the hooks, by name. */
 async function podsOf(...args: readonly string[]): Promise<Map<string, Pod>> {
   const objects = (await charted(...args)).filter(({ kind }) => /^(Deployment|Job)$/.test(kind));
   type Spec = { template: { spec: Pod } };
@@ -691,7 +692,7 @@ test("refuses a flag's value that the controller would refuse", async () => {
     );
 });
 
-test("passes no flag that is not set", async () => {
+test("passes only flags that are set", async () => {
   assert.deepEqual(await controllerArgs(), []);
 });
 
@@ -765,7 +766,7 @@ for (const [sets, message] of contradictions)
     );
   });
 
-test("accepts values that agree", async () => {
+test("accepts values without contradictions", async () => {
   for (const sets of [
     "policy.rollout.maxUnavailable=25% flags.maxUnavailableLimit=25%",
     "policy.rollout.maxUnavailable=100%",
@@ -782,7 +783,7 @@ for (const [what, set, message] of [
     await assert.rejects(charted(set), message);
   });
 
-/** Value that only some roles use → a value other than the default. */
+/** Value that only some roles use → another setting than the default. */
 const others: Readonly<Record<string, string>> = {
   "crds.install": "false",
   "policy.conflictPolicy": "PreferOriginal",
@@ -804,7 +805,7 @@ const others: Readonly<Record<string, string>> = {
   "uninstall.timeout": "5m",
 };
 
-/** Value → other values that you must set so that the value has an effect. */
+/** Value → the flag without which the value has no effect. */
 const prerequisites: Readonly<Record<string, string>> = {
   "networkPolicy.apiServerPorts": "--set=networkPolicy.enabled=true",
 };
@@ -821,7 +822,7 @@ function pathsOf(values: object, maps: boolean, above = ""): readonly string[] {
 
 const defaults = load(textOf("chart/values.yaml")) as object;
 
-test("lists every value that only some roles use in the table of values by role", () => {
+test("the table of values by role has every value that only some roles use", () => {
   const wanted = pathsOf(defaults, false).filter((path) =>
     Object.hasOwn(usedBy, path.split(".")[0] ?? ""),
   );
@@ -832,7 +833,7 @@ test("lists every value that only some roles use in the table of values by role"
 });
 
 for (const role of roles)
-  test(`role ${role}: a value changes the installed objects, or the chart refuses it with a sentence`, async () => {
+  test(`role ${role}: uses each value of the role, and refuses values of other roles with a sentence`, async () => {
     const usual = await charted(...inRole(role));
     for (const [path, value] of Object.entries(others)) {
       const set = `--set=${path}=${value}`;
@@ -861,9 +862,9 @@ test("refuses values of another role with a separate sentence for each value", a
 });
 
 for (const role of roles)
-  test(`role ${role}: treats a null value as absent or refuses it by the schema, and breaks no template`, async () => {
+  test(`role ${role}: treats a null value as absent or refuses it clearly, without an error in a template`, async () => {
     for (const path of ["flags.logLevel", ...pathsOf(defaults, true)]) {
-      // helm itself refuses a value below a map that is null.
+      // helm refuses a value below a map that is null.
       const image = path === "image" ? [] : ["--set=image.repository=a.example/b"];
       const others = inRole(role).filter((flag) => !flag.startsWith(`--set=${path}.`));
       const given = [...others, ...image, `--set-json=${path}=null`];
@@ -875,12 +876,12 @@ for (const role of roles)
     }
   });
 
-test("refuses a null list of sources, because a rule without names grants every Secret", async () => {
+test("refuses a null list of sources, because a rule without resourceNames grants every Secret", async () => {
   const given = [...inRole("Fleet"), "--set-json=fleet.sources=null"];
   await assert.rejects(charted(...given), /sources/);
 });
 
-test("applies controller.tolerations and controller.priorityClassName to every role, and accepts empty ones", async () => {
+test("applies controller.tolerations and controller.priorityClassName to every role, and accepts empty values", async () => {
   for (const role of roles) {
     const sets = [
       "--set=controller.tolerations[0].key=own",
@@ -899,7 +900,7 @@ test("refuses role Fleet in a namespace other than kube-system", async () => {
   await assert.rejects(charted(...args), /role Fleet works in kube-system only/);
 });
 
-test("renders the same objects as a dependency of a chart with its own templates", async (t) => {
+test("renders the same objects if another chart with templates uses it as a dependency", async (t) => {
   const parent = copyOf(chart, t, "charts/global-pull-secret");
   const { version } = load(textOf("chart/Chart.yaml")) as { version: string };
   const condition = "global-pull-secret.enabled";
@@ -923,7 +924,7 @@ test("renders the same objects as a dependency of a chart with its own templates
 
 test("prints notes with a wait command that returns only after the controller has read the Secret", async (t) => {
   const folder = copyOf(chart, t);
-  // helm prints notes only if it reaches a cluster.
+  // Renders the notes as a template, because helm prints notes only if it reaches a cluster.
   copyFileSync(join(chart, "templates/NOTES.txt"), join(folder, "notes.txt"));
   const shown = 'kind: Shown\nmetadata: {}\ntext: {{ tpl (.Files.Get "notes.txt") . | quote }}\n';
   writeFileSync(join(folder, "templates/shown.yaml"), shown);
@@ -950,7 +951,7 @@ type Schema = Readonly<{
   properties?: Readonly<Record<string, Schema>>;
 }>;
 
-test("renders no empty list of sources, because a rule without names grants every Secret", async () => {
+test("refuses an empty list of sources, because a rule without resourceNames grants every Secret", async () => {
   await assert.rejects(charted("--set=role=Fleet", "--set-json=fleet.sources=[]"), /sources/);
 });
 

@@ -1,6 +1,7 @@
 /**
- * helm and kubeconform, in the versions that go.mod here pins, built once into the cache. The build
- * takes 75 s on two cores if kubectl is already built, because kubectl has most of helm's packages.
+ * helm and kubeconform, in the versions that go.mod in this folder pins, built once into the cache.
+ * The build takes 75 s on two cores if kubectl is already built, because helm shares most packages
+ * with kubectl.
  */
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -11,7 +12,7 @@ import { progress } from "../cluster/run.ts";
 const here = import.meta.dirname;
 const pins = ["go.mod", "go.sum"].map((name) => readFileSync(join(here, name), "utf8"));
 
-/** Links helm like a stock helm. Otherwise helm assumes Kubernetes 1.20. */
+/** Sets the versions that a released helm has. Without them helm assumes Kubernetes 1.20. */
 function linkerFlags([goMod = ""]: readonly string[]): string {
   const [, version] = /helm\.sh\/helm\/v3 (v\S+)/.exec(goMod) ?? [];
   const [, minor] = /k8s\.io\/client-go v0\.(\d+)/.exec(goMod) ?? [];

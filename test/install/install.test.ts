@@ -16,7 +16,7 @@ import { chart, helmOn } from "./helm.ts";
 let cluster: Cluster;
 let image: readonly string[];
 
-/** config.json as another program wrote it. The tests compare every byte. */
+/** config.json of another program. The tests compare every byte. */
 const others = '{ "auths":{"elsewhere.example":{"auth":"c29tZWJvZHk6ZWxzZQ=="}} }\n';
 
 before(async () => {
@@ -67,7 +67,7 @@ async function ours(): Promise<string[]> {
     .toSorted();
 }
 
-/** Makes a chart that seems older, because its CRD lacks a column. */
+/** Makes an older chart: without the column Revision in its CRD. */
 function olderChart(): string {
   const folder = join(cluster.directory, "older");
   cpSync(chart, folder, { recursive: true });
@@ -87,7 +87,6 @@ async function allow(maxUnavailable: string): Promise<void> {
   await cluster.kubectl("patch", ...object, "--type=merge", "-p", patch);
 }
 
-/** The reason of the condition while it is True; undefined otherwise. */
 async function reasonOf(wanted: string): Promise<string | undefined> {
   const { conditions = [] } = (await cluster.get<GlobalPullSecret>(...object))?.status ?? {};
   const found = conditions.find(({ type, status }) => type === wanted && status === "True");
@@ -123,7 +122,7 @@ const managersOf = async (): Promise<readonly string[]> => {
   return (metadata?.managedFields ?? []).map(({ manager = "" }) => manager);
 };
 
-test("declares the policy in the values, reverts edits of it, and releases it when the value is removed or rolled back", async () => {
+test("declares the policy in the values, reverts edits of its fields, and no longer owns a field whose value is removed or rolled back", async () => {
   const mine = JSON.stringify({ spec: { rollout: { minInterval: "7s" } } });
   await cluster.kubectl("patch", ...object, "--type=merge", "-p", mine);
   await upgrade("--set=policy.managementState=Paused", "--set=policy.rollout.maxFailures=2");
@@ -135,8 +134,7 @@ test("declares the policy in the values, reverts edits of it, and releases it wh
   await policyIs("it is rolled back", ({ managementState }) => managementState === "Managed");
   await upgrade("--set=policy.rollout.maxFailures=2");
   await policyIs("it is declared again", ({ rollout }) => rollout?.maxFailures === 2);
-  // Does not use --reset-then-reuse-values, because Helm would merge an empty map with the former
-  // values.
+  // Omits --reset-then-reuse-values, with which Helm would keep the removed value.
   await helmOn(cluster, "upgrade", "gps", chart, ...image, "--wait");
   await policyIs("it is released", ({ rollout }) => rollout?.maxFailures === 0);
   assert.equal((await specOf())?.rollout?.minInterval, "7s");
@@ -166,7 +164,7 @@ test("restores the node before helm uninstall ends, and keeps only the CRD, its 
   assert.equal(stayed?.spec?.managementState, "Managed");
 });
 
-test("serves the kept Secret after kubectl apply -k, and leaves only the Lease after kubectl delete -k once the Secret is deleted", async () => {
+test("serves the remaining Secret after kubectl apply -k, and leaves only the Lease after the Secret is deleted and kubectl delete -k has run", async () => {
   await product.installProduct(cluster, { settings: {} });
   await until("the node has the entry", isServed);
   await ready();

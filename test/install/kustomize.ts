@@ -1,4 +1,4 @@
-/** The objects of manifests/ as `kubectl kustomize` renders them, and those of the chart. */
+/** Renders the objects of manifests/ with `kubectl kustomize`, and the objects of the chart. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
@@ -15,7 +15,7 @@ type Overlay = Readonly<{
   images?: readonly object[];
 }>;
 
-/** An overlay of folders of manifests/, as an administrator writes it. */
+/** The objects of an administrator's overlay on folders of manifests/. */
 export async function kustomized(overlay: Overlay): Promise<KubeObject[]> {
   const { path } = await buildParts();
   const folder = mkdtempSync(join(tmpdir(), "overlay-"));
@@ -45,7 +45,7 @@ export async function charted(...args: readonly string[]): Promise<KubeObject[]>
 
 export const nameOf = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.name}`;
 
-/** Name → object, in any order. Outside kube-system the name includes the namespace. */
+/** Kind and name → object. Outside kube-system the key begins with the namespace. */
 export const byName = (objects: readonly KubeObject[]): Record<string, KubeObject> =>
   Object.fromEntries(
     objects.map((one) => {

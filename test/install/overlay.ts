@@ -5,16 +5,14 @@ import { annotationOf, installed } from "#tools/install/bounds.ts";
 import { manifests } from "#tools/install/yaml.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 
-/** The image's name in manifests/. */
 const imageName = "global-pull-secret";
 
-/** `images:` of an overlay. */
 export function imagesOf(image: string): readonly object[] {
   const at = image.lastIndexOf(":");
   return [{ name: imageName, newName: image.slice(0, at), newTag: image.slice(at + 1) }];
 }
 
-/** Patches that make the admission policy for the agents accept these flags. */
+/** Patches with which the admission policy for agents accepts these flags of the controller. */
 export function boundsOf(flags: readonly string[]): object[] {
   const annotations: Record<string, string> = {};
   for (const flag of flags) {

@@ -1,4 +1,4 @@
-/** The agent of the model. It has four rules, and this file also plays how a change ends. */
+/** The agent of the model. It follows four rules; `endChange` continues a change that has begun. */
 import { exit, restartKubelet } from "./machine.ts";
 import { checkNotBack, checkUngranted } from "./laws.ts";
 import {
@@ -15,7 +15,7 @@ import {
   type World,
 } from "./world.ts";
 
-/** A kubelet reads the file again within 300 s. */
+/** A kubelet rereads config.json within 300 s. */
 const REREAD = 305;
 
 const isFulfilled = ({ journal }: Machine, grant: Grant | null, mode: Mode): boolean =>
@@ -31,8 +31,8 @@ const isFulfilled = ({ journal }: Machine, grant: Grant | null, mode: Mode): boo
 const isOld = (w: World, m: Machine): boolean => w.templates.get(m.template)?.old === true;
 
 /**
- * An agent is NotReady while its grant is not fulfilled. It is also NotReady after each new
- * `since`, until a probe of the running kubelet was answered and the clock shows another second.
+ * An agent is NotReady while its grant is not fulfilled. It is also NotReady after its grant gets a
+ * new `since`, until it has answered a probe and the node's clock shows another second.
  */
 export function agentIsReady(w: World, m: Machine): boolean {
   if (isOld(w, m)) return m.journal !== null;
@@ -42,11 +42,11 @@ export function agentIsReady(w: World, m: Machine): boolean {
   return m.seen === keyOf(grant) && m.answered && w.t + m.skew !== grant.since;
 }
 
-/** Plays one second of an agent. The agent follows the first rule that applies. */
+/** Simulates one second of an agent, which follows the first rule that applies. */
 export function agent(w: World, m: Machine): void {
   const { t } = w;
   if (!m.running || !m.mount || t < m.wait) return;
-  // Rule 1: finish a change that has begun, even if the grant or the Secret has changed meanwhile.
+  // Rule 1: finish a change that has begun, even if the grant or the Secret has changed since.
   if (m.journal?.begun) return endChange(w, m, m.journal, m.journal.begun);
   if (!m.kubelet && !m.kubeletBack) return restartKubelet(w, m, "revive");
   if (!m.kubelet || isOld(w, m)) return;
@@ -101,9 +101,10 @@ function fulfil(w: World, m: Machine, grant: Grant, secret: Mounted): void {
   const isNewest = secret.rev === grant.rev && secret.digest === grant.digest;
   const isServed = secret.served === grant.rev && secret.servedDigest === grant.digest;
   const isOurs = secret.mode === modeOf(w, m) || grant.digest === RELEASE;
-  // The content is not mounted yet, or the grant is void.
+  // Waits: the granted content is not mounted yet, or is no longer published.
   if (!isOurs || (!isNewest && !isServed)) return;
-  // A grant that was refused or has failed is dead. With another `since` it is a new grant.
+  // The agent does not retry a grant that it refused or that failed. A grant with another `since`
+  // is a new grant.
   const [dead, kind] = (m.journal?.quarantine ?? "").split(" ");
   if (m.journal && dead === key) {
     const word = kind === "unfit" ? "unfit" : "failed";
@@ -132,8 +133,8 @@ function begin(w: World, m: Machine, { rev, digest, since }: Grant, granted: boo
   m.journal ??= emptyJournal(w, m);
   checkNotBack(w, m, rev);
   log(w, `${m.name} begins revision ${rev} (${digest})${granted ? "" : " without a grant"}`);
-  // Does not restart if the node already has this content in this mode. For an empty content the
-  // mode does not matter.
+  // Does not restart the kubelet if the node already has this content in this mode. For empty
+  // content the mode does not matter.
   const isSameMode = m.journal.mode === mode || digest === RELEASE;
   if (m.file === digest && m.loaded === digest && isSameMode) return prove(w, m, rev, digest);
   const [old, oldMode] = [m.file, m.fileMode];

@@ -1,4 +1,4 @@
-/** Changes and withdrawals in clusters whose nodes are replaced all the time. */
+/** Tests of changes and withdrawals in clusters whose nodes are replaced at a constant rate. */
 import assert from "node:assert/strict";
 import { pass, servedCluster, until } from "./cluster.ts";
 import { missing } from "./laws.ts";
@@ -8,7 +8,6 @@ const bounds = { begins: 10, ends: 300 };
 
 type Row = Readonly<{
   nodes: number;
-  /** Replacements per node and hour. */
   churn: number;
 }>;
 
@@ -18,11 +17,11 @@ export function churnTable(rows: readonly Row[]): void {
   for (const { nodes, churn } of rows)
     for (const isWithdrawal of [false, true]) {
       const w = servedCluster({ seed: nodes, nodes, budget: Math.ceil(nodes / 10), churn });
-      // To this delay the model adds 1 to 4 s for the container, and about 8 s for the kubelet's
-      // restart.
+      // The model adds 1 to 4 s for the container's start, and about 8 s for the kubelet's restart:
+      // 45 s in total.
       w.startDelay = 35;
-      // The Node of a machine that has left is deleted within a minute. A Node that stays longer
-      // keeps old content.
+      // Nodes of lost machines are deleted within a minute. Nodes that stay longer would keep old
+      // content.
       w.linger = 1;
       pass(w, driver, 100);
       if (isWithdrawal) w.api.b = 0;

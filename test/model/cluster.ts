@@ -53,7 +53,10 @@ export function servedCluster(size: Size): World {
   return w;
 }
 
-/** Runs the cluster until the condition holds. Returns the seconds, or Infinity after `most`. */
+/**
+ * Runs the cluster until the condition is true. Returns the seconds, or Infinity after `most`
+ * seconds.
+ */
 export function until(w: World, driver: Driver, most: number, isOver: () => boolean): number {
   const from = w.t;
   for (; w.t <= from + most; w.t++) {
@@ -65,23 +68,19 @@ export function until(w: World, driver: Driver, most: number, isOver: () => bool
   return Number.POSITIVE_INFINITY;
 }
 
-/** Advances the world by this number of seconds. */
 export const pass = (w: World, driver: Driver, seconds: number): number =>
   until(w, driver, seconds - 1, () => false);
 
-/** How many machines have the content in their file and in their kubelet. */
+/** The number of machines that have the content in their file and in their kubelet. */
 export const having = (w: World, digest: string): number =>
   [...w.machines.values()].filter((m) => m.file === digest && m.loaded === digest).length;
 
-/**
- * Takes this many machines, and makes them unable to start their agent, or leaves them without a
- * pod.
- */
+/** Makes this many machines unable to start their agent, or leaves them without a pod. */
 export function withUnstartable(w: World, count: number, why: "image" | "podless"): void {
   for (const m of [...w.machines.values()].slice(0, count)) m.unstartable = why;
 }
 
-/** The view that a decision would have at this moment. */
+/** The view that the product's decision has at this moment. */
 export const lastView = (w: World): View => decided(w, w.api, {}).view;
 
 /** The content that new nodes get. */

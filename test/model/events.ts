@@ -135,8 +135,8 @@ function onCluster(w: World, kind: string, n: number, names: readonly string[]):
     case "bad":
     case "badSilent":
     case "badSome": {
-      // With `bad` content the kubelet does not start. With `badSilent` content the node falls
-      // silent. `badSome` content breaks only half of the nodes, in one of these two ways.
+      // With `bad` content the kubelet does not start. With `badSilent` content the node stops
+      // reporting. `badSome` content breaks half of the nodes, in one of these two ways.
       const silent = kind === "badSilent" || (kind === "badSome" && n % 2 === 0);
       w.bad.set(next(), { silent, percent: kind === "badSome" ? 50 : 100 });
       return set("a", w.values);
@@ -188,7 +188,8 @@ function onCluster(w: World, kind: string, n: number, names: readonly string[]):
     case "deleteSecret":
       if (!api.secret) return;
       api.secret = null;
-      // If the pods were replaced too, no object records which revision a node has proved.
+      // Allows two more revisions, because if the pods were replaced too, no object records which
+      // revision a node has proved.
       w.truth.allowed += 2;
       w.truth.hand += 1;
   }
@@ -215,8 +216,8 @@ function restore(w: World): void {
   w.api = Object.assign(structuredClone(w.saved), { want, retry });
   w.snapshot = null;
   kill(w, 0);
-  // If the backup is from before the installation, no object shows that nodes hold content, so no
-  // controller withdraws it.
+  // If the backup is from before the installation, no object shows that nodes have content.
+  // Therefore no controller withdraws this content.
   const { ds, secret } = w.saved;
   if (!ds && (!secret || secret.digest === RELEASE))
     for (const { id, file } of w.machines.values()) if (file !== RELEASE) w.truth.forgotten.add(id);
@@ -233,7 +234,7 @@ function restore(w: World): void {
       nodes.delete(name);
       pods.delete(name);
     }
-  // After the restore, the pods of the backup exist again.
+  // A node whose pod from the backup can start has its agent again.
   for (const name of w.truth.lostAgents)
     if (w.templates.get(pods.get(name)?.template ?? -1)?.starts) w.truth.lostAgents.delete(name);
   w.truth.withdrawn.clear();

@@ -1,4 +1,6 @@
-/** The writes of a controller. `realHands` writes to the world; `recorder` only records. */
+/**
+ * The writes of a controller: `realHands` performs them in the world, `recorder` only records them.
+ */
 import { checkAlone, checkPaused, checkStatus, checkWindow, notePublished } from "./laws.ts";
 import {
   log,
@@ -18,7 +20,6 @@ export type Hands = Readonly<{
   publish: (next: Publication) => void;
   emptyServed: () => void;
   save: (state: State) => void;
-  /** True if the grant was written. */
   patch: (pod: Pod, grant: Grant) => boolean;
   sync: (pod: Pod) => void;
   remove: (pod: Pod) => void;
@@ -29,11 +30,12 @@ export type Hands = Readonly<{
 
 /** The controller was killed before a write. */
 export class Killed extends Error {}
-/** A write of the Secret, the DaemonSet or the state was refused: the controller starts again. */
+/** A write of the Secret, the DaemonSet or the state was refused. The controller decides again. */
 export class Refused extends Error {}
 
 /**
- * Returns true if the API server performs the write. The controller may be killed before the write.
+ * Returns true if the API server performs the write. The controller might be killed before the
+ * write.
  */
 function goesThrough(w: World): boolean {
   if (w.killIn >= 0) {
@@ -47,7 +49,7 @@ function must(w: World): void {
   if (!goesThrough(w)) throw new Refused();
 }
 
-/** Tries to patch a pod, which the controller has read in this version. */
+/** Tries to patch a pod, in the version that the controller has read. */
 function tryPatch(w: World, pod: Pod, grant: Grant): Answer {
   const real = w.api.pods.get(pod.node);
   if (real?.uid !== pod.uid) return "gone";
@@ -111,11 +113,13 @@ export function realHands(w: World, answered: (pod: Pod, answer: Answer) => void
     },
     template() {
       must(w);
-      // Every node gets an agent, and the next withdrawal includes all of them.
+      // A new DaemonSet gives every node an agent, therefore the next withdrawal includes all
+      // nodes.
       if (!w.api.ds) w.truth.forgotten.clear();
       w.api.ds = { template: w.api.want };
       w.truth.lostAgents.clear();
-      // The previous upgrade has recorded the pods that it replaced, as many as its budget allowed.
+      // The state still lists the pods that the previous upgrade replaced, at most as many as the
+      // budget of that upgrade.
       w.truth.upgradeBudget = w.api.state.replaced.length;
       log(w, `controller: writes template ${w.api.want.n}`);
     },
@@ -147,8 +151,8 @@ export function realHands(w: World, answered: (pod: Pod, answer: Answer) => void
 }
 
 /**
- * Records each request as one line. If the state is saved several times, only the last one is kept.
- * The same applies to several patches of one pod.
+ * Records each request as one line. Of several saves of the state, or several patches of one pod,
+ * it keeps only the last.
  */
 export function recorder(): Hands & { readonly requests: () => readonly string[] } {
   const notes = new Map<string, string>();

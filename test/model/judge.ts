@@ -1,5 +1,5 @@
 /**
- * The oracle's own view of a pod: since when the pod is in its state, and the result of its grant.
+ * How the oracle judges a pod: since when the pod is in its state, and the result of its grant.
  * This code follows the design's text, and shares nothing with controller/rollout/node-state.ts.
  */
 import type { Memory, PodRecord } from "#controller/rollout/facts.ts";
@@ -66,8 +66,8 @@ export function observe(pod: Pod, memory: Memory, now: number): Record_ {
 }
 
 /**
- * If the grant requests a termination message, only this message proves it. Otherwise the pod must
- * be Ready for 3 s without a break, and the time of its condition must differ from `since`.
+ * If the grant requests a termination message, only this message proves the grant. Otherwise the
+ * pod must be Ready for 3 s without a break, and its condition's time must differ from `since`.
  */
 const isProved = (pod: Pod, grant: Grant, seen: Record_, now: number): boolean =>
   grant.word
@@ -75,8 +75,8 @@ const isProved = (pod: Pod, grant: Grant, seen: Record_, now: number): boolean =
     : pod.ready && pod.since !== grant.since && now - seen.readyAt >= UNBROKEN;
 
 /**
- * Whether the pod shows that its agent has seen the grant. If so, the pod's volume needs no further
- * sync.
+ * Whether the pod's readiness shows that its agent has read the grant. Then the pod's volume needs
+ * no further sync.
  */
 export function isWorking(pod: Pod, seen: Record_, mode: Mode, now: number): boolean {
   if (pod.since === pod.grant?.since || now - seen.grantAt >= USUAL[mode]) return false;
@@ -89,7 +89,7 @@ export const pauseOf = (times: number): number => Math.min(6 * 3600, AGAIN * 2 *
 export const isAway = ({ awayAt }: Record_, now: number): boolean =>
   awayAt !== undefined && now - awayAt >= AWAY;
 
-/** Whether admission has refused grants of the pod for a minute. */
+/** Whether admission has refused the pod's grant for at least a minute. */
 export const isRefused = ({ refused }: Record_, now: number): boolean =>
   refused !== undefined && now - refused.at >= AWAY;
 
@@ -132,8 +132,8 @@ export function judge(
   }
   if (proved && !fellOver) return "proved";
   if (seen.isSettled) return out || idle ? "excused" : "proved";
-  // If a node has the served revision, and was down before this controller began, it has proved the
-  // revision earlier.
+  // The node has the served revision, and was NotReady before this controller started. Therefore
+  // the node has proved the revision earlier.
   if (newest && grant.rev === newest.served && idle && seen.isUnchanged) {
     seen.isSettled = true;
     return "excused";

@@ -44,7 +44,7 @@ export function controlPlane(w: World): void {
     }
     const isSilent = !m || !isReachable(w, m);
     if (m) m.silent = isSilent ? m.silent + 1 : 0;
-    // The node controller rewrites only a condition that is True.
+    // The node controller changes only a condition that is True.
     if (isSilent && (!m || m.silent >= 40) && !pod.unreachable && pod.ready) {
       pod.unreachable = t;
       pod.rv += 1;
@@ -80,18 +80,19 @@ function startKubelet(w: World, m: Machine): boolean {
   m.kubeletStart = t;
   m.loaded = m.file;
   m.answered = false;
-  // When a kubelet starts, it reports a young container Ready without a probe.
+  // A starting kubelet can report a young container as Ready without a probe.
   if (m.running && t - m.startedAt < 10 && w.random.once(2)) m.blind = t + between(w, 1, 5);
   return true;
 }
 
-/** Stops the container of a pod that is gone, and prepares the start of another. */
+/** Stops the container of the machine's former pod, and prepares the start of its new pod. */
 function takePod(w: World, m: Machine, pod: Pod | undefined): void {
   const { t } = w;
   const isReleased =
     m.journal !== null && m.journal.digest === RELEASE && m.journal.rev > 0 && !m.journal.begun;
   if (m.running && isReleased && !w.api.ds && w.random.fraction() < 0.8) m.journal = null;
-  // The mark of its termination message is in the pod's own directory, and disappears with the pod.
+  // The mark of a written termination message is in the pod's directory, and disappears with the
+  // pod.
   if (m.journal) m.journal.said = "";
   m.running = false;
   m.mount = null;
@@ -114,7 +115,7 @@ export function kubelet(w: World, m: Machine, pod: Pod | undefined): void {
   if (!pod || m.podUid !== pod.uid) return;
   const starts = (w.templates.get(pod.template)?.starts ?? true) && m.unstartable !== "image";
   if (!m.running && t >= m.startAt && starts && (m.mount || (isOnline && w.api.secret))) {
-    // A new container of the same pod may read the old files.
+    // Only a new pod mounts the Secret here. A restarted container can read the old files.
     if (!m.mount) remount(w, m, pod);
     m.running = true;
     m.startedAt = t;
@@ -136,8 +137,8 @@ export function kubelet(w: World, m: Machine, pod: Pod | undefined): void {
 }
 
 /**
- * Plays the readiness probe, every second. The reported readiness can be wrong, because the probe
- * is slow or because the kubelet reports Ready without a probe.
+ * Simulates the readiness probe of one second. The kubelet can report a wrong readiness, because
+ * the probe is slow or because the kubelet reports Ready without a probe.
  */
 function probe(w: World, m: Machine): void {
   const { t } = w;
@@ -162,7 +163,7 @@ function report(m: Machine, pod: Pod): void {
 
 function remount(w: World, m: Machine, pod: Pod): void {
   m.mountAt = w.t + between(w, 60, 90);
-  // A watch may be late, but never goes back.
+  // The kubelet's watch can be late, but never returns to an older Secret.
   const { rev, served } = m.mount?.secret ?? {};
   const isLate = m.mount && w.old && w.random.once(10);
   const hasNewest = rev === w.api.secret?.rev && served === w.api.secret?.served;

@@ -1,7 +1,4 @@
-/**
- * The laws. They check what really happened, after decisions of the product as well as of the
- * oracle.
- */
+/** The laws, which check what really happened, whether the product or the oracle decided. */
 import { judge, observe } from "./judge.ts";
 import {
   budgetOf,
@@ -28,9 +25,9 @@ const verdictOf = (w: World, found: Pod) => {
 };
 
 /**
- * Of the nodes whose agent restarts the kubelet, at most `maxUnavailable` hold an unproved grant. A
- * readiness proof may be wrong for some seconds, and a killed controller forgets the nodes whose
- * pods were deleted in the middle of a change.
+ * At most `maxUnavailable` nodes whose agents restart the kubelet have an unproved grant.
+ * Exceptions: a readiness proof may be wrong for some seconds, and a killed controller forgets
+ * nodes whose pods were deleted during a change.
  */
 export function checkWindow(w: World, node: string): void {
   const { api, t, truth } = w;
@@ -39,8 +36,8 @@ export function checkWindow(w: World, node: string): void {
   const most = budget >= 100 ? Infinity : budgetOf(api) + maxFailures;
   truth.limit.set(secret.digest, Math.max(truth.limit.get(secret.digest) ?? 0, most));
   if (t - truth.lastKill < 200) return;
-  // If a node need not restart its kubelet for a grant, the grant does not count. So the controller
-  // may write it even while `maxUnavailable` nodes are changing.
+  // Ignores a grant whose node need not restart the kubelet. The controller is allowed to write
+  // such a grant even while `maxUnavailable` nodes are changing.
   const granted = w.machines.get(node);
   if (granted && modeOf(w, granted) !== "Restart") return;
   let count = 0;
@@ -50,9 +47,8 @@ export function checkWindow(w: World, node: string): void {
     if (pod.unreachable || (!isReachable(w, m) && !m.journal?.begun)) continue;
     if (truth.wrong.has(m.id) || m.blind > t - 10) continue;
     const begun = m.journal?.begun;
-    // A change of an older revision does not count, because newer content is published only after
-    // the node has failed, or was excused because its agent did not start. During a withdrawal the
-    // change counts, because a withdrawal is published before that.
+    // A change to an older revision counts only during a withdrawal. Other content is published
+    // only after the node has failed, or was excused because its agent did not start.
     const isOlder = begun?.rev !== secret.rev && secret.digest !== RELEASE;
     const hasFailed = isOlder || api.state.failed.includes(String(m.id));
     const isChanging = begun?.granted === true && !m.dead && t - begun.placed < 90 && !hasFailed;
@@ -68,7 +64,10 @@ export function checkWindow(w: World, node: string): void {
     fail("window", `${count} unproved grants, budget ${allowed}, after the grant to ${node}`);
 }
 
-/** Content that no node has proved is given to one node at a time, also at the first install. */
+/**
+ * The controller grants content that no node has proved to one node at a time, also at the first
+ * install.
+ */
 export function checkAlone(w: World, granted: Pod): void {
   const { secret, budget, pods } = w.api;
   if (!secret || secret.digest === RELEASE || budget >= 100) return;
@@ -83,13 +82,19 @@ export function checkAlone(w: World, granted: Pod): void {
   }
 }
 
-/** While a controller sees a pause, it grants nothing, except in a withdrawal that has begun. */
+/**
+ * While its view shows a pause, the controller grants nothing, except in a withdrawal that has
+ * begun.
+ */
 export function checkPaused(w: World, node: string): void {
   const { paused, secret } = w.snapshot ?? w.api;
   if (paused && secret?.digest !== RELEASE) fail("pause", `${node} is granted ${secret?.digest}`);
 }
 
-/** Records wrong readiness proofs. Laws do not count such a node until it has really proved. */
+/**
+ * Records nodes whose readiness proof is wrong. Laws do not count them until they have really
+ * proved the grant.
+ */
 export function noteWrong(w: World): void {
   for (const pod of w.api.pods.values()) {
     const m = w.machines.get(pod.node);
@@ -118,7 +123,7 @@ export function checkRestart(w: World, m: Machine, why: string): void {
 
 /**
  * Content that breaks kubelets reaches at most `maxUnavailable` + `maxFailures` nodes. Promoted
- * content counts as proved: joining nodes take it without a grant, and excused nodes follow.
+ * content counts as proved, therefore joining nodes may take it without a grant.
  */
 export function noteBroken(w: World, m: Machine, content: Digest): void {
   const { truth } = w;
@@ -127,8 +132,7 @@ export function noteBroken(w: World, m: Machine, content: Digest): void {
   const broken = (truth.broken.get(content) ?? new Set<number>()).add(m.id);
   truth.broken.set(content, broken);
   const limit = truth.limit.get(content) ?? 0;
-  // Each time a person publishes the content again, or retries, the same number of nodes may fail
-  // again.
+  // Each new publication of the content and each retry allows as many failures again.
   const times = (truth.published.get(content) ?? 1) + truth.retries;
   // A killed controller forgets that a pod was deleted under a grant.
   const forgotten = truth.lastKill > 0 ? truth.forced : 0;
@@ -137,7 +141,7 @@ export function noteBroken(w: World, m: Machine, content: Digest): void {
     fail("breaking content", `${content} broke ${broken.size} nodes, allowed ${limit} x ${times}`);
 }
 
-/** An image that cannot start removes no more agents than the budget. */
+/** An upgrade to an image that cannot start removes no more agents than the budget. */
 export function checkImage(w: World): void {
   const { truth } = w;
   truth.upgradeBudget = Math.max(truth.upgradeBudget, budgetOf(w.api));
@@ -145,9 +149,7 @@ export function checkImage(w: World): void {
     fail("image", `${truth.lostAgents.size} agents lost, budget ${truth.upgradeBudget}`);
 }
 
-/**
- * Unproved content reaches a node only by a grant. A withdrawn credential reaches no joining node.
- */
+/** A node takes unproved content only by a grant. A joining node takes no withdrawn credential. */
 export function checkUngranted(w: World, m: Machine, digest: Digest): void {
   if (!w.truth.proved.has(digest + modeOf(w, m)))
     fail("unproved without a grant", `${m.name} takes ${digest}`);
@@ -159,7 +161,7 @@ export function checkUngranted(w: World, m: Machine, digest: Digest): void {
   });
 }
 
-/** If a node has proved content, only newer content may replace it. */
+/** A node never replaces its content with older content. */
 export function checkNotBack(_w: World, m: Machine, rev: number): void {
   if (m.journal && rev < m.journal.rev)
     fail("taken back", `${m.name} goes from ${m.journal.rev} to ${rev}`);
@@ -176,8 +178,8 @@ export function checkStatus(w: World): void {
 const promptly = 5;
 
 /**
- * The withdrawal of one source waits only for unproved grants. The withdrawal of all sources waits
- * for nothing. Neither waits for minInterval.
+ * The controller publishes a withdrawal of all sources immediately, and of one source as soon as
+ * every grant is proved. It never waits for minInterval.
  */
 export function checkPrompt(w: World): void {
   const { api, t, truth } = w;
@@ -189,7 +191,7 @@ export function checkPrompt(w: World): void {
   if (truth.owed > promptly) fail("prompt withdrawal", `${want} is not published`);
 }
 
-/** Whether any grant is unproved, or was deleted together with its pod. */
+/** Whether a grant is unproved. Counts a grant whose pod was deleted before the proof. */
 const isChanging = (w: World): boolean =>
   w.memory.places.size > 0 ||
   [...w.api.pods.values()].some((pod) => ["unproved", "back"].includes(verdictOf(w, pod)));

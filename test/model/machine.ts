@@ -1,13 +1,11 @@
-/**
- * Actions of both the agent and the kubelet of a machine: restart the kubelet, end the container.
- */
+/** Two actions of an agent: restart its machine's kubelet, and end its own container. */
 import { checkRestart } from "./laws.ts";
 import { between, log, type Machine, type Message, type World } from "./world.ts";
 
 export function restartKubelet(w: World, m: Machine, why: string): void {
   checkRestart(w, m, why);
   log(w, `${m.name} restarts its kubelet: ${why}`);
-  // After a failure the same content may be tried again.
+  // After a failure the agent may try the same content again.
   if (why === "restore") m.restarts = [];
   m.restarts.push(why);
   m.kubelet = false;
@@ -17,8 +15,8 @@ export function restartKubelet(w: World, m: Machine, why: string): void {
 /** Ends the agent's container. The kubelet starts it again with a growing delay. */
 export function exit(w: World, m: Machine, message: Omit<Message, "journal">): void {
   log(w, `${m.name} ends its container: ${message.kind} ${message.key}`);
-  // After a crash the termination message is not the agent's, so the next process writes the
-  // agent's message again.
+  // A crash replaces the agent's termination message. Therefore the next process writes the agent's
+  // message again.
   if (message.kind === "crash" && m.journal) m.journal.said = "";
   m.message = { ...message, journal: m.journal?.rev ?? 0 };
   m.running = false;

@@ -1,4 +1,4 @@
-/** Plans that once broke a law, each reduced as far as possible. */
+/** Plans that once broke a law, each shrunk to the smallest plan that did. */
 import type { Event } from "./events.ts";
 import type { Plan } from "./schedules.ts";
 
@@ -18,7 +18,8 @@ const usual = {
 } as const;
 
 export const plansOnce: readonly Plan[] = [
-  // Etcd is restored to before the installation, and no object shows that nodes hold content.
+  // Etcd is restored to a time before the installation, and no object shows that nodes have
+  // content.
   {
     ...usual,
     seed: 455103,
@@ -33,7 +34,7 @@ export const plansOnce: readonly Plan[] = [
     events: events([231, "withdraw"], [256, "pause"], [383, "revert", 0, 1], [515, "replace"]),
     end: 608,
   },
-  // The canary's pod is deleted, and its successor reports the failure.
+  // The canary's pod is deleted, and the next pod on its node reports the failure.
   {
     ...usual,
     seed: 1031113,
@@ -41,8 +42,8 @@ export const plansOnce: readonly Plan[] = [
     events: events([177, "bad"], [187, "podDelete", 804]),
     end: 210,
   },
-  // A withdrawal follows two upgrades, and a recorded node is Ready with the template of the first
-  // upgrade.
+  // A withdrawal follows two upgrades, and a node in `replaced` is Ready with the first upgrade's
+  // template.
   {
     ...usual,
     seed: 3001154,
@@ -61,7 +62,8 @@ export const plansOnce: readonly Plan[] = [
     events: events([17, "busy", 0, 580], [35, "mode"], [53, "withdrawOne", 0, 660]),
     end: 68,
   },
-  // A client writes a grant on a pod of the last version without grants. The agent ignores it.
+  // A client writes a grant on a pod of the last version without grants, whose agent ignores the
+  // grant.
   {
     ...usual,
     seed: 9300015,
@@ -79,7 +81,7 @@ export const plansOnce: readonly Plan[] = [
     events: events([17, "mode"], [18, "withdraw"], [30, "podDelete"]),
     end: 63,
   },
-  // A failure without a pod cannot be recorded, because the API server is busy.
+  // The failure of a node without a pod cannot be recorded, because the API server is busy.
   {
     ...usual,
     seed: 9500095,
@@ -134,7 +136,8 @@ export const plansOnce: readonly Plan[] = [
     events: events([199, "unfit", 0, 948], [302, "crash"], [302, "deleteJournal"]),
     end: 350,
   },
-  // The Node of a silent node, which is not the canary, is replaced before it has failed.
+  // A node that is not the canary turns silent, and its Node is replaced before the node has
+  // failed.
   {
     ...usual,
     seed: 687511,

@@ -155,8 +155,7 @@ class Turn {
   }
 
   /**
-   * If a node keeps reporting a higher revision, the controller accepts its reports less and less
-   * often.
+   * True if the pod's node reports a higher revision; less and less often if the node repeats this.
    */
   #isBehind({ node, message }: Pod): boolean {
     const { rev } = this.#s;
@@ -167,7 +166,7 @@ class Turn {
   }
 
   /**
-   * During a pause the controller gives no new grants, also not for a retry. A withdrawal that has
+   * During a pause the controller writes no grants, not even for a retry. A withdrawal that has
    * begun continues.
    */
   #isPaused(): boolean {
@@ -239,7 +238,8 @@ class Turn {
     const failed = this.#failed().map((pod) => this.#uidOf(pod));
     const news = failed.filter((uid) => !state.failed.includes(uid));
     if (news.length > 0 && !this.#release) this.#save((x) => x.failed.push(...news));
-    // A canary may disappear if it refused its grant, or if admission refused the grant.
+    // Forgets a canary that has refused its grant or whose grant admission has refused. If such a
+    // canary disappears, this is not a failure.
     const canary = this.#pods.find((pod) => this.#uidOf(pod) === state.canary);
     if (!canary || state.word) return;
     const holds = canary.grant?.rev === s.rev && canary.grant.digest === s.digest;
@@ -284,15 +284,15 @@ class Turn {
     };
     const halted = this.#state.halted ? [...this.#of("unproved"), ...this.#failed()] : [];
     for (const pod of halted) back(pod, "");
-    // The content of these grants is gone, so no agent can fulfil them.
+    // Revokes grants whose content is no longer published, because no agent can fulfil them.
     const { rev, digest, served } = this.#s;
     const isVoid = ({ grant }: Pod): boolean =>
       grant?.rev === rev ? grant.digest !== digest : grant?.rev !== served;
     const isReplacing = this.#release && wantedDigest(this.#api) === RELEASE;
     if (!isReplacing && (this.#release || !this.#state.halted))
       for (const pod of this.#of("unproved").filter(isVoid)) back(pod, "");
-    // If a node has proved its grant, it keeps the grant, unless newer content is to follow. A
-    // grant that the agent has refused is dead.
+    // An excused node that has proved its grant keeps the grant, unless it must get newer content,
+    // or its agent has refused the grant.
     const isDead = ({ grant, message }: Pod): boolean =>
       grant !== null && message?.key === keyOf(grant) && ["unfit", "behind"].includes(message.kind);
     const keeps = (pod: Pod): boolean =>
@@ -316,17 +316,14 @@ class Turn {
     else if (last !== seen.grant) seen.failures = { revision, grant: seen.grant, count: count + 1 };
   }
 
-  /**
-   * A patch that admission refused may be sent again after 5 s, or after 60 s if the node is
-   * excused.
-   */
+  /** False for 5 s after admission has refused a patch, or for 60 s if the node is excused. */
   #mayPatch(pod: Pod): boolean {
     const seen = this.#seen(pod);
     const pause = isRefused(seen, this.#clock.steady) ? 60 : 5;
     return !seen.refused || this.#clock.steady - seen.refused.last >= pause;
   }
 
-  /** Replaces pods of older templates: OnDelete. */
+  /** Deletes pods of older templates, because the update strategy is OnDelete. */
   #upgrade(template: Template): void {
     const api = this.#api;
     const budget = api.budget >= 100 ? Infinity : api.budget;
@@ -376,14 +373,14 @@ class Turn {
     const promoted = s.served === s.rev;
     const alone = !this.#release && !promoted && !this.#state.word && budget < 100;
     const cap = alone ? 1 : budget >= 100 ? Infinity : budget;
-    // If a node need not restart its kubelet, it takes no place in the window, unless it must prove
-    // the content.
+    // A node that need not restart its kubelet takes no place in the window, except if it must
+    // prove the content.
     const counts = (node: string): boolean => {
       const pod = this.#api.pods.get(node);
       const { mode, old } = this.#templates.get(pod?.template ?? 0) ?? { mode: "Restart" };
       return alone || old !== false || mode === "Restart";
     };
-    // If three pods were refused within a minute, admission may refuse every canary.
+    // If admission has refused three pods within a minute, it might refuse every canary.
     const lasts = this.#pods.map((pod) => this.#seen(pod).refused?.last ?? -Infinity);
     const barred = alone && lasts.filter((last) => steady - last < AWAY).length >= 3;
     const used = (): number => [...this.#places].filter(counts).length;
@@ -396,16 +393,16 @@ class Turn {
       if (seen.sent) return steady - seen.sent.at >= 2;
       if (barred) return false;
       if (!this.#release && (this.#places.has(pod.node) || template.mode !== s.mode)) return false;
-      // During a withdrawal an agent that waits for content may get a new grant, but not an absent
-      // agent.
+      // During a withdrawal, a NotReady agent that waits for content gets a new grant. An absent
+      // agent does not.
       const { kind = "", key } = pod.message ?? {};
       const isAnswer = grant && key === keyOf(grant) && ["unfit", "behind"].includes(kind);
       const isAbsent = this.#verdicts.get(pod) === "excused" && !isAnswer;
       const waits = this.#release && grant && grant.rev > 0 && !isAbsent;
       if (!pod.ready && !waits) return false;
       if (!this.#mayPatch(pod)) return false;
-      // If a node has the content but no termination message is known, requests a message from the
-      // node.
+      // A node that has proved the content without a termination message gets a grant that requests
+      // the message.
       const isSilent = this.#verdicts.get(pod) === "proved" && grant?.word === false;
       if (has(pod)) return !this.#release && !promoted && !this.#state.word && isSilent;
       const { revision, count = 1 } = seen.failures ?? {};
@@ -426,7 +423,7 @@ class Turn {
       // The result of a canary whose pod was deleted is unknown until its node tries again.
       alone && canary && canaryNode !== pod.node ? 1 : 0,
       alone && apiTime - pod.lastExit < AGAIN ? 1 : 0,
-      // Joining nodes come last, so that other nodes get their turn however many nodes join.
+      // Joining nodes come last, so that all other nodes get a grant, however many nodes join.
       pod.created > s.at ? 1 : 0,
       pod.grant?.rev ?? 0,
     ];
@@ -483,20 +480,20 @@ class Turn {
 
   #end(): void {
     const { rev, at } = this.#s;
-    // A node that joined while the release was being written may have the content from before.
+    // A node that joined during the write of the release might have the former content.
     const written = at + 120;
     const all = [...this.#api.nodes.values()].every(({ name, created }) => {
       const pod = this.#api.pods.get(name);
       const confirmed =
         pod?.grant?.rev === rev && this.#verdicts.get(pod) === "proved" && !this.#granted.has(pod);
-      // The Node was replaced by a new Node of the same name, but the old Node's pod still exists.
+      // Checks the pod's age too, because the pod of an old Node of this name may still exist.
       return confirmed || (created > written && (pod?.created ?? Infinity) > written);
     });
     if (all || this.#clock.api - at > FORGET) this.#hands.complete(all);
   }
 }
 
-/** Publishes the wanted content, and returns its number. */
+/** Publishes the wanted content, and returns its revision. */
 function publish(api: Api, want: Digest, hands: Hands): number {
   const s = api.secret;
   const mode = api.ds?.template.mode ?? api.want.mode;

@@ -1,4 +1,5 @@
-/** Plays many plans, and reports the smallest one that breaks a law, with its trace. */
+/** Plays many plans. Shrinks a plan that breaks a law to the smallest such plan, and reports this
+ * plan with its trace. */
 import { broken, newWorld, planOf, shrink, type Driver, type Plan } from "./schedules.ts";
 
 /**
@@ -14,7 +15,7 @@ function play(plan: Plan, driver: Driver): void {
   throw new Error(`${last.message}\n${JSON.stringify(small)}\n${trace}`);
 }
 
-/** The plans of these seeds, one after the other. */
+/** Plays the plans of `count` seeds, beginning with `from`. */
 export function playAll(from: number, count: number, driver: Driver, plans = planOf): void {
   for (let seed = from; seed < from + count; seed++) play(plans(seed), driver);
 }

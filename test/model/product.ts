@@ -1,4 +1,7 @@
-/** Lets the product's decisions control the model's world, and compares them with the oracle's. */
+/**
+ * Lets the product's decisions control the model's world, and compares them with the oracle's
+ * decisions.
+ */
 import { decide } from "#controller/rollout/decide.ts";
 import type {
   Action,
@@ -26,7 +29,7 @@ import {
   type World,
 } from "./world.ts";
 
-/** The Nodes that were read so far. The product may request more. */
+/** The Nodes that the product has requested so far. */
 type Read = { names: Set<string>; all: boolean };
 
 const intentOf = (digest: string) => (digest === RELEASE ? "release" : "apply");
@@ -95,8 +98,8 @@ function snapshotOf(w: World, api: Api, read: Read): Snapshot {
     wanted: {
       intent: intentOf(want),
       digest: want,
-      // The model does not record which content was published before, so the product publishes
-      // nothing during a pause.
+      // The model does not record which content was published before, therefore the product
+      // publishes nothing during a pause.
       isKnown: false,
       mode: api.want.mode,
       withdraws: {
@@ -154,10 +157,10 @@ export type Rewrite = Readonly<{
 }>;
 
 /**
- * How the product is driven. With `isLockstep` each decision is compared with the oracle's.
- * `rewrite` may switch off one of the product's rules. With `isLazy` it decides like the real
- * controller: only after a change of an object, or at the time that its last decision named.
- * Otherwise it decides every second.
+ * How the model runs the product. `isLockstep`: compares each decision with the oracle's.
+ * `rewrite`: can switch off one of the product's rules. `isLazy`: decides like the real controller,
+ * which is after a change of an object or when the last decision requested it. If `isLazy` is not
+ * set, the product decides every second.
  */
 export type Drive = Readonly<{ isLockstep: boolean; rewrite: Rewrite; isLazy?: boolean }>;
 
@@ -183,12 +186,12 @@ export function decided(w: World, api: Api, { snapshot, decision }: Rewrite): De
 /** Lets the product decide, if a decision is due. */
 export function productWhenDue(w: World, api: Api, drive: Drive): void {
   if (drive.isLazy !== true) return void product(w, api, drive);
-  // The controller decides again when one of these objects changes. Of the Nodes it watches only
-  // their number.
+  // The controller decides again when one of these objects changes. For Nodes, only their number
+  // counts.
   const { nodes, pods, ...watched } = api;
   const objects = JSON.stringify([watched, [...pods], nodes.size]);
   if (w.due.objects === objects && w.t < w.due.at) return;
-  // A step that fails is repeated.
+  // The product decides again if this decision throws.
   w.due = { objects: "", at: w.t };
   const { again } = product(w, api, drive);
   w.due = { objects, at: w.t + again };
@@ -229,9 +232,8 @@ function product(w: World, api: Api, { isLockstep, rewrite }: Drive): Decision {
   return decision;
 }
 
-/**
- * Each write is conditional on the version that was read, so a second write of a pod is refused.
- */
+/** Fails if a decision writes a pod twice, because each write requires the pod's version that was
+ * read. */
 function checkWrites({ actions }: Decision): void {
   const pods = actions.flatMap((action) => ("pod" in action ? [action.pod.node] : []));
   if (new Set(pods).size < pods.length)

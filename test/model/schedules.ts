@@ -1,4 +1,4 @@
-/** Random schedules: the events of the world, and the end of a run. */
+/** Random plans of events, and how a plan runs and ends. */
 import { Random } from "#test/random.ts";
 import { noMemory } from "#controller/rollout/facts.ts";
 import { agent } from "./agent.ts";
@@ -41,7 +41,7 @@ export type Plan = Readonly<{
   end: number;
 }>;
 
-/** Which controller is in charge; null for the oracle. */
+/** The controller that decides; null for the oracle. */
 export type Driver = Drive | null;
 
 export function planOf(seed: number): Plan {
@@ -49,7 +49,7 @@ export function planOf(seed: number): Plan {
   const nodes = random.pick([1, 1, 2, 3, 4, 5, 6, 8, 12, 20, 40]);
   const start = random.pick([3, 8, 150]);
   const end = start + random.pick([60, 200, 600]);
-  // A schedule without some kinds of events explores the other kinds more deeply.
+  // Omits some kinds of events, so that the plan explores the other kinds more deeply.
   const kinds = KINDS.filter(() => random.fraction() < 0.6);
   const events = random
     .list(random.pick([6, 14, 30]), () => ({
@@ -145,7 +145,10 @@ export function newWorld(plan: Plan, tracing = false): World {
   return w;
 }
 
-/** On every node an agent of the last version without grants runs, and all nodes are served. */
+/**
+ * Starts with an agent of the last version without grants, and with the served content, on every
+ * node.
+ */
 function installOld(w: World, mode: Mode): void {
   const old: Template = { n: 0, mode, starts: true, old: true };
   w.templates.set(0, old);
@@ -212,7 +215,7 @@ function control(w: World, driver: Driver): void {
       else playOracle(w, seen);
     }
     const { paused, secret } = w.api;
-    // A pause holds every change.
+    // During a pause the controller publishes nothing.
     if (!w.snapshot && (!paused || secret?.digest === wantedDigest(w.api))) noteWithdrawn(w);
   } catch (error) {
     if (error instanceof Killed) {
@@ -227,15 +230,12 @@ function control(w: World, driver: Driver): void {
     w.snapshot = { ...structuredClone(w.api), pods: structuredClone(seen.pods) };
     return;
   }
-  // The old view contains either everything as it was, or only the pods without the patches of this
-  // second.
+  // An old view for the next second: all objects, or only the pods without this second's patches.
   w.snapshot = w.random.once(20) ? structuredClone(w.api) : null;
   if (before) w.snapshot = { ...structuredClone(w.api), pods: before };
 }
 
-/**
- * Writes of the Secret, the DaemonSet and the state are conditional on the version that was read.
- */
+/** Whether writes of the Secret, the DaemonSet and the state meet no conflict. */
 function isFresh(seen: Api, { secret, ds, state }: Api): boolean {
   const text = (api: Pick<Api, "secret" | "ds" | "state">): string =>
     JSON.stringify([api.secret, api.ds, api.state]);
@@ -275,9 +275,8 @@ function run(plan: Plan, driver: Driver, world = newWorld(plan)): World {
 }
 
 /**
- * Plays the end of a run. The world stands still, or nodes are replaced at a constant rate. A
- * person follows the instructions in status, and corrects the content, repairs nodes, ends a pause
- * or retries.
+ * Ends a run: no more events, except a constant rate of replaced nodes. A person follows the
+ * instructions in status: corrects the content, repairs nodes, ends a pause or retries.
  */
 function settle(w: World, driver: Driver): void {
   const { api } = w;
@@ -293,7 +292,7 @@ function settle(w: World, driver: Driver): void {
     if (m.dead || (!m.kubelet && !m.kubeletBack && !m.running)) join(w, m.name);
   }
   if (w.bad.has(api.a)) {
-    // While newer content waits for the interval, the rollout of the published content continues.
+    // Without this, the rollout of the bad content would continue until minInterval has passed.
     api.minInterval = 0;
     w.values += 1;
     api.a = w.values;
@@ -339,7 +338,7 @@ export function churn(w: World): void {
     if (w.random.fraction() >= w.churn / 3600 || m.net > w.t) continue;
     if (w.random.once(2)) {
       m.net = 1e9;
-      // Some cloud providers delete the Node within a minute, others much later. In the second case
+      // Some cloud providers delete the Node within a minute. Others delete it much later, and then
       // a node that was changing counts as failed.
       m.goneAt = w.t + between(w, 1, 55) * (m.id % 4 === 0 ? w.linger : 1);
     } else leave(w, m.name);
@@ -364,7 +363,7 @@ export function bury(w: World): void {
     }
 }
 
-/** The law that a plan breaks, if any. */
+/** Returns the law that the plan breaks, if any. */
 export function broken(plan: Plan, driver: Driver, world?: World): LawBroken | undefined {
   try {
     run(plan, driver, world);

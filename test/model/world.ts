@@ -2,8 +2,9 @@
  * The world of an executable model of "pods stay": the API server's objects, the machines, and what
  * really happened. One tick is one second. Every random choice comes from the run's seed.
  *
- * The model is an oracle: it shares no decision with controller/rollout, only the shape of the
- * controller's memory, so that both can decide on the same snapshot.
+ * The model's own controller is the oracle. It shares no decisions with controller/rollout, only
+ * the form of the controller's memory, so that the oracle and the product can decide on the same
+ * snapshot.
  */
 import type { PublishedMode } from "#contract/names.ts";
 import { Random } from "#test/random.ts";
@@ -30,8 +31,7 @@ export type Secret = {
 };
 
 /**
- * Revision 0 takes a grant back. `digest` then names the revision from which the node is excused,
- * or is "".
+ * Revision 0 revokes a grant. `digest` is then the revision from which the node is excused, or "".
  */
 export type Grant = { rev: number; digest: Digest; since: number; word: boolean };
 
@@ -66,7 +66,7 @@ type Node = { name: string; uid: number; created: number };
 export type Template = { n: number; mode: Mode; starts: boolean; old: boolean };
 
 /**
- * The controller's remembered state. All fields except `replaced` and `retry` belong to one
+ * The state that the controller stores. All fields except `replaced` and `retry` belong to one
  * revision.
  */
 export type State = {
@@ -100,7 +100,6 @@ export type Api = {
   nodes: Map<string, Node>;
 };
 
-/** A change that has begun on a machine. */
 export type Begun = {
   rev: number;
   digest: Digest;
@@ -190,7 +189,7 @@ type Truth = {
   vanished: number;
   /** When the budget last changed, and the budget before that. */
   lowered: { t: number; budget: number };
-  /** For how many seconds the controller could have published a withdrawal, but has not. */
+  /** The seconds for which the controller could have published a withdrawal. */
   owed: number;
 };
 
@@ -199,8 +198,8 @@ export type World = {
   random: Random;
   api: Api;
   /**
-   * The Secret before the last write. A kubelet may still mount it, because its two watches have no
-   * order.
+   * The Secret before the last write. A kubelet may still mount it, because its watches of pods and
+   * of Secrets are independent.
    */
   old: Secret | null;
   machines: Map<string, Machine>;
@@ -212,7 +211,7 @@ export type World = {
   killIn: number;
   busyUntil: number;
   admissionUntil: number;
-  /** Until this time the controller's watch of pods shows nothing new. */
+  /** Until this time the controller's watch of pods shows no changes. */
   lateUntil: number;
   /** How far the controller's own clock is ahead of `t`; another value after each kill. */
   clock: number;
@@ -229,7 +228,7 @@ export type World = {
   startDelay: number;
   /** Seconds from the time that is recorded in a publication to the end of its write. */
   writes: number;
-  /** How many times longer every fourth Node stays than the others after its machine is gone. */
+  /** Every fourth Node of a lost machine stays this many times longer than the other Nodes. */
   linger: number;
 };
 
@@ -287,7 +286,10 @@ export const budgetOf = ({ budget, nodes }: Api): number =>
 export const isReachable = (w: World, m: Machine): boolean =>
   m.net <= w.t && m.power <= w.t && m.kubelet && !m.dead;
 
-/** The pod as its agent sees it: an agent of the last version without grants ignores grants. */
+/**
+ * The pod as its agent reads it: without a grant if the agent is of the last version without
+ * grants.
+ */
 export const heeding = (
   pod: Pod,
   { templates }: Readonly<{ templates: ReadonlyMap<number, Template> }>,
@@ -369,7 +371,7 @@ export function leave(w: World, name: string): void {
   w.truth.lostAgents.delete(name);
 }
 
-/** A kill erases the controller's memory; it starts again with another clock. */
+/** Kills the controller for `seconds`. Erases its memory, and gives it another clock. */
 export function kill(w: World, seconds: number): void {
   w.memory = noMemory;
   w.due = { objects: "", at: 0 };

@@ -1,7 +1,7 @@
 /**
- * Causes a rollout, a halt, an expired credential, a refused Secret and an outage. The shipped
- * controller runs on a fake API server, and a real Prometheus scrapes the controller. The alerts
- * fire and end, and every panel of the dashboard shows data. Alerts wait only one second here;
+ * Causes a rollout, a halt, an expired credential, a refused Secret and an outage, and checks that
+ * the alerts fire and end, and that every panel of the dashboard shows data. A real Prometheus
+ * scrapes the built controller, which runs on a fake API server. Alerts wait only one second here;
  * rules.test.ts covers their real waits.
  */
 import assert from "node:assert/strict";

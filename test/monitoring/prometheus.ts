@@ -1,7 +1,4 @@
-/**
- * Debian's Prometheus and promtool, unpacked into the cache, and a Prometheus that scrapes one
- * target.
- */
+/** Unpacks Debian's Prometheus and promtool into the cache, and starts Prometheus. */
 import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +7,7 @@ import { startProgram } from "../cluster/program.ts";
 import { progress, run } from "../cluster/run.ts";
 import { freePort } from "../free-port.ts";
 
-/** Path of a program of Debian's package, whose signature apt checks. */
+/** Path of a program of Debian's package prometheus. apt checks the package's signature. */
 export async function program(name: "prometheus" | "promtool"): Promise<string> {
   const folder = await once(
     join(cacheRoot, "prometheus", keyOf(process.arch)),
@@ -18,7 +15,7 @@ export async function program(name: "prometheus" | "promtool"): Promise<string> 
       progress("downloading Debian's prometheus");
       mkdirSync(draft);
       const download = () => run(["apt-get", "download", "prometheus"], { cwd: draft });
-      // Fails if the package lists are absent or old.
+      // The download fails if apt's package lists are absent or old.
       await download().catch(async () => {
         await run(["apt-get", "update", "-qq"]);
         await download();
@@ -30,17 +27,16 @@ export async function program(name: "prometheus" | "promtool"): Promise<string> 
   return join(folder, "usr/bin", name);
 }
 
-/** An answer of Prometheus' API. */
 type Answer<T> = Readonly<{ status: string; data: T }>;
 
-/** A Prometheus with these rule groups, which scrapes one target every second. */
+/** Starts a Prometheus with these rule groups, which scrapes the target every second. */
 export async function startPrometheus(target: string, rules: object) {
   const folder = mkdtempSync(join(tmpdir(), "prometheus-"));
   const file = (name: string, content: object): string => {
     writeFileSync(join(folder, name), JSON.stringify(content)); // JSON is YAML
     return join(folder, name);
   };
-  // The label that a PodMonitor adds.
+  // The label that a PodMonitor adds to every series.
   const labels = { namespace: "kube-system" };
   const config = {
     global: { scrape_interval: "1s", scrape_timeout: "1s", evaluation_interval: "1s" },
@@ -62,7 +58,6 @@ export async function startPrometheus(target: string, rules: object) {
   };
   return {
     folder,
-    /** Names of the firing alerts. */
     async firing(): Promise<ReadonlySet<string>> {
       type Alerts = { alerts: { state: string; labels: { alertname: string } }[] };
       const { alerts } = await ask<Alerts>("alerts");

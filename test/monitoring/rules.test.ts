@@ -18,8 +18,8 @@ function scraped(series: string, namespace = "kube-system"): string {
 }
 
 /**
- * The series are healthy until minute `well`, failing until minute `wrong`, and healthy again
- * afterwards.
+ * Each series has healthy values for `well` minutes, failing values for `wrong` minutes, and then
+ * healthy values again.
  */
 const [well, wrong] = [5, 200];
 
@@ -46,15 +46,14 @@ const special: Readonly<Record<string, readonly [series: string, values: string]
     `0x${well} 2x${wrong} 0x100`,
   ],
   GlobalPullSecretSyncErrors: [
-    // The metric's own label `namespace` is renamed, because it is not the pod's namespace.
+    // Prometheus renames the metric's own label `namespace`, because the pod has a label of this
+    // name.
     'sync_secret_reconcile_total{exported_namespace="tenant",result="error"}',
     `0x${well} 1+1x${wrong} ${wrong + 1}x100`,
   ],
 };
 
-/**
- * The alert's series and its values. By default the series disappears when the condition is over.
- */
+/** The alert's series and its values. By default the series exists only while it fails. */
 function seriesOf({ alert }: Alert): readonly [string, string] {
   const reason = alert.replace("GlobalPullSecret", "");
   return special[alert] ?? [`trouble{reason="${reason}"}`, `_x${well + 1} 1x${wrong} stale`];
@@ -63,8 +62,8 @@ function seriesOf({ alert }: Alert): readonly [string, string] {
 const minutes = (time: string): number => Number.parseInt(time, 10) * (time.endsWith("h") ? 60 : 1);
 
 /**
- * The alert that must fire for this series. Of the labels of the series, the alert and its
- * description have only those that the expression keeps.
+ * The alert that must fire for this series. Its labels and its description use only those labels of
+ * the series that the expression keeps.
  */
 function firing({ expr, severity, summary, runbook, description }: Alert, series: string): object {
   const [, kept = ""] = / by \(([^)]*)\)/.exec(expr) ?? [];
@@ -120,7 +119,7 @@ async function promtool(program: Program, tests: readonly object[]): Promise<str
 }
 
 for (const program of programs)
-  test(`${program}: fires every alert after its time, and ends it with its cause`, async () => {
+  test(`${program}: fires every alert after its wait, and ends the alert when its cause is over`, async () => {
     const its = alerts.filter(({ of }) => of.includes(program));
     assert.ok(its.length > 0);
     assert.match(await promtool(program, its.map(testOf)), /SUCCESS/);

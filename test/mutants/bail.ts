@@ -1,9 +1,9 @@
-/** Loaded into a test file's process. After the first failed test no other test runs. */
+/** Loaded into a test file's process: runs no further test after the first failed test. */
 import { afterEach, beforeEach } from "node:test";
 
 let hasFailed = false;
 
-// The runner loads this file as well, and would treat hooks as tests of its own.
+// Skips the runner's process, which loads this file as well and would treat the hooks as tests.
 if (process.env["NODE_TEST_CONTEXT"] !== undefined) {
   beforeEach(() => {
     // Fails the test instead of skipping it, so that the number of tests stays the same.

@@ -1,7 +1,7 @@
 /**
- * Makes each deliberate breakage in a copy of the checkout. The test that is listed for it must
- * fail. `node --test --test-name-pattern=L22 test/mutants/breakages.long.test.ts` tries the
- * breakages of one promise.
+ * Makes each deliberate breakage in a copy of the checkout. A test of the file that is listed for
+ * the breakage must fail. `node --test --test-name-pattern=L22 test/mutants/breakages.long.test.ts`
+ * tries only the breakages of promise L22.
  */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -11,8 +11,8 @@ import type { Mutant } from "./mutant.ts";
 import { Workshop } from "./workshop.ts";
 
 /**
- * Each test of these files begins and ends with an empty cluster. Therefore only the tests with the
- * promise's number run, and a breakage takes one boot of a cluster instead of minutes.
+ * In these files each test begins and ends with an empty cluster. Therefore we run only the tests
+ * with the promise's number, and a breakage takes one start of a cluster instead of minutes.
  */
 const independent: ReadonlySet<string> = new Set([
   "test/fleet/fleet.test.ts",
@@ -22,7 +22,7 @@ const independent: ReadonlySet<string> = new Set([
 const workshop = new Workshop();
 after(() => workshop[Symbol.dispose]());
 
-/** Test file → the number of its tests in the copy without a breakage. All of them pass. */
+/** Test file → the number of its tests, all of which pass in the copy without a breakage. */
 const sound = new Map<string, number>();
 
 async function testsOf(file: string): Promise<number> {
@@ -42,7 +42,7 @@ async function isFound(mutant: Mutant): Promise<boolean> {
     return redNames.some((name) => shownBy(name).includes(breaks));
   }
   const { tests, red, output } = await workshop.broken(mutant, () => workshop.run(file));
-  // A file that cannot be loaded fails as well, and proves nothing.
+  // A file that does not load fails as well, which proves nothing.
   assert.equal(tests, all, `${file} does not load:\n${output}`);
   return red > 0;
 }

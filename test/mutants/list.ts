@@ -1,4 +1,4 @@
-/** A breakage for each numbered promise. The tests have to notice it. */
+/** All breakages: at least one for each numbered promise. A test must fail for each. */
 import { core } from "./core.ts";
 import { fleet } from "./fleet.ts";
 import type { Mutant } from "./mutant.ts";

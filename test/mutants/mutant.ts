@@ -1,6 +1,6 @@
 import type { Tier } from "#tools/build/tiers.ts";
 
-/** A deliberate breakage of the product, and the test that must notice it. */
+/** A deliberate breakage of the product, and the test file that must fail because of it. */
 export type Mutant = Readonly<{
   /** The number of the promise that is broken. */
   breaks: string;
@@ -10,7 +10,7 @@ export type Mutant = Readonly<{
   /** The text in the file, which occurs exactly once, and its replacement. */
   text: string;
   instead: string;
-  /** A test file that detects the breakage. If several do, the one of the lowest tier. */
+  /** The test file. If several files detect the breakage, the file of the lowest tier. */
   test: string;
   tier: Tier;
 }>;

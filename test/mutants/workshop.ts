@@ -1,4 +1,4 @@
-/** A copy of the checkout, in which one breakage at a time is applied and tested. */
+/** A copy of the checkout in which the tests apply one breakage at a time. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -21,8 +21,8 @@ export type MutantOutcome = Readonly<{
 }>;
 
 /**
- * Milliseconds for one test file: ten times as long as the slowest file takes on two busy cores.
- * The limit exists because a breakage may make a loop endless.
+ * The time limit of one test file in milliseconds, because a breakage may make a loop endless: ten
+ * times as long as the slowest file takes on two busy cores.
  */
 const timeouts = { real: 1_200_000, unit: 300_000 };
 
@@ -36,13 +36,12 @@ export class Workshop implements Disposable {
   }
 
   /**
-   * Runs the tests of one file on the copy as it is: all of them, or those whose name contains
-   * `word`. After a failed test no other test runs, because each would wait a minute for an event
-   * that never comes.
+   * Runs all tests of one file in the copy, or only those whose name contains `word`. After a
+   * failed test no other test runs, because each could wait a minute for an event that never comes.
    */
   async run(file: string, word?: string): Promise<MutantOutcome> {
     const real = tierOf(file) !== "test";
-    // A test on real parts needs the programs as they are shipped, built from the copy.
+    // A test on real parts runs the bundles, therefore we build them from the copy.
     if (real) await this.#node(["tools/build/bundle.ts"], timeouts.unit);
     const narrow = word === undefined ? [] : [`--test-name-pattern=\\b${word}\\b`];
     const argv = [
@@ -66,8 +65,8 @@ export class Workshop implements Disposable {
   }
 
   async #node(argv: readonly string[], timeout: number): Promise<string> {
-    // Only one test file runs at a time, so waits need only half of their time limits. Shorter
-    // limits save time: if a breakage suppresses an event, the wait for it takes its whole limit.
+    // Halves the time limits of waits, because only one test file runs at a time. This saves time:
+    // if a breakage suppresses an event, the wait for the event takes its whole limit.
     const { NODE_TEST_CONTEXT: _context, ...outer } = process.env;
     const env = { ...outer, PATIENCE: "0.5" };
     const child = spawn(process.execPath, argv, {

@@ -1,6 +1,4 @@
-/**
- * Runs the bundle that users install, which is one file, with the versions of Node that users have.
- */
+/** Runs the bundle that users install (a single file) with the versions of Node that users have. */
 import assert from "node:assert/strict";
 import { copyFileSync, existsSync, readFileSync, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -15,13 +13,12 @@ const [bundle, likeNode20, likeNode22] = [
   "like-node-20.cjs",
   "like-node-22.cjs",
 ].map((path) => fileURLToPath(new URL(path, import.meta.url))) as [string, string, string];
-/** The bundle, alone in a folder. */
 const plugin = join(folder, "kubectl-pull_secret.cjs");
 copyFileSync(bundle, plugin);
 
 /**
- * The machine's own Node, not the pinned Node, which npm and our set-up put first on the PATH. If
- * it is not Node 20, like-node-20.cjs simulates that version.
+ * The machine's Node. The pinned Node, which npm and our set-up put first on the PATH, is left out.
+ * If the machine's Node is newer than 20, like-node-20.cjs simulates Node 20.
  */
 const own =
   (process.env["PATH"] ?? "")
@@ -59,7 +56,7 @@ for (const node of [[own], [process.execPath, "--require", likeNode20]])
     assert.match(err, out === "true\n" ? /^nowhere\.yaml: / : tooOld);
   });
 
-test("sends a request to a cluster with only the features of Node 22", async () => {
+test("sends a request to a cluster if Node has only the features of Node 22", async () => {
   const nowhere = file(
     "nowhere-22.yaml",
     JSON.stringify({
@@ -75,7 +72,7 @@ test("sends a request to a cluster with only the features of Node 22", async () 
   assert.match(err, /ECONNREFUSED|no answer/);
 });
 
-test("runs the commands that SUPPORT.md lists for Node 20 with only its features", async () => {
+test("runs SUPPORT.md's commands for Node 20 with only the features of Node 20", async () => {
   const [, row = ""] =
     /^\| 20 or newer +\| (.*) \|$/m.exec(readFileSync("SUPPORT.md", "utf8")) ?? [];
   file("pull.json", '{"auths":{"a.io":{"auth":"dTpw"}}}');

@@ -1,6 +1,6 @@
 /**
- * The plugin against a real API server, as users with different rights. No controller runs; the
- * test writes the controller's status.
+ * The plugin on a real API server, for users with different rights. No controller runs; the tests
+ * write its status.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -40,7 +40,7 @@ const live = async () => await on.api.get<GlobalPullSecret>(globalPullSecretPath
 const generation = async () => (await live())?.metadata.generation ?? 0;
 const secret = async () => await on.api.get<V1Secret>(plane.paths.additional);
 
-test("add creates the Secret, wait waits for exactly its version, remove deletes it", async () => {
+test("add creates the Secret, wait waits for exactly this version, remove deletes the Secret", async () => {
   const added = await plugin("add quay.io -u robot --password-stdin", `${password}\n`);
   assert.deepEqual([added.code, added.err], [0, ""], JSON.stringify(added));
   const first = (await secret())?.metadata?.resourceVersion ?? "";
@@ -52,7 +52,7 @@ test("add creates the Secret, wait waits for exactly its version, remove deletes
 
   const again = await plugin("add ghcr.io -u robot --password-stdin", password);
   assert.equal(again.code, 0, again.err);
-  // The object is still Ready, but for the previous version of the Secret.
+  // The object still reports Ready for the previous version of the Secret.
   const waited = await plugin("wait --timeout 10s");
   assert.equal(waited.code, 3, JSON.stringify(waited));
   assert.match(waited.err, /is not read by the controller yet/);
@@ -61,7 +61,7 @@ test("add creates the Secret, wait waits for exactly its version, remove deletes
   await tell({ observedGeneration, sources: [source(second)], conditions: inForce });
   assert.equal((await waiting).code, 0);
 
-  // This runs the wait command that the chart's notes show to users without the plugin.
+  // Waits in the same way with the command that the chart's notes show to users without the plugin.
   const [, field = ""] = /--for=jsonpath='([^']+)'/.exec(textOf("chart/templates/NOTES.txt")) ?? [];
   const waitFor = (version: string) => {
     const object = ["globalpullsecret/cluster", "--timeout=2s"];
@@ -93,7 +93,7 @@ test("pause, withdraw, resume and retry write only their field, and keep Git's f
   }
   const annotations = (await live())?.metadata.annotations ?? {};
   assert.deepEqual(Object.keys(annotations), ["globalpullsecret.io/retry"]);
-  // Fields that others declare are unchanged.
+  // Fields of other managers are unchanged.
   assert.equal((await live())?.spec?.rollout?.probation, "3s");
 
   await steer(on, { managementState: "Paused" });
@@ -104,7 +104,7 @@ test("pause, withdraw, resume and retry write only their field, and keep Git's f
   await steer(on, {});
 });
 
-test("status and nodes need no right on Secrets, and wait reports that it needs one", async () => {
+test("status and nodes need no right on Secrets, and wait reports that it lacks this right", async () => {
   const observedGeneration = await generation();
   await tell({ observedGeneration, sources: [source("1")], conditions: inForce });
   const rules = [

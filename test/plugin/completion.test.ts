@@ -25,7 +25,6 @@ before(async () => {
   writeFileSync(join(folder, "a-file.json"), "{}");
 });
 
-/** The offered words, sorted. */
 type Complete = (line: readonly string[]) => Promise<string[]>;
 
 const sorted = (text: string): string[] => text.split("\n").filter(Boolean).toSorted();
@@ -71,12 +70,12 @@ for (const [name, complete] of Object.entries({ bash, zsh, fish }))
       assert.deepEqual(await complete(line), offered);
     });
 
-test("also completes the name of the plugin itself", async () => {
+test("also completes commands that begin with kubectl-pull_secret", async () => {
   assert.deepEqual(await bash(["kubectl-pull_secret", "wa"]), ["wait"]);
   assert.deepEqual(await zsh(["kubectl-pull_secret", "wa"]), ["wait"]);
 });
 
-test("leaves other words to kubectl's own completion", async () => {
+test("leaves other kubectl commands to kubectl's own completion", async () => {
   const script = `__start_kubectl() { COMPREPLY=(its own); }
     source <(kubectl pull-secret completion bash)
     COMP_WORDS=(kubectl get po); COMP_CWORD=2; __kubectl_pull_secret; echo "\${COMPREPLY[@]}"`;

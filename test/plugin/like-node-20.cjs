@@ -1,7 +1,7 @@
 /**
- * Loaded before a program: removes the globals and methods that Node 24 has and Node 20 lacks, so
- * that a program that needs them also fails on a machine without Node 20. The list comes from a
- * comparison of both versions. Node's internals keep their own references.
+ * Loaded before a program: removes the globals and methods that Node 24 has and Node 20 lacks. Then
+ * a program that needs them fails as on Node 20. The list comes from a comparison of both versions.
+ * Node's internals keep their own references.
  */
 require("./without.cjs")({
   Array: ["fromAsync"],
@@ -26,5 +26,5 @@ require("./without.cjs")({
   ],
 });
 
-// Node has it since 22.15.
+// Node has this function since 22.15.
 delete require("node:zlib").createZstdDecompress;

@@ -1,5 +1,6 @@
 /**
- * `check --login` against a real registry, and over TLS with a certificate that the test signed.
+ * `check --login` on a real registry, and on a server with TLS whose certificate the test has
+ * signed.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";

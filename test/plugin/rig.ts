@@ -1,4 +1,4 @@
-/** The cluster that the plugin's tests share, and the plugin as it is shipped. */
+/** The cluster that the plugin's tests share, and the plugin's bundle. */
 import { fileURLToPath } from "node:url";
 import { run } from "#plugin/cases.fixture.ts";
 import type { Plane } from "../controller/plane.ts";

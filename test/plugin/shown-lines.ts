@@ -4,8 +4,8 @@ import { globSync, readFileSync } from "node:fs";
 export type Shown = Readonly<{ page: string; line: string }>;
 
 /**
- * Selects the commands that use the plugin or our object. In README.md selects every kubectl
- * command.
+ * Selects the commands that use the plugin or a GlobalPullSecret, and every kubectl command of
+ * README.md.
  */
 const isRun = ({ page, line }: Shown): boolean =>
   page === "README.md"
@@ -27,7 +27,7 @@ function shownIn(page: string): Shown[] {
     linesOf(readFileSync(page, "utf8"))
       .map((line) => ({ page, line }))
       .filter(isRun)
-      // Other tests run the whole pages about two clusters: test/e2e/two-clusters, test/sync.
+      // Other tests run the pages about two clusters: test/e2e/two-clusters, test/tenants.
       .filter(({ line }) => !/--context (?:management|guest|tenant)\b/.test(line))
   );
 }

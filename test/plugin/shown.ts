@@ -1,4 +1,4 @@
-/** Runs the commands for the plugin and for our object exactly as README.md and docs show them. */
+/** Runs the commands that shown-lines.ts selects exactly as README.md and docs show them. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -37,15 +37,16 @@ export function shownTests({ on }: PluginRig): void {
     const path = [bin, dirname(process.execPath), process.env["PATH"]].join(delimiter);
     const env = { ...options.env, PATH: path, KUBECONFIG: cluster.kubeconfig };
 
-    // A management cluster also has this CRD.
+    // Some commands need the CRD FleetSecret, which management clusters have.
     await cluster.kubectl("apply", "-k", "manifests/crds/fleetsecrets");
-    // The team in the pages' examples.
+    // The namespace of the team in the pages' examples.
     await cluster.kubectl("create", "namespace", "team-a");
     await cluster.kubectl("create", "serviceaccount", "builder", "-n", "team-a");
-    // The team's pod, which no node runs.
+    // Creates the team's pod, which stays pending.
     const account = `--overrides=${JSON.stringify({ spec: { serviceAccountName: "builder" } })}`;
     await cluster.kubectl("run", "web-0", "-n", "team-a", "--image=quay.io/acme/app:1", account);
-    // The example of docs/use/install.md names this Secret. Creates it, with the right to read it.
+    // Creates the source Secret that the example of docs/use/install.md names, and the right to
+    // read it.
     await declare(on(), auths, extra);
     const here = [extra, "-n", "kube-system"];
     const right = ["--verb=get,list,watch", "--resource=secrets", `--resource-name=${extra}`];
@@ -71,7 +72,8 @@ export function shownTests({ on }: PluginRig): void {
       assert.ok(!reported.includes(password), line);
     }
     await controller.stop();
-    // After the pages' last command the pull secret is withdrawn.
+    // The pages' last command has withdrawn the pull secret, therefore no controller is needed
+    // here.
     await cluster.kubectl("delete", "gps", "cluster");
     await cluster.kubectl("delete", "pod", "web-0", "-n", "team-a");
     await cluster.kubectl("delete", "secret,role,rolebinding", ...here);

@@ -12,7 +12,7 @@ type Bundle = Readonly<{
 }>;
 
 export function supportTests({ on, plugin }: PluginRig): void {
-  test("support-bundle contains useful facts but no credential, even if a credential is in other fields", async () => {
+  test("support-bundle contains useful facts but no credential, even if an administrator put a credential into other fields", async () => {
     const kubectl = (...args: string[]) => on().cluster.kubectl("-n", "kube-system", ...args);
     await declare(on(), document({ "a.io": `robot:${password}` }));
     const controller = ["deployment", "global-pull-secret-controller"];

@@ -15,14 +15,14 @@ import { NodesDriver } from "#test/harness/nodes/drive.ts";
 import { deployed, document, ownPaths, paths, startController } from "../controller/plane.ts";
 import { program, type PluginRig } from "./rig.ts";
 
-/** Must be the last tests of a cluster, because they remove the product. */
+/** These must be the last tests of a cluster, because they remove the product. */
 export function uninstallTests({ on, plugin }: PluginRig): void {
   const left = async (all: readonly string[]) => {
     const found = await Promise.all(all.map((path) => on().api.get(path, { as: "metadata" })));
     return all.filter((_, at) => found[at] !== undefined);
   };
 
-  test("uninstall restores the nodes, then removes everything except the user's Secrets, even after a kill", async () => {
+  test("uninstall restores the nodes, then removes all except the user's Secrets, even if an earlier uninstall was killed", async () => {
     const all = installation.map(({ path }) => path).filter((path) => !path.includes("/leases/"));
     const present = await left(all);
     assert.ok(present.includes(deployment.path));
@@ -41,7 +41,7 @@ export function uninstallTests({ on, plugin }: PluginRig): void {
     killed.kill("SIGKILL");
     await once(killed, "close");
 
-    // Without a controller no node is restored, so the plugin must delete nothing.
+    // Without a controller the agents restore no node, therefore the plugin must delete nothing.
     const held = await plugin("uninstall --yes --timeout 10s");
     assert.equal(held.code, 3, held.err);
     assert.match(held.err, /nothing is deleted: generation \d+ of spec is not read/);

@@ -1,7 +1,7 @@
 /**
  * A base image for both architectures, like the pinned base image. For this machine's architecture
- * it is the tests' base image. For the other architecture Node is a text file that cannot run, so
- * any attempt to run it during the build fails.
+ * it is the tests' base image. For the other architecture Node is a text file, so that a build
+ * fails if it tries to run this Node.
  */
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -12,10 +12,10 @@ import { setUp } from "../cluster/setup.ts";
 
 export const architectures = ["amd64", "arm64"];
 
-/** A URL in the Node binary contains the version. */
+/** The release reads Node's version from a URL in the binary. */
 const nodeText = `https://nodejs.org/node-v${process.versions.node}-headers.tar.gz`;
 
-/** Writes the OCI layout `directory`. */
+/** Writes the base image as an OCI layout to `directory`. */
 export async function writeBase(directory: string): Promise<void> {
   const { images } = await setUp();
   const halves = await Promise.all(

@@ -31,7 +31,9 @@ const labels = { "org.opencontainers.image.version": "1.2.3" };
 before(() => writeBase(base));
 after(() => rmSync(folder, { recursive: true }));
 
-/** Builds in a new folder whose files have this time and mode. Returns the layout. */
+/**
+ * Builds the image in a new folder whose files have this time and mode. Returns the image's layout.
+ */
 async function build(name: string, mode: number, age: Date): Promise<string> {
   const [context, layout] = [join(folder, name), join(folder, `${name}.oci`)];
   for (const file of ["Containerfile", ...bundlesOf(repository)]) {
@@ -91,7 +93,7 @@ test("adds at most 1.2 MiB to the base image", () => {
   assert.ok(Math.max(...sizes) < 1.2 * 2 ** 20, `${sizes.join(", ")} bytes`);
 });
 
-test("pins the base by its digest, and runs no program in any instruction", () => {
+test("pins the base by its digest, and runs no program in an instruction of the Containerfile", () => {
   const text = readFileSync(join(repository, "Containerfile"), "utf8");
   assert.match(text, /^ARG BASE=\S+:nonroot@sha256:[0-9a-f]{64}$/m);
   const instructions = text.match(/^[A-Z]+(?= )/gm) ?? [];
@@ -118,7 +120,7 @@ test("reports in one line that a base cannot be pulled, and what to do", async (
   assert.ok(!existsSync(layout));
 });
 
-test("lists the packages, Node and the base of each architecture in the image's bills of materials", async () => {
+test("lists in the image's bills of materials the packages, and Node and the base of each architecture", async () => {
   const image = readLayout(join(folder, "one.oci"));
   const all = await npmBoms(repository);
   const zod = all.cyclonedx.components.find(({ name }) => name === "zod")?.["bom-ref"] ?? "";

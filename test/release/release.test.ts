@@ -1,6 +1,6 @@
 /**
- * Makes the release twice, from two checkouts, and checks its content. The tests commit the current
- * files in separate folders, so they release the tree as it is now.
+ * Makes the release twice, from two checkouts, and checks its content. The tests copy the current
+ * files, including uncommitted changes, into these checkouts and commit them there.
  */
 import assert from "node:assert/strict";
 import {
@@ -63,7 +63,7 @@ async function checkout(name: string): Promise<string> {
   return root;
 }
 
-/** Makes the release of a checkout. Returns the folder. */
+/** Makes the release of a checkout. Returns the release's folder. */
 async function release(root: string): Promise<string> {
   const args = ["--base", base, "--url", url, "--image", image];
   await run([process.execPath, "tools/release/main.ts", ...args], { cwd: root });
@@ -86,7 +86,7 @@ test("makes the same bytes twice from one commit in two folders", async () => {
     assert.equal(sha256(join(again, file)), sha256(join(made, file)), file);
 });
 
-test("has correct sums in SHA256SUMS, for every other file", async () => {
+test("lists every other file with its correct sum in SHA256SUMS", async () => {
   await run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], { cwd: made });
   const named = read("SHA256SUMS")
     .trim()
@@ -138,7 +138,7 @@ test("builds the image for both architectures, and records its commit", async ()
     );
 });
 
-test("reports in one line why a tree cannot be released, and names a wrong option", async () => {
+test("reports in one line why a checkout cannot be released, and names an unknown option", async () => {
   const root = join(folder, "one");
   const refused = async (line: RegExp, ...args: readonly string[]) =>
     await assert.rejects(
@@ -185,7 +185,7 @@ test("has a krew manifest that fits the archive, which contains a plugin of kube
   assert.equal(platform.uri, `${url}/${archive}`);
   assert.equal(platform.sha256, sha256(join(made, archive)));
 
-  // As krew does: unpack, take the named files, link the program.
+  // Like krew, unpacks the archive, copies the listed files, and links the program.
   const [unpacked, installed, bin] = ["unpacked-plugin", "installed", "bin"].map((name) =>
     join(folder, name),
   ) as [string, string, string];
@@ -195,7 +195,7 @@ test("has a krew manifest that fits the archive, which contains a plugin of kube
     cpSync(join(unpacked, from), join(installed, to, from));
   symlinkSync(join(installed, platform.bin), join(bin, "kubectl-pull_secret"));
 
-  // The archive contains its own Node.
+  // The PATH has no Node.
   const path = [bin, "/usr/bin", "/bin"].join(delimiter);
   const usage = await run(["kubectl-pull_secret", "--help"], { env: { PATH: path } });
   assert.match(usage, /kubectl pull-secret/);

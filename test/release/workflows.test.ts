@@ -1,5 +1,5 @@
 /**
- * Checks the workflows of .github with actionlint, in the version that go.mod in this folder pins.
+ * Checks the workflows in .github with actionlint, in the version that this folder's go.mod pins.
  * Building actionlint takes 20 s.
  */
 import { globSync, readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** The real Sealed Secrets of two clusters, each with keys of its own, open sealed files. */
+/** Two clusters with the real Sealed Secrets, each with its own keys, open sealed files. */
 import assert from "node:assert/strict";
 import { createPrivateKey } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -30,7 +30,7 @@ const label = `${names.namespace}/${names.additionalSecretName}`;
 type Joined = Readonly<{ name: string; cluster: Cluster; sealed: SealedSecrets }>;
 let [east, west]: Joined[] = [];
 let folder: string;
-/** Controllers that a test has started again. */
+/** Sealed Secrets controllers that a test has started again. */
 const again: SealedSecrets[] = [];
 
 before(async () => {
@@ -87,7 +87,7 @@ async function untilSynced(
   await until(what, async () => (await expected()) === status, { seen: expected });
 }
 
-/** The private key that a cluster's controller has made for itself, in PEM. */
+/** The private key that a cluster's Sealed Secrets controller has created, in PEM. */
 async function privateKeyOf({ cluster }: Joined): Promise<string> {
   const label = "sealedsecrets.bitnami.com/sealed-secrets-key=active";
   const list = await cluster.get<{ items: V1Secret[] }>("secrets", "-n", home, "-l", label);
@@ -114,8 +114,8 @@ test("M8, M11: opens a sealed file as the pull secret in its own cluster, and no
 });
 
 /**
- * Scope of a file, the namespace to which an edit moves the file, and whether the file opens in
- * that namespace.
+ * The scope of a sealed file, the namespace to which an edit moves the file, and whether the file
+ * can then be opened.
  */
 const moves: readonly (readonly [scope: Scope, namespace: string, status: "True" | "False"])[] = [
   ["strict", namespace, "False"],
@@ -138,7 +138,7 @@ for (const [scope, where, status] of moves)
     assert.equal(await documentIn(east, at), status === "True" ? document : "");
   });
 
-test("replaces a hand-made Secret only after the page's annotation and a new apply", async () => {
+test("replaces a hand-made Secret only after the page's annotation and a second apply of the file", async () => {
   const [east] = both();
   const at = { name: "made-by-hand", namespace: "default" };
   const made = '{"auths":{"by-hand.example":{"auth":"aDpo"}}}';
@@ -189,7 +189,7 @@ test("seals files that kubeseal opens, and opens values that kubeseal has sealed
   assert.equal(open(theirs.trim(), createPrivateKey(readFileSync(key)), label), document);
 });
 
-test("M10: opens one file in both clusters if both have the same key pair, as on the page", async () => {
+test("M10: opens one file in both clusters if they have the same key pair, with the page's commands", async () => {
   const [east, west] = both();
   const contexts = { east: east.cluster, west: west.cluster };
   const desk = deskAt(join(folder, "desk"), { contexts });
@@ -197,7 +197,7 @@ test("M10: opens one file in both clusters if both have the same key pair, as on
   writeFileSync(join(desk.folder, "additional.json"), shared);
   const blocks = pageOf("extend/sealed.md").blocksBelow("## One file for all clusters");
   const [make, bring, sealing, apply] = blocks.map(({ body }) =>
-    // The namespace and the Deployment's name of Sealed Secrets in these tests.
+    // In these tests Sealed Secrets has another namespace, and its Deployment another name.
     body
       .replaceAll("-n kube-system", `-n ${home}`)
       .replaceAll("deployment/sealed-secrets-controller", "deployment/sealed-secrets"),
@@ -205,7 +205,7 @@ test("M10: opens one file in both clusters if both have the same key pair, as on
   assert.ok(make && bring && sealing && apply);
   await desk.run(make);
   await desk.run(bring);
-  // The page restarts a pod. These tests run the controller as a process instead.
+  // Restarts the controllers' processes, where the page restarts pods.
   for (const { cluster, sealed } of [east, west]) {
     await sealed[Symbol.asyncDispose]();
     again.push(await startSealedSecrets(cluster));

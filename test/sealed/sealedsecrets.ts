@@ -16,7 +16,7 @@ const modulePath = "github.com/bitnami-labs/sealed-secrets";
 
 /**
  * Builds a program of Sealed Secrets once for each version of the pins. The first build takes a
- * minute. The program needs no library, so an image may contain only the program.
+ * minute. The program needs no library, therefore an image can contain only the program.
  */
 export async function build(program: "controller" | "kubeseal"): Promise<string> {
   const pins = ["go.mod", "go.sum"].map((name) => readFileSync(join(here, name), "utf8"));
@@ -47,9 +47,9 @@ const service = "sealed-secrets-controller";
 
 /**
  * The CRD of Sealed Secrets from its Go module, and the other objects of its chart, as YAML. The
- * controller gets administrator rights. `image` comes from pushController; its pod is behind the
- * Service. In a cluster without nodes no pod ever runs, and startSealedSecrets puts a process
- * behind the Service.
+ * controller gets administrator rights. With `image`, from pushController, the Service leads to the
+ * controller's pod. Without `image`, for a cluster without nodes, startSealedSecrets lets the
+ * Service lead to a process.
  */
 export async function manifestsOf(image?: string): Promise<string> {
   const output = await run(["go", "mod", "download", "-json", modulePath], { cwd: here });
@@ -106,7 +106,7 @@ export async function manifestsOf(image?: string): Promise<string> {
   return [readFileSync(crd, "utf8"), ...objects.map((one) => JSON.stringify(one))].join("\n---\n");
 }
 
-/** Installs the objects of manifestsOf, without a pod. */
+/** Installs the objects of manifestsOf without an image. */
 export async function install(cluster: Cluster): Promise<void> {
   const file = join(cluster.directory, "sealed-secrets.yaml");
   writeFileSync(file, await manifestsOf());
@@ -123,8 +123,8 @@ type SealedSecret = Readonly<{
 }>;
 
 /**
- * The status of a SealedSecret: True if the controller could open it, undefined until the
- * controller has seen the last applied version.
+ * True if the controller has opened the SealedSecret, False if it could not; undefined until the
+ * controller has processed the last applied version.
  */
 export async function synced(
   cluster: Cluster,
@@ -142,8 +142,8 @@ export type SealedSecrets = Readonly<{ certificate: string }> & AsyncDisposable;
 
 /**
  * Starts the controller as a process, with these additional flags. Resolves with its certificate.
- * The controller expects to run in a pod, so this function mounts a folder with a token in the
- * place that pods use.
+ * The controller expects to run in a pod, therefore this function mounts a folder with a token
+ * where pods have it.
  */
 export async function startSealedSecrets(
   cluster: Cluster,
@@ -178,8 +178,8 @@ export async function startSealedSecrets(
     },
     { seen: running.output },
   );
-  // The API server only proxies to a pod's own address, so a pod that never runs gets the address
-  // of the process.
+  // A pod that never runs gets the address of the process, because the API server only proxies to
+  // the address of a pod.
   const pod = "sealed-secrets-process";
   const containers = [{ name, image: "registry.example/none" }];
   await cluster.apply({

@@ -1,6 +1,6 @@
 /**
  * Clusters that already have the target Secret when a FleetSecret selects them. The management
- * cluster is in memory; one server plays the other clusters, over HTTP/2 and TLS.
+ * cluster is in memory; one server simulates the other clusters, over HTTP/2 and TLS.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -28,7 +28,7 @@ const definition = (apiVersion: string, kind: string, plural: string) => {
   return JSON.stringify({ spec: { group, names: { kind, plural }, versions: [{ name }] } });
 };
 
-/** An existing Secret. If a FleetSecret placed it, it has the mark of this FleetSecret. */
+/** An existing Secret, with the mark of the FleetSecret that placed it, if any. */
 const secretIn = (namespace: string, name: string, owner?: string) => ({
   apiVersion: "v1",
   kind: "Secret",
@@ -83,7 +83,7 @@ async function joined({ fakes, home }: Pair): Promise<void> {
   });
 }
 
-/** A user's template created both objects beside the Cluster, without our mark. */
+/** Creates Secret and ClusterResourceSet without our mark, like a user's template. */
 async function delegated({ home }: Pair): Promise<void> {
   const metadata = { name: "east", labels: namespaceSelector.matchLabels };
   await home.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
@@ -194,7 +194,7 @@ for (const [what, make, spec, there] of situations)
     await until("it is taken over", isOurs, { seen });
   });
 
-test("begins with one canary by default, takes 10 % at a time, and tolerates 5 % of failures and 30 minutes without progress", async () => {
+test("starts with one canary by default, continues with 10 % at a time, and tolerates 5 % of failures and 30 minutes without progress", async () => {
   await using one = await serve(async () => {}, direct);
   assert.deepEqual(one.spec()?.conflicts, "Refuse");
   const { canary, maxConcurrency, maxFailures, progressDeadline } = one.spec()?.rollout ?? {};

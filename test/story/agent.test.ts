@@ -1,6 +1,6 @@
 /**
- * The life of one node, with the shipped agent as a real process on real files. Each step continues
- * from the previous one. systemd is scripted.
+ * The life of one node, with the agent's bundle as a real process on real files, and a scripted
+ * systemd. Each step continues from the previous step.
  */
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
@@ -13,7 +13,6 @@ import { steps } from "../harness/agent/steps.ts";
 /** Every password, and every `auth` in config.json, begins with these texts. */
 const [planted, plantedAuth] = ["planted", "dXNlcjpwbGFudGVk"];
 
-/** The additional Secret with this password for a.io. */
 const secret = (password: string) => ({ additional: { "a.io": planted + password } });
 
 /**
@@ -44,7 +43,7 @@ function story(): void {
 
   const step = steps();
 
-  /** Runs an agent of the revision; returns how many restarts it requested. */
+  /** Runs an agent with this grant. Returns how many kubelet restarts it requested. */
   async function live(
     revision: number,
     run: (agent: AgentProcess) => Promise<unknown>,
@@ -93,13 +92,13 @@ function story(): void {
   );
 
   test(
-    "H16: keeps another program's entry, and restores its own",
+    "H16: keeps another program's entry, and writes our entry again",
     step(async () => {
       await live(2, async (agent) => {
         await isReady(agent);
         writeFileSync(node.config, JSON.stringify({ auths: theirs }));
         assert.ok(await inTime(() => node.file?.includes(encode(`${planted}1`)) === true));
-        // The kubelet reads the file within five minutes, or at a restart.
+        // The kubelet reads the repaired file within five minutes, or at a restart.
         await agent.shows("5nn", "GPS254");
         systemd.started();
         await isReady(agent);
@@ -109,7 +108,7 @@ function story(): void {
   );
 
   test(
-    "H15: waits for its own revision to be mounted, and rotates to it",
+    "H15: waits until the granted revision is mounted, and then applies it",
     step(async () => {
       const old = node.file;
       const rotated = async (agent: AgentProcess) => {
@@ -124,7 +123,7 @@ function story(): void {
   );
 
   test(
-    "H18: restores the old file once after three failed restarts",
+    "H18: restores the old file after three failed restarts, and does not retry",
     step(async () => {
       const old = node.file;
       systemd.startLimitMicros = 200_000n;
@@ -155,7 +154,7 @@ function story(): void {
   );
 
   test(
-    "keeps the node's content but repairs no drift without a grant, and repairs the drift with a grant",
+    "keeps the node's content without a grant, but repairs drift only with a grant",
     step(async () => {
       const own = node.file;
       node.mount(6, secret("6"));
@@ -215,7 +214,7 @@ function story(): void {
   );
 }
 
-/** Reports a skipped suite as one skipped test, because the runner lists tests and not suites. */
+/** Replaces a skipped suite by one skipped test, because the runner lists only tests. */
 function unless(skip: string | false, name: string, concurrency: number, tests: () => void): void {
   if (skip) test(name, { skip });
   else describe(name, { concurrency }, tests);

@@ -1,6 +1,7 @@
 /**
  * A fleet of a hundred clusters, and its controller. Ten of the clusters are broken in ten ways.
- * The management cluster is in memory; one server plays the other clusters, over HTTP/2 and TLS.
+ * The management cluster is in memory; one server simulates the other clusters, over HTTP/2 and
+ * TLS.
  */
 import { readFileSync } from "node:fs";
 import { pino } from "pino";
@@ -112,15 +113,18 @@ type AilingFleet = AsyncDisposable &
     fakes: FakeServer;
     /**
      * The clusters' names, in order. Every tenth cluster is broken, beginning with the first
-     * cluster. The first cluster is the canary.
+     * cluster, which is the canary.
      */
     names: readonly string[];
     status: () => FleetSecret["status"];
     /** Milliseconds until 90 clusters have the Secret and the status lists the other ten. */
     untilServed: () => Promise<number>;
-    /** Replaces the controller; returns when the new one has sent requests to the healthy 90. */
+    /**
+     * Replaces the controller. Returns when the new controller has sent requests to the 90 healthy
+     * clusters.
+     */
     restart: () => Promise<void>;
-    /** The conditions that were True in any status since the last start. */
+    /** The conditions that were True in any status since the controller's last start. */
     reported: () => ReadonlySet<string>;
   }>;
 

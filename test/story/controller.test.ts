@@ -1,6 +1,6 @@
 /**
- * The README's story: the shipped controller on a fake API server. test/controller/story.test.ts
- * plays the same story on a real API server, and compares the two.
+ * The README's story with the built controller on a fake API server. test/controller/story.test.ts
+ * plays the same story on a real API server, and compares the results.
  */
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
@@ -38,7 +38,7 @@ describe("plays the README's story on a fake API server", () => {
     );
   });
 
-  test("H5: delivers the content to every node once the Secret is created, and a rotation as well", () => {
+  test("H5: delivers the content to every node after the Secret is created and after it is changed", () => {
     for (const [title, document] of [
       ["create", documents.first],
       ["rotate", documents.rotated],

@@ -1,6 +1,4 @@
-/**
- * One agent process that serves a thousand revisions, and a node that does not support the mode.
- */
+/** One agent process that serves a thousand revisions, and an unfit node. */
 import assert from "node:assert/strict";
 import { linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,15 +26,15 @@ async function place(t: TestContext, ...nodeFlags: readonly string[]) {
   return { node, systemd, start };
 }
 
-/** Kilobytes of the process's own memory. */
+/** The memory that only this process uses, in kB. */
 function memoryOf(pid: number | undefined): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/^RssAnon:\s+(\d+)/m.exec(status)?.[1]);
 }
 
 /**
- * The test takes the lowest memory over this many revisions, because V8 collects garbage in
- * between.
+ * The test takes the lowest memory over this many revisions, because memory grows until V8 collects
+ * garbage.
  */
 const window = 60;
 
@@ -46,10 +44,9 @@ test("serves 1,000 revisions in one process without growing memory", { skip }, a
   const least = async (from: number, to: number) => {
     let memory = Number.POSITIVE_INFINITY;
     for (let revision = from; revision <= to; revision += 1) {
-      // Every tenth revision has other credentials, so the agent restarts the kubelet for it.
+      // Every tenth revision has another password, so that the agent restarts the kubelet.
       const password = String(Math.floor(revision / 10) % 7);
       node.mount(revision, { additional: { "a.io": password } });
-      // Without probation, so that the test need not wait.
       node.grant(revision, { since: `number-${revision}` });
       const isReady = async () => {
         const { status, body } = await agent.probe();
@@ -74,7 +71,7 @@ test("serves 1,000 revisions in one process without growing memory", { skip }, a
 });
 
 test(
-  "refuses content that the node does not support, and refuses it again only for a new since",
+  "refuses a grant on an unfit node, and repeats the refusal only for a grant with a new since",
   { skip },
   async (t) => {
     const { node, systemd, start } = await place(t);

@@ -1,7 +1,7 @@
 /**
- * One pod and many grants, with the shipped agent as a real process on real files. The agent starts
- * again only after its container ended with a termination message, a kill or a failure. systemd is
- * scripted. Each step continues from the previous one.
+ * One pod and many grants, with the agent's bundle as a real process on real files, and a scripted
+ * systemd. The agent starts again only after a termination message, a kill or a failure has ended
+ * its container. Each step continues from the previous step.
  */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -50,13 +50,12 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   };
   const isReady = (code = "GPS200") => agent.shows(200, code);
   const read = () => JSON.parse(node.file ?? "null");
-  /** The number of restarts that are requested during `run`. */
   const restartsIn = async (run: () => Promise<unknown>) => {
     const calls = systemd.restartCalls;
     await run();
     return systemd.restartCalls - calls;
   };
-  /** Waits until the container has ended, and starts it again as the kubelet does. */
+  /** Waits until the container has ended, and starts the container again, like the kubelet. */
   const ends = async (code: number | string) => {
     assert.equal(await agent.ended(endsWithin), code);
     reported += agent.output + node.message;
@@ -71,7 +70,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   });
 
   test(
-    "touches nothing without a grant while no content is served to new nodes",
+    "writes and restarts nothing without a grant if no content is served",
     step(async () => {
       assert.equal(await restartsIn(() => isReady("GPS201")), 0);
       assert.equal(node.file, undefined);
@@ -104,7 +103,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "proves by its termination message if that is requested, and again after a kill",
+    "proves a grant by termination message if the grant requests the message, and again after a kill",
     step(async () => {
       grant(3, true);
       assert.equal(
@@ -124,7 +123,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "turns NotReady when the same content gets a new since, and in another second than since",
+    "turns NotReady when the same content gets a new since, and is Ready only in a later second than since",
     step(async () => {
       const seen = new Set<number>();
       grant(3);
@@ -181,7 +180,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "keeps its content when its grant is withdrawn, and refuses a lower grant by termination message",
+    "keeps its content when its grant is revoked, and refuses a grant of a lower revision by termination message",
     step(async () => {
       grant(0);
       assert.equal(await restartsIn(() => isReady()), 0);
@@ -194,7 +193,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "finishes the change of a deleted pod, and reports its failure without a grant",
+    "finishes the change that a deleted pod began, and reports the failure of this change without a grant",
     step(async () => {
       systemd.script = [crashes, crashes, crashes, comesBack];
       systemd.onCall = (member) => member === "RestartUnit" && agent.child.kill("SIGKILL");
@@ -212,7 +211,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "removes everything of ours, confirms it by termination message, and leaves no folder",
+    "removes everything of ours, confirms the removal by termination message, and leaves no folder",
     step(async () => {
       node.mount(7, {}, servedFilesFor(0, "same"));
       grant(7);

@@ -1,4 +1,4 @@
-/** Ten broken clusters of a hundred must not harm any other cluster. */
+/** Ten broken clusters among a hundred must not harm the other clusters. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { brought, startAilingFleet } from "./ailing-fleet.ts";

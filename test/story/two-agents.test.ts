@@ -1,6 +1,6 @@
 /**
- * Two agents on one node, which happens in an update or after a forced deletion of a pod. The
- * agents are the shipped program, as real processes; systemd is scripted.
+ * Two agents on one node, as during an update or after a forced deletion of a pod. The agents are
+ * real processes of the bundle; systemd is scripted.
  */
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
@@ -28,7 +28,7 @@ async function place(t: TestContext) {
 }
 
 test(
-  "lets only one of two agents write and restart when both see the revision at the same time",
+  "lets only one of two agents write and restart when both get the revision at the same time",
   { skip },
   async (t) => {
     const { node, systemd, start, locks } = await place(t);
@@ -54,7 +54,7 @@ test(
 );
 
 test(
-  "changes nothing if another agent takes the lock during its first check",
+  "changes nothing if another agent takes the lock during the agent's first check",
   { skip },
   async (t) => {
     const { node, systemd, start } = await place(t);

@@ -1,6 +1,6 @@
 /**
- * The bounds of a SyncSecret: sizes that the schema refuses, and content that passes the schema in
- * the tenant's cluster but cannot be copied.
+ * The bounds of a SyncSecret: sizes that the schema refuses, and content that the schema accepts in
+ * the tenant's cluster but that the programs do not copy.
  */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ const keys = (letter: string, count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`${letter}${at}`, "eA=="]));
 
 const path = "/apis/globalpullsecret.io/v1alpha1/namespaces/default/syncsecrets";
-/** Characters of three bytes each, because the schema counts characters. */
+/** Characters of three bytes each. The schema counts characters, the copy's limit counts bytes. */
 const wide = "€".repeat(87_381);
 
 const table: readonly (readonly [name: string, declared: Declared, code?: string])[] = [
@@ -24,14 +24,14 @@ const table: readonly (readonly [name: string, declared: Declared, code?: string
 ];
 
 /**
- * Base64 with this many characters. The schema counts three bytes for every four characters, minus
- * two bytes.
+ * Base64 text of this length. The schema counts three bytes for every four characters, and
+ * subtracts two bytes.
  */
 const coded = (characters: number) => "A".repeat(characters);
 
 /**
- * For each rule of the schema: the largest SyncSecret that the rule accepts, and a SyncSecret that
- * it refuses.
+ * For each rule of the schema, the largest SyncSecret that the rule accepts, and a SyncSecret that
+ * the rule refuses.
  */
 const sizes: readonly (readonly [name: string, declared: Declared, refusal?: RegExp])[] = [
   ["most-keys", { data: keys("d", 64), stringData: keys("s", 64) }],
@@ -50,7 +50,7 @@ const sizes: readonly (readonly [name: string, declared: Declared, refusal?: Reg
 ];
 
 export function boundsTests(rig: () => Rig): void {
-  test("L12: refuses a SyncSecret above the schema's sizes in either API server, with the broken rule", async () => {
+  test("L12: either API server refuses a SyncSecret above the schema's sizes, and names the broken rule", async () => {
     const { management, tenant } = rig();
     for (const [{ cluster }, namespace] of [
       [tenant, "default"],
@@ -65,7 +65,7 @@ export function boundsTests(rig: () => Rig): void {
       }
   });
 
-  test("L12: copies a SyncSecret at its bounds, and reports a code instead of a copy when it has one key or byte more", async () => {
+  test("L12: copies a SyncSecret at its bounds, and makes no copy but reports a code if the SyncSecret has one key or byte more", async () => {
     const { management, tenant, start } = rig();
     start();
     for (const [name, declared] of table) await tenant.api.create(path, syncSecret(name, declared));

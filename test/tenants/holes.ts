@@ -15,7 +15,7 @@ export function holesTests(rig: () => Rig): void {
     const { tenant, management, start } = rig();
     start();
     const planted = "planted-in-etcd";
-    // The audit level is RequestResponse for everything else, so the log has bodies.
+    // Shows that the audit log has bodies: the level for all other resources is RequestResponse.
     await tenant.cluster.kubectl(
       "create",
       "configmap",
@@ -54,7 +54,7 @@ export function holesTests(rig: () => Rig): void {
       syncSecret("audited", { stringData: { a: "planted-in-audit" } }),
       yamlOf("hands-over.yaml") as object,
     );
-    // A user with the page's Role, and a user without rights.
+    // One account gets the page's Role, the other account has no rights.
     const places = ["hands-over", "curious"].map(async (name) => {
       await cluster.kubectl("create", "serviceaccount", name);
       return await accessOf(cluster, name, "default");

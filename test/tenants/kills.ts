@@ -1,4 +1,6 @@
-/** Both sides in the test's own process, so that tests can end or disturb them at each write. */
+/**
+ * Runs both sides in the test's process, so that tests can end or disturb the sides at each write.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubernetesObject } from "@kubernetes/client-node";
@@ -49,7 +51,9 @@ function disturbed(api: Api, { before, after }: Wrapped): Api {
   };
 }
 
-/** Returns a function that runs each side once. `results` gets the result of each reconcile. */
+/**
+ * Returns a function that runs each side once, and adds the result of each reconcile to `results`.
+ */
 function sides({ tenant, management }: Rig, how: Wrapped, results: Result[] = []) {
   const [here, there] = [clientOf(tenant), clientOf(management)].map((api) => disturbed(api, how));
   assert.ok(here && there);
@@ -70,7 +74,7 @@ function sides({ tenant, management }: Rig, how: Wrapped, results: Result[] = []
   };
 }
 
-/** Runs both sides, as often as needed, until `done`. */
+/** Runs both sides repeatedly until `done`. */
 async function drive(run: () => Promise<void>, done: () => Promise<boolean>): Promise<void> {
   await until(
     "it is done",
@@ -93,7 +97,7 @@ const holds =
   };
 const objects = "/apis/globalpullsecret.io/v1alpha1/namespaces";
 
-/** Declares the object without kubectl, which would take longer than everything else. */
+/** Declares the object without kubectl, which would take most of the test's time. */
 async function declareAs({ tenant }: Rig, word: string): Promise<void> {
   const object = syncSecret(name, { stringData: { a: word } });
   const options = { manager: "user", force: false };
@@ -111,13 +115,14 @@ const isGone =
       there.map((path) => management.api.get<{ items: readonly KubernetesObject[] }>(path)),
     );
     const left = lists.flatMap((list) => list?.items ?? []);
-    // Only the Secret to which the tenant's token is bound may be left. It belongs to no copy.
+    // Only the Secret to which the tenant's token is bound is allowed to remain, because this
+    // Secret belongs to no copy.
     const none = left.every(({ metadata }) => metadata?.name === tenantBound);
     return none && (await objectIn(tenant, name)) === undefined;
   };
 
 export function killTests(rig: () => Rig): void {
-  test("L3: reaches the same state and leaves nothing behind when the processes are killed after any write", async () => {
+  test("L3: reaches the same state and leaves no objects behind if the processes are killed after any write", async () => {
     const on = rig();
     await on.stop();
     const declare = (word: string) => declareAs(on, word);
@@ -141,7 +146,7 @@ export function killTests(rig: () => Rig): void {
       const first = sides(on, { before: alive, after: dies });
       for (const [act, done] of steps) {
         await act();
-        // The first process runs until it is killed; then the next one continues.
+        // The first processes run until they are killed; then the next processes continue.
         const next = sides(on, {});
         await drive(async () => {
           if (dead) await next();
@@ -158,7 +163,7 @@ export function killTests(rig: () => Rig): void {
     assert.ok(deaths >= 11);
   });
 
-  test("L24, L25: repeats any write with the current state when the write meets a conflict", async () => {
+  test("L24, L25: repeats a write with the current state if the write meets a conflict", async () => {
     const on = rig();
     await on.stop();
     const results: Result[] = [];

@@ -1,4 +1,4 @@
-/** The deletion of a tenant's namespace, and what may delay it. */
+/** The deletion of a tenant's namespace, and what can delay the deletion. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../cluster/await.ts";
@@ -15,7 +15,7 @@ import {
   type Management,
 } from "./sync.ts";
 
-/** A tenant's namespace with copies, as a tenant's side makes them, and with their Secrets. */
+/** Makes a tenant's namespace with copies, like a tenant's side, and waits for their Secrets. */
 async function tenantWith(management: Management, where: string, ...names: readonly string[]) {
   await grant(management, where);
   await management.cluster.kubectl("delete", "resourcequota", "--all", "-n", where);
@@ -41,7 +41,7 @@ const untilGone = ({ api }: Management, where: string) =>
   );
 
 export function leavingTests(rig: () => Rig): void {
-  test("L3, L18: lets a tenant's namespace with SyncSecrets be deleted, with everything in it", async () => {
+  test("L3, L18: lets an administrator delete a tenant's namespace with all its SyncSecrets", async () => {
     const { management, start } = rig();
     start();
     await tenantWith(management, "tenant-leaves", "one", "two");
@@ -49,7 +49,7 @@ export function leavingTests(rig: () => Rig): void {
     await untilGone(management, "tenant-leaves");
   });
 
-  test("L3: lets a namespace be deleted while no program serves it", async () => {
+  test("L3: lets an administrator delete a tenant's namespace while no program runs", async () => {
     const on = rig();
     on.start();
     await tenantWith(on.management, "tenant-alone", "one");
@@ -59,7 +59,7 @@ export function leavingTests(rig: () => Rig): void {
     on.start();
   });
 
-  test("L3: keeps and reports a deleted object while the tenant's namespace in the management cluster is missing, and removes the object when the namespace is back", async () => {
+  test("L3: keeps and reports a deleted object while the tenant's namespace in the management cluster is missing, and removes the object when the namespace exists again", async () => {
     const { management, tenant, start } = rig();
     start();
     await tenant.cluster.apply(syncSecret("left", { stringData: { a: "1" } }));
@@ -74,7 +74,7 @@ export function leavingTests(rig: () => Rig): void {
     });
     await grant(management, "tenant-a");
     await management.cluster.kubectl("delete", "resourcequota", "--all", "-n", "tenant-a");
-    // The account and its token are new. The program reads the same file again.
+    // Writes the new account's token to the same file, which the program reads again.
     await tenantAccess(management);
     await until("the object is gone", async () => (await objectIn(tenant, "left")) === undefined, {
       timeout: 90_000,
@@ -83,9 +83,9 @@ export function leavingTests(rig: () => Rig): void {
   });
 }
 
-/** The last test: it removes both programs' accounts. */
+/** Must be last, because it removes both programs' accounts. */
 export function uninstallTests(rig: () => Rig): void {
-  test("L20: lets kubectl delete -k of either side finish in any order, and removes waiting objects when the tenant's side is applied again", async () => {
+  test("L20: lets kubectl delete -k finish for both sides in any order, and removes waiting objects when the tenant's side is applied again", async () => {
     const { management, tenant, start, stop } = rig();
     const drop = (cluster: Rig["tenant"]["cluster"], what: string, ...how: readonly string[]) =>
       cluster.kubectl("delete", "-k", what, ...how);
@@ -99,7 +99,7 @@ export function uninstallTests(rig: () => Rig): void {
     const isThere = async () =>
       (await tenant.cluster.kubectl("get", "crds", "-o", "name")).includes("syncsecrets");
     assert.ok(await isThere());
-    // docs/use/uninstall.md describes this: the program, applied again, finishes the deletion.
+    // Applies the program again, which finishes the deletion, as docs/use/uninstall.md describes.
     await deploy(tenant.cluster, "tenant");
     start();
     await until("the CRD is gone", async () => !(await isThere()), { timeout: 90_000 });

@@ -20,7 +20,6 @@ const types: readonly (readonly [type: string, data: Readonly<Record<string, str
   ["kubernetes.io/service-account-token", { token: "jwt", namespace: "default" }],
 ];
 
-/** A hand-written login with every field that a pull secret may have. */
 const login = `{
   "auths": {
     "registry.example.com": {
@@ -52,7 +51,7 @@ export function lifeTests(rig: () => Rig): void {
     assert.ok(!output().includes("planted"));
   });
 
-  test("L12, L13: copies data, stringData, type and immutable for all six types, and gives the copy of a service account's token type Opaque", async () => {
+  test("L12, L13: copies data, stringData and type for all six types, but makes the Secret of a service account's token Opaque", async () => {
     const { management, tenant, start } = rig();
     start();
     const nameOf = (type: string) => type.split("/").at(-1)?.toLowerCase() ?? "";
@@ -61,7 +60,7 @@ export function lifeTests(rig: () => Rig): void {
     const declared = types.map(([type, data]) => {
       const [first = "", ...others] = Object.keys(data).toSorted();
       const rest = Object.fromEntries(others.map((key) => [key, data[key] ?? ""]));
-      // One key in data, the rest in stringData: the Secret has both in one map.
+      // Puts one key into data and the others into stringData. The Secret has all keys in data.
       const [data1, stringData] = [encoded({ [first]: data[first] ?? "" }), rest];
       return syncSecret(nameOf(type), { type: type as "Opaque", data: data1, stringData });
     });
@@ -76,7 +75,7 @@ export function lifeTests(rig: () => Rig): void {
     }
   });
 
-  test("L15: copies a pull secret with username, password, email and auth byte for byte, and a kubelet finds the login in it", async () => {
+  test("L15: copies a pull secret with username, password, email and auth byte for byte, so that a kubelet finds the login", async () => {
     const { management, tenant, start, output } = rig();
     start();
     const type = "kubernetes.io/dockerconfigjson";
@@ -93,7 +92,7 @@ export function lifeTests(rig: () => Rig): void {
     assert.ok(!output().includes("planted-5"));
   });
 
-  test("L12: copies an empty value, and the tenant's API server refuses a value that is not base64", async () => {
+  test("L12: copies an empty value. The tenant's API server refuses a value that is not base64", async () => {
     const { management, tenant, start } = rig();
     start();
     await tenant.cluster.apply(syncSecret("empty", { data: { a: "" }, stringData: { b: "" } }));
@@ -106,7 +105,7 @@ export function lifeTests(rig: () => Rig): void {
       );
   });
 
-  test("L4, L6, L9, L23: names objects by UID, makes the copy the owner, and copies only name and namespace of a tenant's metadata", async () => {
+  test("L4, L6, L9, L23: names copy and Secret by UIDs, makes the copy the Secret's owner, and copies only name and namespace of a tenant's metadata", async () => {
     const { management, tenant, start } = rig();
     start();
     const name = `${"n".repeat(60)}.${"m".repeat(60)}`;
@@ -158,7 +157,7 @@ export function lifeTests(rig: () => Rig): void {
       selector,
     );
     assert.equal(found.trim(), `secret/${secret.metadata?.name}`);
-    // The test removes the finalizer that it has planted. The product removes its own finalizer.
+    // Removes the test's own finalizer, so that the product can finish the deletion.
     const its = ["syncsecret", name, "--type=json", "-p"];
     const at = object.metadata.finalizers?.indexOf("planted.example/finalizer") ?? 0;
     const op = [{ op: "remove", path: `/metadata/finalizers/${at}` }];
@@ -175,7 +174,7 @@ export function lifeTests(rig: () => Rig): void {
     const before = await untilSecret(tenant, management, "one", wanted);
     await untilReason(tenant, "one", "Synced");
     const since = new Date().toISOString();
-    // The same content in another form: data and stringData together are unchanged.
+    // Moves a key from stringData to data, which changes no content.
     const words = JSON.stringify({ stringData: null, data: { a: base64("2"), b: "eA==" } });
     await tenant.cluster.kubectl("patch", "syncsecret", "one", "--type=merge", "-p", words);
     const object = await untilReason(tenant, "one", "Synced");
@@ -188,21 +187,21 @@ export function lifeTests(rig: () => Rig): void {
           .filter(ours)
           .filter(({ verb }) => verb !== "watch"),
       );
-    // The status write is a change too, so the program reads once more.
+    // A write of status is a change too, after which the program reads once more.
     await until(
       "the programs are at rest",
       () => asked(new Date(Date.now() - 5000).toISOString()).length === 0,
     );
     const rest = new Date().toISOString();
     for (const { cluster } of [management, tenant]) assert.ok(auditOf(cluster).some(ours));
-    // Longer than the ten seconds after which the program reads waiting objects again.
+    // 12 s, because the program reads waiting objects again after ten seconds.
     await stays("no request is made", () => asked(rest).length === 0, 12_000);
     assert.deepEqual(auditOf(management.cluster, { since }).filter(ours).filter(isWrite), []);
     const after = await sync.secretIn(management, before.metadata?.name ?? "");
     assert.equal(after?.metadata?.resourceVersion, before.metadata?.resourceVersion);
   });
 
-  test("L14: refuses in either cluster a change of an immutable object or of any object's type, and makes the Secret immutable", async () => {
+  test("L14: refuses in both API servers a change of an immutable object and of any object's type, and makes the Secret immutable", async () => {
     const { management, tenant, start } = rig();
     start();
     const first = { stringData: { a: "1" }, immutable: true };
@@ -233,14 +232,14 @@ export function lifeTests(rig: () => Rig): void {
       );
   });
 
-  test("L7, L11, L18, L19: removes first the Secret, then the copy, and last the tenant's object when the object is deleted", async () => {
+  test("L7, L11, L18, L19: removes first the Secret, then the copy, and last the tenant's object after a user has deleted this object", async () => {
     const { management, tenant, start } = rig();
     start();
     await tenant.cluster.apply(syncSecret("gone", { stringData: { a: "1" } }));
     const secret = await untilSecret(tenant, management, "gone", { data: { a: base64("1") } });
     const object = await untilReason(tenant, "gone", "Synced");
     const name = secret.metadata?.name ?? "";
-    // Another client holds the Secret, so the copy and the tenant's object wait.
+    // Another client's finalizer keeps the Secret, therefore the copy and the tenant's object wait.
     const hold = (finalizers: readonly string[]) =>
       management.cluster.kubectl(
         "patch",

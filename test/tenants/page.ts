@@ -1,4 +1,4 @@
-/** docs/extend/tenants.md, with both clusters of a rig. */
+/** Follows docs/extend/tenants.md with both clusters of a rig. */
 import { mkdtempSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { deskAt, pageOf, type Desk } from "../page.ts";
@@ -6,7 +6,9 @@ import type { Rig } from "./rig.ts";
 
 export const { blocksBelow, yamlOf } = pageOf("extend/tenants.md");
 
-/** A new desk. Its folder has the tenant's audit log, and goes with the management cluster. */
+/**
+ * A new desk: a folder with the tenant's audit log, which is removed with the management cluster.
+ */
 export function deskFor({ tenant, management, output }: Rig): Desk {
   const folder = mkdtempSync(join(management.cluster.directory, "desk-"));
   symlinkSync(tenant.cluster.auditLog, join(folder, "audit.log"));
@@ -16,7 +18,7 @@ export function deskFor({ tenant, management, output }: Rig): Desk {
   });
 }
 
-/** The recipes of the page, by the problem that each one explains. */
+/** The page's recipes (blocks of commands), by the problem that each recipe explains. */
 export function recipes() {
   const [notThere = "", noSecret = "", notFollowing = "", whose = "", ...others] = blocksBelow(
     "## When something is wrong",

@@ -1,4 +1,4 @@
-/** Both programs as they are shipped, each as a process with only its account's rights. */
+/** The bundles of both programs, each as a process with only its account's rights. */
 import { join } from "node:path";
 import { until } from "../cluster/await.ts";
 import { portOf, startProgram } from "../cluster/program.ts";
@@ -44,8 +44,9 @@ export const startTenantSide = (tenant: Tenant, access: string): Program =>
 type Both = Readonly<{ management: Management; tenant: Tenant; access: string }>;
 
 /**
- * The answer to a path at the program's default port. The program runs in a network of its own,
- * because another program of this machine may use that port. It therefore reaches no API server.
+ * Starts the program with its default port, and returns its answer to `url`. The program runs in a
+ * separate network, because another program might use that port. Therefore the program reaches no
+ * API server.
  */
 export async function askedAt(
   url: string,

@@ -1,4 +1,7 @@
-/** Tries each recipe of docs/extend/tenants.md for a problem, on the fault that it explains. */
+/**
+ * Causes each problem for which docs/extend/tenants.md has a recipe, and runs the recipe's
+ * commands.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { managementAccount } from "#contract/names.ts";
@@ -98,7 +101,7 @@ export function recipeTests(rig: () => Rig): void {
     assert.match(well, /^namespace\/tenant-a\n(.|\n)*^yes\n(.|\n)*the Secret is created/m);
   });
 
-  test("L31: shows missing rights, and a quota that refuses, when a copy has no Secret", async () => {
+  test("L31: shows missing rights, or the quota that refuses the Secret, when a copy has no Secret", async () => {
     const on = rig();
     const { management, tenant } = on;
     on.start();
@@ -106,7 +109,7 @@ export function recipeTests(rig: () => Rig): void {
       await using _revoked = await revoke(management);
       await tenant.cluster.apply(wrapped);
       await untilReason(tenant, "wrapped", "Waiting");
-      // kubectl exits with 1 if the answer is no.
+      // `kubectl auth can-i` exits with 1 if the answer is no.
       await assert.rejects(ask(on, recipes().noSecret), /^namespace\/tenant-a\n(.|\n)*^no\b/m);
     }
     await untilSecret(tenant, management, "wrapped", wanted);
@@ -137,7 +140,7 @@ export function recipeTests(rig: () => Rig): void {
     assert.match(await ask(on, recipes().notFollowing), /^wrapped +2 +2 +Synced$/m);
   });
 
-  test("L17, L31: finds the owner of a Secret and the names of orphans, and nothing else, with the page's commands", async () => {
+  test("L17, L31: finds with the page's commands the owner of a Secret, and the names of orphans but no other names", async () => {
     const on = rig();
     const { management, tenant } = on;
     on.start();

@@ -10,7 +10,6 @@ export type Rig = Readonly<{
   start: () => void;
   /** Ends both programs in an orderly way. With `killed`, kills both as a crash would. */
   stop: (how?: "killed") => Promise<void>;
-  /** The whole output of both programs. */
   output: () => string;
   /** File with the kubeconfig of the tenant's account in the management cluster. */
   access: string;
@@ -41,7 +40,8 @@ export async function startRig(): Promise<Rig> {
         ended += one.output();
       }
       if (how !== "killed") return;
-      // The next process would wait until the Lease of the killed process expires.
+      // Deletes the Leases, because the next processes would otherwise wait until the killed
+      // processes' Leases expire.
       for (const { cluster } of [management, tenant])
         await cluster.kubectl("delete", "leases", "--all", "-n", "kube-system");
     },

@@ -85,7 +85,7 @@ export function rightsTests(rig: () => Rig): void {
     assert.notEqual(await account.get(`${own}/${uid}`), undefined);
   });
 
-  test("L2, L22: grants the tenant's side in its own cluster a right only on the Secret of its kubeconfig", async () => {
+  test("L2, L22: grants the tenant's side in its own cluster rights on only one Secret, which holds its kubeconfig", async () => {
     const { tenant } = rig();
     const account = apiOf(tenant.kubeconfig);
     const [name, where] = ["another", "kube-system"];
@@ -97,7 +97,7 @@ export function rightsTests(rig: () => Rig): void {
       for (const verb of ["get", "replace", "remove"] as const)
         await isForbidden(account, verb, `${secrets}/${name}`);
     }
-    // The program works with this account, which may read its SyncSecrets.
+    // Shows that the account works: it may read SyncSecrets.
     await tenant.cluster.apply(syncSecret("own", { stringData: { a: "1" } }));
     assert.notEqual(await account.get(pathOf("default", "own")), undefined);
     await tenant.cluster.kubectl("delete", "secret", name, "-n", where);
@@ -108,7 +108,7 @@ export function rightsTests(rig: () => Rig): void {
         ...leases(its),
         ...["get", "list", "update", "watch"].map((verb) => `${verb} ${syncSecrets} *`),
         `update ${syncSecrets}/status *`,
-        // The program renews its own token in this Secret.
+        // In this Secret the program renews its token.
         ...["get", "patch"].map(
           (verb) => `${verb} secrets ${where}/global-pull-secret-sync-management`,
         ),
@@ -118,7 +118,7 @@ export function rightsTests(rig: () => Rig): void {
     );
   });
 
-  test("L21: grants the management side its verbs in each tenant's namespace by a RoleBinding there, and no Secret elsewhere", async () => {
+  test("L21: grants the management side its verbs only in each tenant's namespace, by a RoleBinding there, and no access to Secrets elsewhere", async () => {
     const { management } = rig();
     const account = "system:serviceaccount:kube-system:global-pull-secret-sync-management";
     const can = (verb: string, what: string, where: string) =>
@@ -183,7 +183,7 @@ export function rightsTests(rig: () => Rig): void {
     }
   });
 
-  test("L32: grants SyncSecrets to no built-in role of Kubernetes, so editors of a namespace can neither read nor create them", async () => {
+  test("L32: gives no built-in role of Kubernetes access to SyncSecrets, so that even editors of a namespace can neither read nor create them", async () => {
     const { tenant } = rig();
     const { cluster } = tenant;
     for (const role of ["view", "edit", "admin"]) {

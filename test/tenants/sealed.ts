@@ -1,4 +1,7 @@
-/** The page's configuration of an API server that keeps content out of etcd and the audit log. */
+/**
+ * The API server's configuration from docs/extend/tenants.md, which keeps content out of etcd and
+ * the audit log.
+ */
 import { randomBytes } from "node:crypto";
 import type { ClusterOptions } from "../cluster/cluster.ts";
 import { pageOf } from "../page.ts";

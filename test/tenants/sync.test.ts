@@ -1,4 +1,7 @@
-/** A tenant's Secrets in the management cluster, with two real API servers and both programs. */
+/**
+ * All tests of a tenant's Secrets in the management cluster, with two real API servers and both
+ * programs.
+ */
 import { after, afterEach, before } from "node:test";
 import { boundsTests } from "./bounds.ts";
 import { holesTests } from "./holes.ts";

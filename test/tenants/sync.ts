@@ -15,7 +15,6 @@ import { dataKubeconfig } from "../controller/guest.ts";
 import { writeKubeconfig } from "../controller/plane.ts";
 
 const root = join(import.meta.dirname, "../..");
-/** The manifests that an administrator applies and deletes. */
 export const manifests = {
   definition: join(root, "manifests/crds/syncsecrets"),
   tenant: join(root, "manifests/sync/tenant"),
@@ -61,7 +60,7 @@ export const startTenant = (options?: ClusterOptions) => startPlace("tenant", op
 
 /**
  * Starts a management cluster with the objects that the plugin prints for namespace `tenant-a`, but
- * without the ResourceQuota. The controller manager finds a new CRD only half a minute later. Until
+ * without the ResourceQuota. The controller manager finds a new CRD only after half a minute; until
  * then a quota refuses all objects of that CRD.
  */
 export async function startManagement(): Promise<Management> {
@@ -133,7 +132,6 @@ export const syncSecret = (name: string, declared: Declared, namespace = "defaul
   ...declared,
 });
 
-/** Path of a SyncSecret, or of all SyncSecrets in a namespace. */
 export const pathOf = (namespace: string, name = "") =>
   `/apis/globalpullsecret.io/v1alpha1/namespaces/${namespace}/syncsecrets${name && `/${name}`}`;
 

@@ -20,17 +20,16 @@ import {
 const total = "global_pull_secret_sync_secret_reconcile_total";
 const seconds = "global_pull_secret_sync_secret_reconcile_duration_seconds_count";
 
-/** The output of a program's /metrics. */
 async function metricsOf(program: Program) {
   const answer = await fetch(`http://127.0.0.1:${await program.port()}/metrics`);
   const text = await answer.text();
-  /** 0 if there is no such line, because a counter appears with its first count. */
+  /** 0 if the line is absent, because a counter appears with its first count. */
   const count = (name: string, labels: string) =>
     Number(new RegExp(`^${name}\\{${labels}\\} (\\S+)$`, "m").exec(text)?.[1] ?? 0);
   return { text, count };
 }
 
-/** Both programs, each with the namespace in which its SyncSecrets are. */
+/** Both programs, with the namespace of their SyncSecrets and the noun for what they make. */
 function sidesOf({ programs }: Rig) {
   const [there, here] = programs;
   assert.ok(there && here);
@@ -40,7 +39,7 @@ function sidesOf({ programs }: Rig) {
   ] as const;
 }
 
-/** How often each side counted this result, the management side first. */
+/** Each side's counter of this result; the management side comes first. */
 const counted = (on: Rig, result: "success" | "conflict" | "error") =>
   Promise.all(
     sidesOf(on).map(async ({ program, namespace }) => {
@@ -69,7 +68,7 @@ const linesOf = (program: Program): readonly Record<string, unknown>[] =>
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 export function reportedTests(rig: () => Rig): void {
-  test("L27, L28, L29: counts and times reconciles by namespace on both sides, and logs each step as JSON with the namespace, never content", async () => {
+  test("L27, L28, L29: counts and times reconciles by namespace on both sides, and logs each step as JSON with the namespace and without content", async () => {
     const on = rig();
     const { management, tenant } = on;
     on.start();
@@ -104,7 +103,8 @@ export function reportedTests(rig: () => Rig): void {
         `the ${noun} is created`,
         `the ${noun} is updated`,
         "in sync",
-        // The garbage collector of the management cluster deletes the Secret of a copy.
+        // Only the tenant's side logs deletions, because the garbage collector deletes the Secret
+        // of a copy.
         ...(noun === "copy" ? ["the copy is deleted", "cleaned up: the copy is gone"] : []),
       ])
         await until(said, () => logged().includes(said));

@@ -71,7 +71,7 @@ export function troubleTests(rig: () => Rig): void {
     assert.equal(await secretIn(management, name), undefined);
   });
 
-  test("does not touch another owner's Secret with the same name, and reports it on the object", async () => {
+  test("does not touch another owner's Secret with the same name, and reports this Secret in the object's status", async () => {
     const { management, tenant, start, stop } = rig();
     await stop();
     await tenant.cluster.apply(syncSecret("foreign", { stringData: { a: "1" } }));
@@ -91,7 +91,7 @@ export function troubleTests(rig: () => Rig): void {
     await management.cluster.kubectl("delete", "secret", name, "-n", "tenant-a");
   });
 
-  test("reports content that is not valid in a Secret with a code on the tenant's object, and delays no other object", async () => {
+  test("reports content that is invalid in a Secret by a code in the status of the tenant's object, and delays no other object", async () => {
     const { management, tenant, start } = rig();
     start();
     const bad = { type: "kubernetes.io/tls", stringData: { "tls.crt": "planted" } } as const;
@@ -105,7 +105,7 @@ export function troubleTests(rig: () => Rig): void {
     assert.equal(await copyOf(management, object), undefined);
   });
 
-  test("reports an object that exceeds the shipped ResourceQuota, and copies it when there is room", async () => {
+  test("reports an object that exceeds the plugin's ResourceQuota, and copies the object when the quota allows it", async () => {
     const { management, tenant, start } = rig();
     start();
     const quota = () =>
@@ -129,7 +129,7 @@ export function troubleTests(rig: () => Rig): void {
     await management.cluster.kubectl("delete", "resourcequota", "--all", "-n", "tenant-a");
   });
 
-  test("L3, L20, L31: reports waiting changes and deletions while the management cluster is away, and finishes them without help when it is back", async () => {
+  test("L3, L20, L31: reports waiting changes and deletions while the management cluster is away, and finishes them without help when the cluster is back", async () => {
     const on = rig();
     const { management, tenant, start, stop, programs } = on;
     start();
@@ -152,7 +152,7 @@ export function troubleTests(rig: () => Rig): void {
     );
     await management.cluster.startApiServer();
     await until("the change arrives", async () => {
-      // A side that has lost its Lease ends sooner or later. A kubelet would start it again.
+      // Starts the programs again, like a kubelet, because a side that has lost its Lease ends.
       if (!programs.every((one) => one.runs())) {
         await stop("killed");
         start();
@@ -166,7 +166,7 @@ export function troubleTests(rig: () => Rig): void {
     assert.equal((await untilReason(tenant, "rests", "Synced")).metadata.uid, rests.metadata.uid);
   });
 
-  test("L1: makes no copies of copies when a tenant's side runs in the management cluster by mistake, and reports it in one line", async () => {
+  test("L1: makes no copies of copies when a tenant's side runs in the management cluster by mistake, and reports each copy in one line", async () => {
     const { management, tenant, access, start } = rig();
     start();
     await tenant.cluster.apply(syncSecret("once", { stringData: { a: "1" } }));
@@ -174,7 +174,7 @@ export function troubleTests(rig: () => Rig): void {
     const copy = (await objectIn(tenant, "once"))?.metadata.uid ?? "";
     const mistaken = { ...management, kubeconfig: management.cluster.kubeconfig };
     await using side = startTenantSide(mistaken, access);
-    // The program does work: it copies objects that users declare there.
+    // Shows that this side works: it copies an object that a user declares there.
     await management.cluster.apply(syncSecret("own", { stringData: { a: "1" } }));
     await untilReason(mistaken, "own", "Synced");
     const own = (await objectIn(management, "own"))?.metadata.uid ?? "";
@@ -194,7 +194,7 @@ export function troubleTests(rig: () => Rig): void {
     await management.cluster.kubectl("delete", "syncsecret", "own", "--timeout=60s");
   });
 
-  test("lets only one of the two processes on each side write, and lets the other process write when this process dies", async () => {
+  test("lets only one of two processes of a side write, and lets the second process write when the first process dies", async () => {
     const { management, tenant, access, start, stop, programs } = rig();
     await stop();
     start();
@@ -212,11 +212,12 @@ export function troubleTests(rig: () => Rig): void {
     await stop("killed");
     await tenant.cluster.apply(syncSecret("two", { stringData: { a: "2" } }));
     await untilSecret(tenant, management, "two", { data: { a: base64("2") } });
-    // The line that reports a write comes through the pipe after the write.
+    // Waits, because the log line of a write arrives after the write.
     await until("both second processes report that they write", () =>
       others.every((other) => other.output().includes("updated")),
     );
-    // The lines come in order, so the second processes have written nothing while standing by.
+    // The second processes have created nothing, because they began to write only after the first
+    // processes died.
     assert.ok(others.every((other) => !other.output().includes("created")));
   });
 }

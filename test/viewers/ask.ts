@@ -1,4 +1,4 @@
-/** Judges objects with the code of other tools. See main.go. */
+/** Judges objects with the code of kstatus and Argo CD. See main.go. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cacheRoot, keyOf, once } from "../cluster/cache.ts";
@@ -11,13 +11,12 @@ const script = join(here, "../../manifests/argocd/health.lua");
 export type ViewerJudgement = Readonly<{
   /** Current, InProgress, Failed, Terminating … */
   kstatus: string;
-  /** Argo CD's: Healthy, Progressing, Degraded, Suspended … */
+  /** Argo CD's health: Healthy, Progressing, Degraded, Suspended … */
   health: string;
-  /** The result of health.lua. */
   message: string;
 }>;
 
-/** Builds the program, once for each version of the pins and of its source (half a minute). */
+/** Builds main.go once for each version of its source and of the pins (half a minute). */
 async function build(): Promise<string> {
   const sources = ["go.mod", "go.sum", "main.go"].map((name) =>
     readFileSync(join(here, name), "utf8"),
@@ -28,7 +27,7 @@ async function build(): Promise<string> {
   });
 }
 
-/** The judgements, in the order of the objects. */
+/** Returns the judgements in the order of the objects. */
 export async function ask(objects: readonly object[]): Promise<readonly ViewerJudgement[]> {
   const input = objects.map((one) => JSON.stringify(one)).join("\n");
   const output = await run([await build(), script], { input });

@@ -1,8 +1,8 @@
-// Package main judges objects with the code of viewers: Flux and kubectl-apply tools use kstatus,
-// Argo CD uses a Lua script in gopher-lua.
+// Package main judges objects with the code that viewers use: Flux and kubectl-apply tools use
+// kstatus, Argo CD runs a Lua script in gopher-lua.
 //
-// It takes the path of the Lua script, reads objects as JSON, one a line, and answers each with one
-// line of JSON.
+// The program's argument is the path of the Lua script. The program reads one object in JSON per
+// line, and answers each object with one line of JSON.
 package main
 
 import (
@@ -34,7 +34,7 @@ func main() {
 	lines.Buffer(nil, 1<<20)
 	answers := json.NewEncoder(os.Stdout)
 	for lines.Scan() {
-		// Numbers become int64 and float64 here, as they do in both tools.
+		// UnmarshalJSON reads numbers as int64 and float64, like both tools.
 		object := &unstructured.Unstructured{}
 		if err := object.UnmarshalJSON(lines.Bytes()); err != nil {
 			log.Fatal(err)
@@ -61,9 +61,9 @@ func judge(object *unstructured.Unstructured, script string) (answer, error) {
 	return answer{Kstatus: computed.Status.String(), Health: health, Message: message}, err
 }
 
-// healthOf runs the script as Argo CD runs a script of argocd-cm: with the libraries base, package
-// and table only, one second of time, and the object as the global obj. The script returns a table
-// with status and message.
+// healthOf runs the script as Argo CD runs a script of argocd-cm: with only the libraries base,
+// package and table, with a limit of one second, and with the object as the global obj. The script
+// returns a table with status and message.
 func healthOf(object *unstructured.Unstructured, script string) (string, string, error) {
 	state := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer state.Close()

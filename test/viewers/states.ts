@@ -1,4 +1,7 @@
-/** The recorded objects of manifests/argocd: one for every state that viewers may see. */
+/**
+ * The recorded objects of manifests/argocd: one for every state in which viewers can find a
+ * GlobalPullSecret.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { load } from "js-yaml";

@@ -1,4 +1,4 @@
-/** kstatus (Flux, kpt, kubectl-apply tools) and Argo CD judge every state of the object. */
+/** kstatus (Flux, kpt, kubectl-apply tools) and Argo CD judge every state of our objects. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ClusterStatus } from "#api/fleet-secret.ts";
@@ -30,13 +30,13 @@ const kstatus: Readonly<Record<string, string>> = {
 const states = recorded();
 const names = [...states.keys()];
 
-test("is judged as intended by kstatus' own code in every state of a rollout", async () => {
+test("gets the intended judgement from kstatus' own code in every state of a rollout", async () => {
   const found = await ask([...states.values()]);
   const verdicts = names.map((name, at) => [name, found[at]?.kstatus] as const);
   assert.deepEqual(Object.fromEntries(verdicts), kstatus);
 });
 
-test("has in Argo CD the health and message of health_test.yaml in every state", async () => {
+test("gets from Argo CD the health and message of health_test.yaml in every state", async () => {
   const found = await ask([...states.values()]);
   const verdicts = names.map((name, at) => {
     const { health, message } = found[at] ?? { health: "", message: "" };
@@ -45,7 +45,7 @@ test("has in Argo CD the health and message of health_test.yaml in every state",
   assert.deepEqual(Object.fromEntries(verdicts), Object.fromEntries(expectedHealth()));
 });
 
-test("is judged the same by Argo CD and kstatus whatever the order of the conditions", async () => {
+test("gets the same judgements from Argo CD and kstatus in any order of the conditions", async () => {
   const reversed = [...states.values()].map((object) => {
     const conditions = (object.status?.conditions ?? []).toReversed();
     return Object.assign({}, object, { status: { ...object.status, conditions } });
@@ -53,7 +53,7 @@ test("is judged the same by Argo CD and kstatus whatever the order of the condit
   assert.deepEqual(await ask(reversed), await ask([...states.values()]));
 });
 
-test("is not judged as good before a controller has observed the object", async () => {
+test("kstatus reports InProgress and Argo CD Progressing before a controller has observed the object", async () => {
   const bare = { apiVersion: "globalpullsecret.io/v1alpha1", kind: "GlobalPullSecret" };
   const metadata = { name: "cluster", generation: 1 };
   const objects = [

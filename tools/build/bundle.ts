@@ -14,7 +14,7 @@ import { isCurrent, stampOf } from "./stamp.ts";
 
 type Programs = Readonly<Record<string, string>>;
 
-/** Program → entry point. These run on nodes, in our image. */
+/** Program → entry point. These programs run on nodes, in our image. */
 const onNodes: Programs = { agent: "agent/main.ts", hidden: "agent/hidden.ts" };
 
 /**
@@ -27,10 +27,10 @@ const shared: Programs = { programs: "tools/build/programs.ts" };
 const plugins: Programs = { [plugin]: "plugin/main.ts" };
 
 /**
- * Modules that dbus-next and pino load, but that we never use. xml2js parses introspection XML, but
- * we only send low-level messages. thread-stream moves logs to another thread, but we write logs at
- * once. x11 and the others serve transports other than a unix socket. If we bundled these modules,
- * esbuild would fail at x11, and the agent would be 90 KiB larger.
+ * Replacements for modules that dbus-next and pino load, but that we never use. xml2js parses
+ * introspection XML, but we only send low-level messages. thread-stream moves logs to another
+ * thread, but we write logs synchronously. x11 and the others serve transports other than a unix
+ * socket. With the real modules, esbuild would fail at x11, and the agent would be 90 KiB larger.
  */
 const unused: Readonly<Record<string, string>> = {
   xml2js: "module.exports = { Parser: class {}, Builder: class {} };",
@@ -76,7 +76,7 @@ export type Bundle = Readonly<{
   path: string;
   /** Folders of the bundled packages, as in package-lock.json. */
   packages: ReadonlySet<string>;
-  /** Paths of all files that were read for it. */
+  /** Paths of all files that esbuild read for this bundle. */
   sources: readonly string[];
 }>;
 
@@ -85,19 +85,22 @@ export async function bundle(): Promise<string[]> {
   return (await bundles()).map(({ path }) => path);
 }
 
-/** The record of the bundles' sources. */
+/** Records the contents of bundles and sources. */
 export const stamp = "dist/.made-from";
 
 /**
- * The same as `bundle`, but only if a source has changed. Otherwise a test file that starts agents
- * would spend two seconds on bundling before its first test.
+ * The same as `bundle`, but only if a source has changed, because bundling takes two seconds in
+ * each test file that starts agents.
  */
 export async function freshBundle(): Promise<string[]> {
   if (!isCurrent(stamp)) return await bundle();
   return Object.keys({ ...onNodes, ...shared, ...plugins }).map(bundlePath);
 }
 
-/** The same as `bundle`, with the licences and the plugin's launcher; returns what they contain. */
+/**
+ * The same as `bundle`, but returns what the bundles contain. Also writes the licences and the
+ * plugin's launcher.
+ */
 export async function bundles(): Promise<Bundle[]> {
   const executable = "#!/usr/bin/env node";
   const made = [
@@ -116,8 +119,7 @@ export async function bundles(): Promise<Bundle[]> {
 }
 
 /**
- * esbuild rewrites syntax that `target` lacks, but not missing library functions. Tests find those
- * (test/plugin).
+ * esbuild rewrites syntax that `target` lacks. Tests (test/plugin) find missing library functions.
  */
 async function bundleFor(target: string, wanted: Programs, firstLine = ""): Promise<Bundle[]> {
   const entries = Object.entries(wanted).filter(([, entry]) => existsSync(entry));
@@ -151,8 +153,8 @@ async function bundleFor(target: string, wanted: Programs, firstLine = ""): Prom
 }
 
 /**
- * Writes a new file and renames it, because several tests bundle at the same time and start each
- * other's bundles.
+ * Writes a new file and renames it, because a test can start a bundle while another test writes
+ * this bundle.
  */
 function replace(path: string, contents: string | Uint8Array, mode = 0o644): void {
   const staged = `${path}.${process.pid}`;

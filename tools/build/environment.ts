@@ -1,4 +1,4 @@
-/** The environment of tests: tests get only the variables in these lists. Pure. */
+/** The environment of tests, which get only the variables in these lists. Pure functions. */
 
 /** These variables change which tests run, or how they run. The run prints those that are set. */
 const choices = ["SEED", "EVERY_POINT", "PATIENCE", "SOAK_MINUTES", "DIFFERENTIAL_FILES"] as const;
@@ -25,7 +25,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 const longest = 38;
 
-/** The part of an environment that tests get. Without a TMPDIR they use /tmp. */
+/** The part of an environment that tests get. Tests use /tmp if they get no TMPDIR. */
 export function forTests(outer: Environment): Record<string, string> {
   const isPassed = (name: string, value: string): boolean =>
     choices.some((one) => one === name) ||
@@ -37,6 +37,6 @@ export function forTests(outer: Environment): Record<string, string> {
   );
 }
 
-/** The choices in an environment, such as `SEED=7 PATIENCE=2`; empty if there are none. */
+/** The set variables of `choices`, such as `SEED=7 PATIENCE=2`; empty if none is set. */
 export const choicesIn = (outer: Environment): string =>
   choices.flatMap((name) => (outer[name] ? [`${name}=${outer[name]}`] : [])).join(" ");

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { launcher, plugin } from "./launcher.ts";
 
-test("starts the plugin with the checkout's Node, or else the machine's, and asks to install one if there is none", (t) => {
+test("starts the plugin with the checkout's Node, without it with the machine's Node, and without both asks to install Node", (t) => {
   const root = mkdtempSync(join(tmpdir(), "a launcher-"));
   t.after(() => rmSync(root, { recursive: true }));
   const bin = join(root, "bin");
@@ -16,7 +16,7 @@ test("starts the plugin with the checkout's Node, or else the machine's, and ask
   };
   const prints = (name: string) => `#!/bin/sh\necho ${name} "$@"\n`;
   const run = () => {
-    // We start the plugin through a link, as users do. The PATH contains nothing else.
+    // Users start the plugin through such a link. The PATH has no other folder.
     const ran = spawnSync(join(bin, plugin), ["status", "two words"], {
       encoding: "utf8",
       env: { PATH: bin },

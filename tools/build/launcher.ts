@@ -1,11 +1,11 @@
-/** A file of this name on the PATH is `kubectl pull-secret`. */
+/** kubectl runs a file of this name on the PATH as `kubectl pull-secret`. */
 export const plugin = "kubectl-pull_secret";
 
 /**
- * Starts the bundle beside it with the Node that npm installed in this checkout, because the
- * machine's own Node may be too old to reach a cluster. npm has no Node for macOS; there it uses
- * the machine's own. It is a shell script, because Node cannot replace its own process with another
- * program, and would have to pass on signals.
+ * Starts the bundle in the same folder with the Node that npm installed in this checkout, because
+ * the machine's Node might be too old to reach a cluster. On macOS, for which npm has no Node, the
+ * launcher uses the machine's Node. The launcher is a shell script, because Node cannot replace its
+ * process with another program, and would have to pass on signals.
  */
 export const launcher = `#!/bin/sh
 # Made by npm run build. Link to it from a folder of your PATH, or add this folder to the PATH.

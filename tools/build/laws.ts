@@ -1,6 +1,7 @@
 /**
  * Loaded before test files. Configures the property tests (laws): SEED repeats an earlier run, and
- * lists and texts may be as long as the law allows. By default fast-check stops at about ten.
+ * lists and texts may be as long as the law allows. By default fast-check makes lists and texts
+ * with at most about ten items or characters.
  */
 import fc from "fast-check";
 

@@ -1,10 +1,13 @@
-/** The licences of the bundled packages. Most of them require a copy with the code. */
+/**
+ * The licences of the bundled packages. Most licences require that their text is shipped with the
+ * code.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * One text for these packages (folders below `root`), sorted by name: name, version, licence and
- * the licence's whole text. If a package has no licence text, its author is named instead.
+ * One text for these packages (folders below `root`), sorted by name: name, version, licence, and
+ * the licence's whole text, or the author if the package has no licence text.
  */
 export function licensesOf(packages: ReadonlySet<string>, root = "."): string {
   return [...packages]

@@ -16,12 +16,12 @@ delete process.env[filesVariable];
 delete process.env[loadBoundVariable];
 
 /**
- * When the run that started this process ends, for whatever reason, this process ends too, with all
- * processes that it started.
+ * When the runner's process ends, for whatever reason, this process ends too, with all processes
+ * that it started.
  */
 new Socket({ fd: lifeline }).on("end", () => process.kill(-process.pid, "SIGTERM")).unref();
 
-/** Timers that keep the process alive. */
+/** The number of timers that keep this process alive. */
 const timers = (): number =>
   process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
 
@@ -39,7 +39,7 @@ async function load(file: string): Promise<void> {
 }
 
 for (const file of files) {
-  // The mark is registered after the file's tests, and Node reports tests in the order of
+  // Registers the mark after the file's tests, because Node reports tests in the order of
   // registration.
   const loaded = load(file);
   await loaded.catch(() => {});
@@ -47,8 +47,8 @@ for (const file of files) {
 }
 
 /**
- * Milliseconds that the last test waits for leftovers of other tests, such as a rejected promise or
- * a timer that registers a test.
+ * Milliseconds that the last test waits for effects of other tests, such as a rejected promise or a
+ * timer that registers a test.
  */
 const patience = 1000;
 

@@ -9,16 +9,22 @@ export const loader: string = join(import.meta.dirname, "load-files.ts");
 
 /** The reporter writes its lines here. */
 export const channel = 3;
-/** Open as long as the runner lives, so that the loader notices the runner's end. */
+/** This descriptor is open until the runner's process ends, so that the loader notices this end. */
 export const lifeline = 4;
 
-/** Environment variables for the loader: a JSON list of paths, and milliseconds for each file. */
+/**
+ * Environment variables for the loader: a JSON list of paths, and the milliseconds for loading a
+ * file.
+ */
 export const filesVariable = "TEST_FILES";
 export const loadBoundVariable = "TEST_LOAD_BOUND";
 
 export const markOf = (file: string): string => `${file} loads`;
 
-/** Comes after the marks of all files. A test that is reported after it was registered too late. */
+/**
+ * The last mark, after the marks of all files. A test that Node reports later was registered too
+ * late.
+ */
 export const lastMark = "all files have loaded";
 
 /** The file that belongs to a mark. */

@@ -1,14 +1,13 @@
 /**
  * A reporter of node:test for our runner: one JSON object per line. The runner (run-files.ts) loads
- * it with `--test-reporter` and reads the lines from a separate descriptor, so that they never mix
- * with the output of a test.
+ * this reporter with `--test-reporter` and reads the lines from a separate descriptor, so that they
+ * never mix with a test's output.
  */
 import { writeSync } from "node:fs";
 import { relative } from "node:path";
 import type { TestEvent } from "node:test/reporters";
 import { channel, lastMark, loader, markedBy } from "./marks.ts";
 
-/** The result of one test. */
 export type Line =
   | Readonly<{ kind: "passed"; name: string; file: string }>
   /** `note`: the reason for the skip. */
@@ -16,7 +15,7 @@ export type Line =
   | Readonly<{ kind: "failed"; name: string; file: string; error: string }>;
 
 /**
- * `loaded`: every test of the file was registered and reported. `end` is the last line. It is
+ * `loaded`: every test of the file was registered and reported. `end`: the last line, which is
  * missing if a test ended the process.
  */
 export type Report = Line | Readonly<{ kind: "loaded"; file: string }> | Readonly<{ kind: "end" }>;
@@ -33,8 +32,8 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
     writeSync(channel, `${JSON.stringify(line)}\n`);
   };
   for await (const event of events) {
-    // If something that a test left behind fails later, such as a rejected promise, Node fails the
-    // run, and only this diagnostic event shows why.
+    // If a failure comes after its test has ended, such as a rejected promise, Node fails the run,
+    // and only this diagnostic event shows why.
     if (event.type === "test:diagnostic" && event.data.message.startsWith("Error: ")) {
       const { message, file = "" } = event.data;
       send({ kind: "failed", name: "after its end", file: relative("", file), error: message });

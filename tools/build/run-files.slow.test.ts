@@ -25,7 +25,7 @@ async function outcome(t: TestContext, texts: readonly string[], how: Partial<Ho
 
 const passes = 'require("node:test").test("well", () => {});';
 
-test("fails when a process ends early or nothing ran", async (t) => {
+test("fails when the process ends early or no test ran", async (t) => {
   for (const bad of [
     'require("node:test").test("short", () => process.exit(0));',
     'require("node:test").test("short", () => process.exit(3));',
@@ -60,7 +60,7 @@ test("generates the same cases of a law with the same seed", async (t) => {
   assert.notEqual(await played("7"), await played("-7"));
 });
 
-/** Starts a program that outlives its test, prints both pids and waits. */
+/** A test that starts a program, prints both pids, and never ends. */
 const starting = `
   const { spawn } = require("node:child_process");
   require("node:test").test("w", () => new Promise(() => {
@@ -77,7 +77,7 @@ const isGone = (pid: number): boolean => {
   }
 };
 
-/** Starts a separate program that runs that test; returns the pids of the test's processes too. */
+/** Starts a runner for the test `starting`. Also returns the printed pids. */
 async function runner(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), "run-files-"));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -99,7 +99,7 @@ async function runner(t: TestContext) {
 }
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"] as const)
-  test(`leaves no process behind when it gets ${signal}`, async (t) => {
+  test(`leaves no process behind when the runner gets ${signal}`, async (t) => {
     const { child, pids } = await runner(t);
     assert.equal(pids.length, 2);
     const ended = once(child, "exit");
@@ -108,7 +108,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGKILL"] as const)
     assert.deepEqual(await ended, signal === "SIGKILL" ? [null, signal] : [7, null]);
   });
 
-test("leaves no process behind when it exceeds its time", async (t) => {
+test("leaves no process behind when the run exceeds its time", async (t) => {
   const { printed, passed } = await outcome(t, [starting], { bound: 1500, testBound: 60_000 });
   assert.equal(passed, false);
   const pids = printed.trim().split(" ").map(Number);

@@ -13,7 +13,7 @@ type Expected = Readonly<{ kind: Line["kind"]; text: RegExp }>;
 const failed = (text: RegExp): Expected => ({ kind: "failed", text });
 const skipped = (text: RegExp): Expected => ({ kind: "skipped", text });
 
-/** Body of a test file, after a good test → the last reported line of that file. */
+/** Test name → what the file contains after a good test, and its last reported line. */
 const table: Readonly<Record<string, readonly [body: string, line: Expected]>> = {
   "fails a test that fails": ['test("a", () => { throw new Error("no"); });', failed(/no/)],
   "fails a file whose body throws after a test": ['throw new Error("boom");', failed(/boom/)],
@@ -60,7 +60,7 @@ const textOf = (line: Line): string =>
 type Played = Outcome & Readonly<{ printed: string }>;
 let played: Promise<Played> | undefined;
 
-/** Runs all files once, in one process, as the unit tests run. */
+/** Runs all files once, in one process, like the unit tests. */
 async function play(): Promise<Played> {
   writeFileSync(noTest, "");
   writeFileSync(
@@ -96,19 +96,19 @@ for (const [name, [, { kind, text }]] of Object.entries(table))
     assert.match(lines.map(textOf).join("\n"), text);
   });
 
-test("fails a file without a test, although other files in the run are good", async () => {
+test("fails a file without a test, even if other files of the run have tests that pass", async () => {
   const [line, ...more] = await linesOf(noTest);
   assert.ok(line?.kind === "failed" && more.length === 0);
   assert.match(line.error, /registers no test/);
 });
 
-test("fails a run if its last test leaves code that throws later", async () => {
+test("fails a run if its last test starts code that throws after the test", async () => {
   const line = (await outcomeOf()).lines.find(({ name }) => name === "after its end");
   assert.ok(line?.kind === "failed");
   assert.match(line.error, /after/);
 });
 
-test("fails a run as soon as one file fails, and passes the good ones", async () => {
+test("fails a run if one file fails, but passes the tests of the other files", async () => {
   assert.equal((await outcomeOf()).passed, false);
   assert.deepEqual(
     (await linesOf(good)).map(({ kind, name }) => [kind, name]),

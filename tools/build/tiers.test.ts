@@ -48,14 +48,14 @@ test("assigns at least one file to every shard, and each file of test:all to exa
   }
 });
 
-test("shows every promise of the core in test:cluster, except the one about imports", () => {
+test("shows every promise of the core in test:cluster, except the promise about imports", () => {
   const tests = allTests().filter((one) => one.tier === "cluster");
   const shown = new Set(tests.flatMap(({ name }) => shownBy(name)));
   const missing = Object.keys(promises).filter((one) => one.startsWith("H") && !shown.has(one));
   assert.deepEqual(missing, [withoutCluster]);
 });
 
-test("runs in test:all every point of a file of which test:cluster runs only a sample of points", () => {
+test("runs in test:all every point of each file whose points test:cluster only samples", () => {
   const sampling = clusterFiles.filter((file) => {
     const text = readFileSync(file, "utf8");
     return text.includes('sample.ts"') || text.includes(".fixture.ts");

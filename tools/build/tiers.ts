@@ -9,18 +9,16 @@ import { globSync } from "node:fs";
 
 export type Tier = "test" | "cluster" | "all";
 
-/** The command that runs a tier. */
 export const commandOf: Readonly<Record<Tier, string>> = {
   test: "npm test",
   cluster: "npm run test:cluster",
   all: "npm run test:all",
 };
 
-/** Files that run together. */
 export type Group = Readonly<{
   name: string;
   files: readonly string[];
-  /** All files in one process, or each file in its own, with this many at a time. */
+  /** `one`: all files in one process. A number: one process for each file, this many at a time. */
   processes: "one" | 1 | 2;
   env?: Readonly<Record<string, string>>;
 }>;
@@ -50,8 +48,8 @@ export const clusterFiles: readonly string[] = [
 ];
 
 /**
- * Shard of `test:all` → the first part of its files' paths. If several shards match a path, the
- * first one gets the file.
+ * Shard of `test:all` → how the paths of its files begin. If several shards match a path, the first
+ * of them gets the file.
  */
 const shardPaths: Readonly<Record<string, readonly string[]>> = {
   mutants: ["test/mutants/"],
@@ -83,12 +81,11 @@ export function shardOf(file: string): string {
   return Object.entries(shardPaths).find(fits)?.[0] ?? "units";
 }
 
-/** Every test file of the checkout, sorted. */
 export function testFiles(): readonly string[] {
   return globSync("**/*.test.ts", { exclude: ["node_modules/**", "dist/**"] }).toSorted();
 }
 
-/** While other files run, a wait may take four times as long as alone. */
+/** The limits of waits are four times as high while other files run at the same time. */
 const busy = { PATIENCE: "4" };
 
 /**
@@ -107,8 +104,8 @@ export function groupsOf(tier: Tier): readonly Group[] {
     case "test":
       return [
         { name: "units", files: quick, ...units },
-        // Two files run at a time, because these tests wait more than they compute. A wait may take
-        // twice as long as alone. With a larger factor, a test would reach its bound first.
+        // Runs two files at a time, because these tests mostly wait. PATIENCE doubles the limits of
+        // waits. With a larger factor, a test would reach its own limit first.
         { name: "stories", files: stories, processes: 2, env: { PATIENCE: "2" } },
       ];
     case "cluster":
@@ -121,8 +118,8 @@ export function groupsOf(tier: Tier): readonly Group[] {
       return shards.map((name) => {
         const its = of.get(name) ?? [];
         if (name === "units") return Object.assign({ name, files: quick.concat(its) }, units);
-        // With a mutant, many tests wait until they time out. If files run one at a time, the
-        // timeouts can be shorter.
+        // One file at a time allows lower limits of waits. With a mutant, many tests reach such a
+        // limit.
         if (name === "mutants") return { name, files: its, processes: 1 };
         return { name, files: its, processes: 2, env: { ...busy, EVERY_POINT: "1" } };
       });

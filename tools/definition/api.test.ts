@@ -18,7 +18,6 @@ const both: readonly (readonly [value: object, schema: Schema])[] = [
 
 test("generates types with exactly the fields of the CRDs", () => {
   for (const [value, definition] of both) {
-    // An int-or-string, a scalar and metadata have no fields of their own.
     const declared = fieldsOf(definition).map(({ path }) => path);
     assert.deepEqual(pathsOf(value).toSorted(), declared.toSorted());
   }

@@ -24,7 +24,10 @@ type Keyword =
   | (typeof lowerBounds)[number]
   | "x-kubernetes-validations";
 
-/** Each reason why `after` is not additive, as a sentence with the field's path; empty if it is. */
+/**
+ * Each reason why `after` is not additive, as a sentence with the field's path; empty if `after`
+ * is additive.
+ */
 export function notAdditive(before: Schema, after: Schema): string[] {
   const now = new Map(fieldsOf(after).map(({ path, schema }) => [path, schema]));
   return fieldsOf(before).flatMap(({ path, schema: old }) => {

@@ -1,7 +1,4 @@
-/**
- * The common parts of all agents' pod templates, as values with which an admission policy compares
- * an object.
- */
+/** The values that an admission policy allows in the agents' pod templates. */
 import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import type { Agent } from "#controller/objects/agent.ts";
@@ -17,7 +14,8 @@ const probePath = "/PROBE-PATH";
 const probePort = 65_535;
 
 /**
- * A value that the installer or the agent's arguments decide → its CEL expression in the policy.
+ * Placeholder of a value that the installer or the agent's arguments decide → the value's CEL
+ * expression in the policy.
  */
 export const places = {
   [kubeletDirectory]: "variables.kubeletDirectory",
@@ -29,7 +27,7 @@ export const places = {
 
 /**
  * Fields of the agents' pods that installers, and other admission webhooks or policies, may set
- * freely. None of these fields changes which program runs, as which user, or what it can access.
+ * freely. None of these fields changes which program runs, its user, or its access.
  */
 const freeOfPod = [
   "affinity",
@@ -41,7 +39,7 @@ const freeOfPod = [
 
 const freeOfContainer = ["imagePullPolicy"];
 
-/** Fields with a rule of their own. */
+/** Fields that have their own rule in the policy. */
 const judged = {
   pod: ["containers", "initContainers", "volumes"],
   container: ["env", "image", "resources", "volumeMounts"],
@@ -70,13 +68,12 @@ type Pins = Readonly<Record<string, readonly unknown[]>>;
 export type AgentTemplate = Readonly<{
   podFields: Pins;
   otherPodFields: readonly string[];
-  /** The key is the container's name. */
+  /** Name of the container → its pinned fields. */
   containerFields: Readonly<Record<string, Pins>>;
   otherContainerFields: Readonly<Record<string, readonly string[]>>;
   mounts: Readonly<Record<string, readonly unknown[]>>;
   volumes: readonly unknown[];
   environment: Readonly<Record<string, readonly unknown[]>>;
-  /** The agent's readiness probe. */
   probe: Fields;
   /** Pattern for the agent's arguments, joined by spaces, with the flags in a fixed order. */
   arguments: string;
@@ -98,7 +95,7 @@ export function template(): AgentTemplate {
   const { httpGet, ...probe } = agent[0]?.readinessProbe ?? {};
   return {
     podFields: pins(specs, [...freeOfPod, ...judged.pod]),
-    // The API server writes serviceAccount as serviceAccountName, which is pinned.
+    // The API server gives serviceAccount the value of serviceAccountName, which is pinned.
     otherPodFields: [...freeOfPod, ...judged.pod, "serviceAccount"],
     containerFields: byName((all, name) => pins(all, [...freeOfContainer, ...judgedOf(name)])),
     otherContainerFields: byName((_, name) => [...freeOfContainer, ...judgedOf(name)]),
@@ -128,7 +125,7 @@ function variants(): V1PodSpec[] {
     imagePullSecrets: ["pull-secret"],
     probationSeconds: rollout.probationSeconds,
   };
-  // With an empty type the container gets the runtime's type, which allows less.
+  // With an empty type, the container gets the SELinux type of the runtime, which allows less.
   const choices: readonly Partial<Agent>[] = [
     { hiddenFiles: "Look", seLinuxType },
     { hiddenFiles: "Ignore", seLinuxType: "" },
@@ -153,7 +150,7 @@ function pins(objects: readonly object[], others: readonly string[]): Pins {
   );
 }
 
-/** The values with the fields that the API server adds, without duplicates. */
+/** The values, each with the fields that the API server adds, and without duplicates. */
 function distinct(values: readonly unknown[]): readonly unknown[] {
   const texts = values.map((one) => JSON.stringify(completed(one)));
   return [...new Set(texts)].map((text) => JSON.parse(text) as unknown);
@@ -166,7 +163,7 @@ function completed(value: unknown): unknown {
   return { ...("fieldPath" in value && { apiVersion: "v1" }), ...Object.fromEntries(fields) };
 }
 
-/** A value follows each flag. It must not contain `$`, so that the kubelet expands no variable. */
+/** Each flag has a value, without `$`, so that the kubelet expands no variable. */
 function patternOf(all: readonly (readonly string[])[]): string {
   const flags = all.map((args) => args.filter((_, index) => index % 2 === 0));
   const texts = flags.map((ours) => ours.map((flag) => `${flag} [^ $]+`).join(" "));

@@ -49,7 +49,7 @@ test("gives every alert a description with an existing command", () => {
   assert.ok(ofPlugin > 15, String(ofPlugin));
 });
 
-/** Metric → its labels that name an alert's subject, as Prometheus has them after a scrape. */
+/** Metric → the labels that name the subject of an alert, under their names in Prometheus. */
 const naming: Readonly<Record<string, readonly string[]>> = {
   credential_expiry_timestamp_seconds: ["source"],
   nodes: ["state"],

@@ -17,8 +17,8 @@ export type Alert = Readonly<{
   of: readonly Program[];
   expr: string;
   /**
-   * How long the problem lasts before the alert fires. The time is long enough for problems that
-   * the product solves by itself, because they must not wake a person.
+   * How long the problem lasts before the alert fires: long enough that problems which the product
+   * solves by itself wake no person.
    */
   for: string;
   severity: "critical" | "warning";
@@ -29,12 +29,13 @@ export type Alert = Readonly<{
   runbook: string;
 }>;
 
-/** The programs' namespace; a release with role Hosted has another one. */
+/** The programs' namespace. A release with role Hosted is in another namespace. */
 const namespace = "kube-system";
 
 /**
- * A metric of this installation, selected by the namespace of the scraped pod. Otherwise the
- * controllers of several guests in one management cluster would hide each other's failures.
+ * A metric of this installation, selected by the namespace of the scraped pod. Without this
+ * selection, the controller of one guest could hide a failure of another guest's controller in the
+ * same management cluster.
  */
 const metric = (name: string, ...matchers: readonly string[]): string =>
   `global_pull_secret_${name}{${[`namespace="${namespace}"`, ...matchers].join(",")}}`;
@@ -46,12 +47,12 @@ const codeOf = (kind: keyof typeof catalogue): string => helpOf(catalogue[kind][
 /** The runbook of an alert whose Event can have any of many codes. */
 const ofSources = `${codesPage}#pull-secrets`;
 
-/** In a release with role Hosted the chart names the guest instead. */
+/** With role Hosted, the chart replaces "the cluster" by the guest cluster. */
 const run = (command: string, then: string): string =>
   `In the cluster, run \`${command}\`. ${then}`;
-/** The instructions for most conditions: read the message of the condition, then act. */
+/** For most alerts: read the condition's message, then act. */
 const status = (then: string): string => run("kubectl pull-secret status", then);
-/** How to read the Event of a failure that only an Event reports. */
+/** For a failure that only an Event reports: how to read the Event. */
 const eventOf = (reason: TroubleReason, then: string): string =>
   run(`kubectl get events -n kube-system --field-selector reason=${reason}`, then);
 
@@ -210,7 +211,8 @@ const ofTroubles = Object.entries(lasting).map(([kind, row]): Alert => {
   };
 });
 
-// We give the states a type, because an alert for a state that no program sets would never fire.
+// The type ensures that these states exist, because an alert for a state that no program sets would
+// never fire.
 const leftOut: readonly NodeState[] = ["failed", "excused"];
 const fleetClusters = (state: ClusterStatus["state"]): string =>
   `max by (object, state) (${metric("fleet_clusters", `state="${state}"`)}) > 0`;
@@ -320,7 +322,6 @@ export const alerts: readonly Alert[] = [
   },
 ];
 
-/** A program's alerts as Prometheus reads them. */
 export const ruleGroupsOf = (program: Program) => ({
   groups: [
     {
@@ -331,8 +332,8 @@ export const ruleGroupsOf = (program: Program) => ({
           alert,
           expr,
           for: time,
-          // We set the label namespace here, because an aggregation drops it, and because without a
-          // leader no series has it.
+          // Sets the label `namespace`, because an aggregation drops this label, and because
+          // without a leader no series has it.
           labels: { severity, namespace },
           annotations: { summary, description, runbook_url: runbook },
         })),

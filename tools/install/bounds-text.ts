@@ -15,17 +15,17 @@ type Rule = Readonly<{ group: string; resources: string; operations: string; nam
 
 export type Bounds = Readonly<{
   name: string;
-  /** Lines of a comment. */
+  /** The lines of the comment above the policy. */
   why: readonly string[];
   rules: readonly Rule[];
   conditions?: readonly Variable[];
-  /** The controller's ServiceAccount is the parameter. */
+  /** If set, the controller's ServiceAccount is the policy's parameter. */
   hasParameters?: true;
   variables?: readonly Variable[];
   validations: readonly Validation[];
 }>;
 
-/** A policy and its binding. */
+/** The YAML of a policy and its binding. */
 export function textOf(bounds: Bounds): string {
   const { name, why, rules, conditions = [], hasParameters, variables, validations } = bounds;
   const head = (kind: string) => ({

@@ -1,6 +1,6 @@
 /**
- * Tests settings that have no visible effect on a working API server. So
- * test/controller/bounds.test.ts cannot test them.
+ * Tests settings that have no visible effect on a working API server. Therefore
+ * test/controller/bounds.test.ts cannot test these settings.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -1,8 +1,8 @@
 /**
  * The ValidatingAdmissionPolicies that limit the controller's own account
  * (docs/inside/decisions/admission-bounds.md). They are generated from the objects that the
- * controller declares, so that policies and template cannot disagree. Every field of the template
- * is pinned, unless agent-template.ts lists it as free.
+ * controller declares. Every field of the agents' template is pinned, unless agent-template.ts
+ * lists the field as free.
  */
 import { grantAnnotations } from "#contract/grant.ts";
 import * as names from "#contract/names.ts";
@@ -36,7 +36,10 @@ dyn(object).metadata.?${field}`,
     )
     .join(" && ");
 
-/** Admission may set keys that no client has set. This account must not change any other key. */
+/**
+ * Other admission plugins may set keys that no client has set. The controller's account must not
+ * change any other key.
+ */
 const ifAdmission = "; if your admission changes others, delete the pod";
 const ofGrant = [...Object.values(grantAnnotations), names.syncAnnotation];
 
@@ -79,11 +82,12 @@ dyn(object.spec).all(f, f == 'tolerations' ||
 
 /**
  * The installer's choices: flag of the controller → the default, if the controller's ServiceAccount
- * has no annotation with that name. In an overlay, `images:` sets the first annotation, as
- * manifests/base configures it. The chart sets all annotations from its values. The parameter is a
- * ServiceAccount, because the API server always watches ServiceAccounts in order to authenticate.
- * If the parameter were a Deployment, the API server could use an outdated Deployment, which it
- * read before the policy was last deleted (docs/inside/decisions/admission-bounds.md).
+ * has no annotation with that name. In an overlay, `images:` sets the first annotation, because
+ * manifests/base configures this. The chart sets all annotations from its values. The policy's
+ * parameter is the ServiceAccount, because the API server always watches ServiceAccounts for
+ * authentication. With a Deployment as the parameter, the API server could use an outdated
+ * Deployment, which it read before the policy was last deleted
+ * (docs/inside/decisions/admission-bounds.md).
  */
 export const installed = {
   "agent-image": "",
@@ -106,8 +110,8 @@ const given = (flag: keyof typeof installed): string =>
   `params.metadata.?annotations[?'${annotationOf(flag)}'].orValue('${installed[flag]}')`;
 
 /**
- * Names of the fields of `object` that have no pinned value, and of pinned fields that it lacks.
- * Fields for which `before` is true are left out: they had this value before the request.
+ * Names of the fields of `object` whose value is not pinned, and of pinned fields that `object`
+ * lacks. Omits fields for which `before` is true: they had this value before the request.
  */
 const differing = (object: string, pinned: string, others: string, before: string): string =>
   `(${object}.filter(f, !(f in ${others}) && !(f in ${pinned} && ${object}[f] in ${pinned}[f]) &&
@@ -126,12 +130,13 @@ const ofContainer = differing(
   "variables.oldContainers.exists(old, old.name == c.name && f in old && old[f] == c[f])",
 );
 
-/** True if this list of the container `c` already had the element. */
+/** True if this list of the container `c` had the element before the request. */
 const before = (list: string, element: string): string =>
   `variables.oldContainers.exists(old, old.name == c.name && has(old.${list}) && ${element} in old.${list})`;
 
 /**
- * Names of the template's labels or annotations that are new, and neither ours nor the installer's.
+ * Names of added or changed labels or annotations of the template that are neither ours nor the
+ * installer's.
  */
 const unnamed = (field: "labels" | "annotations", isOurs: string): string =>
   `variables.metadata.?${field}.orValue({}).filter(k, !(${isOurs}) &&
@@ -145,7 +150,7 @@ ${unnamed("annotations", `k in ${cel([restartedAt, annotations.template, annotat
 variables.metadata.filter(f, !(f in ['annotations', 'creationTimestamp', 'labels']) &&
   variables.oldMetadata[?f] != optional.of(variables.metadata[f])))`;
 
-/** The annotation's name in messages. */
+/** How messages name the annotation. */
 const annotation = (flag: keyof typeof installed): string =>
   `the annotation ${annotationOf(flag)} of ServiceAccount ${controller}`;
 
@@ -178,8 +183,8 @@ const daemonSet: Bounds = {
     },
   ],
   conditions: [
-    // After an upgrade of this policy, the old controller must keep working until the new one
-    // leads.
+    // After an upgrade of this policy, the old controller must keep working until the new
+    // controller leads.
     {
       name: "agents-change",
       expression: "oldObject == null || object.spec.template != oldObject.spec.template",
@@ -207,7 +212,7 @@ variables.image.substring(0, variables.image.lastIndexOf(':')) : variables.image
       expression: "oldObject == null ? {} : dyn(oldObject.spec.template.metadata)",
     },
     { name: "spec", expression: "dyn(object.spec.template.spec)" },
-    // Fields that others added earlier may stay.
+    // For fields that others added earlier, which may stay.
     {
       name: "oldSpec",
       expression: "oldObject == null ? {} : dyn(oldObject.spec.template.spec)",
@@ -329,7 +334,7 @@ const secrets = [
 ];
 const types = Object.fromEntries(secrets.map(({ metadata, type }) => [metadata?.name, type]));
 
-/** The API server keeps the last one on each DaemonSet. */
+/** The API server sets the last of these annotations on each DaemonSet. */
 const ofObjects = [
   annotations.rolled,
   annotations.released,
@@ -407,7 +412,7 @@ dyn(object).roleRef == ${cel(roleBinding.roleRef)} && dyn(object).subjects == ${
   ],
 };
 
-/** File of manifests/base → its text: a policy and its binding. */
+/** File of manifests/ → its text: a policy and its binding. */
 export const boundsFiles = (): Readonly<Record<string, string>> => ({
   "base/pods-policy.yaml": textOf(pods),
   "base/daemonset-policy.yaml": textOf(daemonSet),

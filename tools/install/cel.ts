@@ -1,4 +1,4 @@
-/** Values as CEL literals. */
+/** Writes values as CEL literals. */
 
 /**
  * Placeholder (a text or JSON) for a value that is known only in the cluster → CEL expression of
@@ -7,10 +7,11 @@
 type Places = Readonly<Record<string, string>>;
 
 /**
- * The value as a CEL literal. If a text contains one of `places`, that place's expression replaces
- * it: `/a/KUBELET/b` becomes `'/a/' + variables.kubelet + '/b'`. If the JSON of a value that is not
- * a text is one of `places`, the expression replaces the whole value. Kubernetes' CEL accepts only
- * lists and maps of one type, so values of several types become `dyn(…)`.
+ * The value as a CEL literal. If a text contains a placeholder of `places`, the place's expression
+ * replaces the placeholder: `/a/KUBELET/b` becomes `'/a/' + variables.kubelet + '/b'`. If the JSON
+ * of another value is a placeholder, the expression replaces the whole value. Kubernetes' CEL
+ * accepts only lists and maps whose values have one type, therefore values of several types become
+ * `dyn(…)`.
  */
 export function literal(value: unknown, places: Places = {}): string {
   if (typeof value === "string") return textOf(value, Object.entries(places));
@@ -27,7 +28,7 @@ export function literal(value: unknown, places: Places = {}): string {
   return `{${texts.map(([key, text]) => `${textOf(key, [])}: ${text}`).join(", ")}}`;
 }
 
-/** The type that CEL infers. */
+/** The type that CEL infers for a value. */
 function typeOf(value: unknown): string {
   if (typeof value !== "object" || value === null) return typeof value;
   const [first = "any", ...others] = new Set(Object.values(value).map(typeOf));

@@ -10,7 +10,7 @@ type Described = Readonly<{
 
 type Row = readonly [path: string, value: string, description: string];
 
-/** One row for each value. The fields of `policy` and `flags` have separate pages. */
+/** One row for each value. Other pages list the fields of `policy` and `flags`. */
 function rowsOf({ properties = {} }: Described, values: unknown, above: string): readonly Row[] {
   return Object.entries(properties).flatMap(([name, one]) => {
     const value = (values as Readonly<Record<string, unknown>> | undefined)?.[name];
@@ -22,10 +22,9 @@ function rowsOf({ properties = {} }: Described, values: unknown, above: string):
   });
 }
 
-/** A vertical bar would end the cell. */
+/** Escapes vertical bars, which would end the cell. */
 const cell = (text: string): string => text.replaceAll("|", "\\|");
 
-/** The file's text. */
 export function chartReadme(): string {
   const values = load(textOf("chart/values.yaml"));
   const rows = rowsOf(chartValues, values, "").map((row) => `| ${row.map(cell).join(" | ")} |\n`);

@@ -31,7 +31,7 @@ const several = "gt (int .Values.controller.replicas) 1";
 const management: Part = { role: "SyncManagement" };
 const tenant: Part = { role: "SyncTenant" };
 
-/** The namespace of the release. In the chart it replaces a kustomization's `namespace:`. */
+/** The release's namespace, in place of the `namespace:` of a kustomization. */
 const place = "namespace: {{ .Release.Namespace }}";
 const placed = (name: string) => ({
   [`metadata:\n  name: ${name}\n`]: `metadata:\n  name: ${name}\n  ${place}\n`,
@@ -41,7 +41,10 @@ const hosted = (values: Part["values"] = {}, when?: string): Part => ({
   ...(when && { when }),
   values: { ...placed("global-pull-secret-controller"), ...values },
 });
-/** The controller reads its own pod to find the agents' image, unless a flag names the image. */
+/**
+ * Whether a flag names the agents' image. If not, the controller reads its own pod to find the
+ * image.
+ */
 const namesImage = "(.Values.flags | default dict).agentImage";
 const ownPod = `  # The controller's own pod, whose image the agents run; not with --agent-image.
   - apiGroups: [""]
@@ -81,7 +84,7 @@ const monitored: Readonly<Record<string, string>> = {
   "namespace: kube-system": `namespace: ${ownNamespace}`,
 };
 
-/** Adds links only if the pages have an address, because Alertmanager cannot open a path. */
+/** Adds links only if the value `docs` is set, because Alertmanager cannot open a path. */
 function linksOf(program: Program): Readonly<Record<string, string>> {
   const its = alerts.filter(({ of }) => of.includes(program));
   const [begin, indent] = ['{{ . | trimSuffix "/" }}', " ".repeat(12)];
@@ -96,14 +99,16 @@ ${indent}{{- end }}
   );
 }
 
-/** With role Hosted, the controller's pods are in this cluster, but it works on the guest. */
+/**
+ * With role Hosted, the controller's pods are in this cluster, but the controller works on the
+ * guest.
+ */
 const ofGuest: Readonly<Record<string, string>> = {
   "In the cluster, run": `In the {{ eq $.Values.role "Hosted" | ternary (printf "guest cluster of namespace %s" $.Release.Namespace) "cluster" }}, run`,
   "kube-system -l": `${ownNamespace} -l`,
   "kube-system deploy/": `${ownNamespace} deploy/`,
 };
 
-/** PodMonitor and PrometheusRule of a program. */
 function monitorsOf(program: Program, role: Part["role"]): Readonly<Record<string, Part>> {
   const part = { role, when: ".Values.monitoring.enabled" };
   return {
@@ -113,7 +118,7 @@ function monitorsOf(program: Program, role: Part["role"]): Readonly<Record<strin
       values: {
         ...monitored,
         'namespace="kube-system"': `namespace="${ownNamespace}"`,
-        // Prometheus fills these in, not Helm.
+        // Quoted, because Prometheus fills in the label, not Helm.
         "{{ $labels.": '{{ "{{" }} $labels.',
         ...linksOf(program),
         ...(program === "controller" && ofGuest),
@@ -122,7 +127,6 @@ function monitorsOf(program: Program, role: Part["role"]): Readonly<Record<strin
   };
 }
 
-/** The ports of the API server. */
 const ports = `        - { protocol: TCP, port: 443 }
         - { protocol: TCP, port: 6443 }
 `;
@@ -275,17 +279,17 @@ function labelled(text: string): string {
   );
 }
 
-/** Some files of manifests/ are generated too, and may be outdated on disk. */
+/** Some files of manifests/ are generated too, and might be outdated on disk. */
 const sourceOf = (file: string): string =>
   monitoringParts()[`manifests/${file}`] ?? boundsFiles()[file] ?? textOf(file);
 
-/** The CRD is among templates/, so that an upgrade also upgrades it; an uninstall keeps it. */
+/** The CRD, which an uninstall keeps. It is in templates/, so that an upgrade also upgrades it. */
 function kept(file: string): string {
   const annotation = "  annotations:\n    helm.sh/resource-policy: keep\n";
   return textOf(file).replace(/^metadata:\n/m, (head) => `${head}${annotation}`);
 }
 
-/** `components/admission/policy.yaml` is templates/admission-policy.yaml. */
+/** `components/admission/policy.yaml` becomes templates/admission-policy.yaml. */
 function nameOf(file: string): string {
   const words = file.split("/");
   const parts = words[0] === "base" || words[0] === "components" ? words.slice(1) : words;

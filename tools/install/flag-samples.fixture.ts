@@ -1,6 +1,6 @@
-/** For tests: values of the chart's flags that the controller and helm accept or refuse. */
+/** For tests: values of flags that both the controller and helm must accept or refuse. */
 
-/** Flag as a value → a value that the controller accepts. */
+/** Flag in camelCase → a value that the controller accepts. */
 export const samples = {
   protect: ["quay.io", "ghcr.io/team"],
   deliveryModes: ["Reread"],
@@ -25,7 +25,10 @@ export const samples = {
   logLevel: "debug",
 };
 
-/** Flag as a value → a value that the controller refuses. An image may have any name. */
+/**
+ * Flag in camelCase → a value that the controller refuses. `agentImage` is absent, because an image
+ * may have any name.
+ */
 export const badSamples: Readonly<
   Record<Exclude<keyof typeof samples, "agentImage">, string | number | readonly string[]>
 > = {

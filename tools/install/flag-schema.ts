@@ -1,5 +1,6 @@
 /**
- * The schema of a controller flag in values.schema.json: it accepts what the flag's reader accepts.
+ * The schema of each controller flag in values.schema.json, which accepts the values that the
+ * flag's reader accepts.
  */
 import { label, annotation, selector } from "#controller/policy/labels.ts";
 import { priorityClass } from "#controller/policy/pod.ts";
@@ -21,7 +22,7 @@ import { protectable } from "#pullsecret/merge/protect.ts";
 /** Names that the API server accepts, for example for a Secret. */
 export const namePattern = "^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$";
 
-/** A list of `one`, separated by commas. */
+/** The pattern of a list whose items, separated by commas, match `one`. */
 const listOf = (one: string): string => `\\s*(${one})\\s*(,\\s*(${one})\\s*)*`;
 
 const key = "([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?";
@@ -32,8 +33,8 @@ const quantities = { type: "string", pattern: `^(${listOf(quantity)})?$` };
 
 /**
  * Reader → its schema for helm. Helm compiles patterns with Go's regexp, which has no lookahead or
- * lookbehind. The controller refuses mistakes that a pattern cannot express, such as a limit that
- * is too low.
+ * lookbehind. Only the controller refuses mistakes that such a pattern cannot express, such as a
+ * limit that is too low.
  */
 const patterns = new Map<Flag["read"], object>([
   [unit, { type: "string", pattern: "^(auto|[A-Za-z0-9:_.\\\\@-]+\\.service)$", maxLength: 255 }],

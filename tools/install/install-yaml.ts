@@ -4,7 +4,7 @@
  *
  *     node tools/build/run.mjs tools/install/install-yaml.ts IMAGE > install.yaml
  *
- * It does not use kustomize, so that a release needs no Go. A test compares it with
+ * Works without kustomize, so that a release needs no Go. A test compares the output with that of
  * `kubectl kustomize`.
  */
 import { join } from "node:path";
@@ -18,7 +18,9 @@ function filesIn(folder: string): string[] {
   );
 }
 
-/** The text with `image` in place of the image's name in manifests/base, which occurs twice. */
+/**
+ * The text of install.yaml, with `image` in both places where manifests/base has the image's name.
+ */
 export function installYaml(image: string): string {
   const placeholder = /^( +(?:globalpullsecret\.io\/agent-)?image: )global-pull-secret$/m;
   const texts = filesIn(".").map((file) => textOf(file).trim());

@@ -10,7 +10,10 @@ const written = "# Written from tools/install/ by npm run docs.\n";
 
 type Panel = Readonly<{ title: string; expr: string; unit?: string }>;
 
-/** The panels, two in a row. They show the maximum, because the standby reports no nodes. */
+/**
+ * The dashboard's panels, two in a row. Panels about nodes show the maximum, because the standby
+ * reports no nodes.
+ */
 export const panels: readonly Panel[] = [
   { title: "Nodes by state", expr: "max by (state) (global_pull_secret_nodes)" },
   { title: "Nodes that have the revision", expr: "max(global_pull_secret_nodes_updated)" },
@@ -61,7 +64,7 @@ const prometheus = (kind: string, program: Program, spec: object): string =>
     apiVersion: "monitoring.coreos.com/v1",
     kind,
     metadata: {
-      // Each program's objects have their own name, because one cluster may run several programs.
+      // Each program's objects have their own name, because one cluster can run several programs.
       name: program === "controller" ? "global-pull-secret" : `global-pull-secret-${program}`,
       namespace,
     },

@@ -17,7 +17,7 @@ type Schema = Readonly<{
 
 const schema = policySchema("The spec.") as Schema;
 
-/** `rollout.probation`, `sources[].name`. */
+/** `path`: such as `rollout.probation` or `sources[].name`. */
 function at(path: string, from = schema): Schema {
   const [name = "", ...rest] = path.split(".");
   const its = from.properties?.[name.replace("[]", "")];
@@ -26,7 +26,7 @@ function at(path: string, from = schema): Schema {
   return rest.length === 0 ? found : at(rest.join("."), found);
 }
 
-test("policy has every field of the CRD's spec, with its description, and no other", () => {
+test("has in the value policy exactly the fields of the CRD's spec, with their descriptions", () => {
   const spec = onlyVersion(ourCrd()).schema.properties?.["spec"];
   assert.ok(spec);
   for (const { path, schema: field } of fieldsOf(spec)) {

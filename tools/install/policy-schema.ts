@@ -4,17 +4,17 @@ import { onlyVersion, ourCrd, type Schema } from "../definition/crd.ts";
 type Rule = Readonly<{ rule: string }>;
 type CrdSchema = Schema & Readonly<{ "x-kubernetes-validations"?: readonly Rule[] }>;
 
-/** The pattern in a CEL rule. Helm's patterns have the same syntax, RE2. */
+/** Finds the pattern in a CEL rule. CEL's and Helm's patterns have the same syntax, RE2. */
 const pattern = /self\.matches\('((?:[^'\\]|\\.)*)'\)/;
-/** A CEL rule with bounds for integers. */
+/** Finds the bounds of integers in a CEL rule. */
 const bounds = /self >= (-?\d+) && self <= (-?\d+)/;
 
-/** Keywords with the same meaning in both schemas. */
+/** Keywords with the same meaning in CRDs and for helm. */
 const same = ["type", "enum", "minLength", "maxLength", "maxItems", "minimum", "maximum"] as const;
 
 /**
- * JSON schema of a field: its types and limits, and the patterns and bounds in its CEL rules. Only
- * the API server checks other rules, such as that a duration is at most 1h.
+ * The JSON schema of a field: its types and limits, and the patterns and bounds in its CEL rules.
+ * Other rules, such as that a duration is at most 1h, are only checked by the API server.
  */
 function fieldSchema(field: CrdSchema): Record<string, unknown> & { description: string } {
   const { description = "", properties, items, required } = field;
@@ -32,7 +32,7 @@ function fieldSchema(field: CrdSchema): Record<string, unknown> & { description:
     ...Object.fromEntries(kept),
     ...(both && { type: ["string", "integer"] }),
     ...(least !== undefined && { minimum: Number(least), maximum: Number(most) }),
-    // In CEL the pattern is a quoted text with its own escapes.
+    // Removes the escapes that the pattern needs as a quoted text in CEL.
     ...(texts[0] !== undefined && { pattern: texts[0].replace(/\\(.)/g, "$1") }),
     ...(items && { items: fieldSchema(items) }),
     ...(properties && {

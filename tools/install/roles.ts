@@ -1,5 +1,6 @@
 /**
- * The roles that use each value of the chart. The chart refuses a value that its role does not use.
+ * The roles that use each value of the chart. The chart refuses a value that the release's role
+ * does not use.
  */
 import { load } from "js-yaml";
 import { textOf } from "./yaml.ts";
@@ -36,8 +37,8 @@ export function prefixOf(value: string): string {
 }
 
 /**
- * templates/_roles.tpl: the table for checks.yaml, with the defaults of values.yaml. A template
- * cannot read values.yaml; it gets only the values after a user's values are merged into them.
+ * templates/_roles.tpl: this table for checks.yaml, with the defaults of values.yaml. A template
+ * cannot read values.yaml; it gets only the values into which a user's values are already merged.
  */
 export function rolesTemplate(): string {
   const defaults = load(textOf("chart/values.yaml")) as Record<string, unknown>;

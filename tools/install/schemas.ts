@@ -1,7 +1,7 @@
 /**
  * Writes test/install/schemas.json: the schemas of Kubernetes 1.31 to 1.36 for the kinds that we
- * install, from the OpenAPI document in each release's Go module. Run it to add a version or a kind
- * (it downloads 1 GB):
+ * install, from the OpenAPI document in each release's Go module. Run this program to add a version
+ * or a kind (downloads 1 GB):
  *
  *     node tools/build/run.mjs tools/install/schemas.ts
  */
@@ -31,7 +31,7 @@ const kinds = [
 type Schema = Readonly<Record<string, unknown>>;
 type Definitions = Readonly<Record<string, Schema>>;
 
-/** For these types, the document describes the form in Go; this is their form in JSON. */
+/** The form of these types in JSON. The document describes their form in Go. */
 const inJson: Definitions = {
   "io.k8s.apimachinery.pkg.util.intstr.IntOrString": { type: ["string", "integer"] },
   "io.k8s.apimachinery.pkg.api.resource.Quantity": { type: ["string", "number"] },
@@ -82,7 +82,9 @@ function strict(schema: Schema): Schema {
   };
 }
 
-/** Writes each different form of a definition once, because most are the same in all releases. */
+/**
+ * Writes each different form of a definition once, because most forms are the same in all releases.
+ */
 function write(): void {
   const forms: string[] = [];
   const releasesOut = releases.map((release) => {

@@ -30,13 +30,13 @@ test("allows the values that Helm adds for a dependency, and no other unknown va
   assert.equal(additionalProperties, false);
 });
 
-test("does not wait for Ready in the notes, because it may be True for the previous version", () => {
+test("shows no wait for Ready in the notes, because Ready can be True for the previous version of the Secret", () => {
   const notes = textOf("chart/templates/NOTES.txt");
   assert.doesNotMatch(notes, /condition=Ready/);
   assert.match(notes, /kubectl pull-secret wait/);
 });
 
-test("prefixes each named template, because a parent chart may have one of the same name", () => {
+test("prefixes each named template, because a parent chart can have a template of the same name", () => {
   const names = [...textOf("chart/templates/_helpers.tpl").matchAll(/define "([^"]+)"/g)];
   assert.ok(names.length > 0);
   for (const [, name = ""] of names) assert.match(name, /^global-pull-secret\./);
@@ -56,7 +56,7 @@ type Value = Readonly<{
 
 const schema = JSON.parse(valuesSchema()) as Value;
 
-/** Judges a value as helm does. chart.test.ts runs helm itself. */
+/** Judges a value like helm. chart.test.ts runs the real helm. */
 function takes(one: Value | undefined, value: unknown): boolean {
   if (one === undefined) return false;
   if (Array.isArray(value))
@@ -69,7 +69,7 @@ function takes(one: Value | undefined, value: unknown): boolean {
   return new RegExp(one.pattern ?? "").test(text) && (one.enum ?? [text]).includes(text);
 }
 
-test("the schema accepts a flag's value exactly if the controller does", () => {
+test("accepts a flag's value in the schema exactly if the controller accepts this value", () => {
   const names = Object.keys(flags).filter((name) => Object.hasOwn(flagValues, valueOf(name)));
   assert.deepEqual(Object.keys(samples).toSorted(), names.map(valueOf).toSorted());
   const its = schema.properties?.["flags"]?.properties;
@@ -83,7 +83,7 @@ test("the schema accepts a flag's value exactly if the controller does", () => {
     assert.deepEqual(judged(name, badSamples[value]), [false], name);
     assert.ok(!takes(its?.[value], badSamples[value]), name);
   }
-  // Users may also set a value to its default.
+  // The schema must also accept each flag's default.
   for (const [name, { standard, repeated }] of Object.entries(flagValues)) {
     if (standard === undefined || repeated) continue;
     const value = its?.[name]?.type === "integer" ? Number(standard) : standard;
@@ -91,7 +91,7 @@ test("the schema accepts a flag's value exactly if the controller does", () => {
   }
 });
 
-test("begins a value's description with its roles if only some roles use the value", () => {
+test("begins the description of a value that only some roles use with these roles", () => {
   for (const [value, its] of Object.entries(usedBy)) {
     const { description = "" } = schema.properties?.[value] ?? {};
     assert.ok(description.toLowerCase().startsWith(`${named(its)}: `.toLowerCase()), description);
@@ -104,6 +104,6 @@ test("requires the values that templates need, so that the schema refuses null b
   );
   for (const [name] of groups)
     assert.equal(schema.required?.includes(name), name !== "flags" && name !== "policy", name);
-  // Without names a rule would grant every Secret.
+  // A rule without resourceNames would grant every Secret.
   assert.deepEqual(schema.properties?.["fleet"]?.required, ["sources"]);
 });

@@ -1,4 +1,7 @@
-/** The chart's values.schema.json: helm checks values with it, and people read it. */
+/**
+ * The chart's values.schema.json, with which helm checks values, and whose descriptions people
+ * read.
+ */
 import { flags } from "#controller/policy/flags.ts";
 import type { Flag } from "#contract/table.ts";
 import { flagSchema, namePattern } from "./flag-schema.ts";
@@ -23,7 +26,7 @@ const notValues = new Set([
 export const valueOf = (flag: string): string =>
   flag.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** The controller's flags that are values, by the name of the value. */
+/** The name of a value below `flags` → the controller's flag. */
 export const flagValues: Readonly<Record<string, Flag>> = Object.fromEntries(
   Object.entries(flags)
     .filter(([name]) => !notValues.has(name))
@@ -72,7 +75,7 @@ const described = (all: Properties): Properties =>
   );
 
 const properties = described({
-  // Helm adds both values to a chart that is a dependency of another chart.
+  // Helm adds `global` and `enabled` to a chart that is a dependency of another chart.
   global: free("Values that a parent chart shares with its dependencies. Not used here."),
   enabled: toggle("For the condition of a parent chart's dependency. Not used here."),
   role: text(
@@ -182,7 +185,7 @@ const properties = described({
         "Additional labels of the PodMonitor and the PrometheusRule, by which your Prometheus selects them. kube-prometheus-stack selects the label release with the name of its own release.",
       ),
       additionalProperties: { type: "string" },
-      // The chart sets these itself.
+      // The chart itself sets labels with these prefixes.
       propertyNames: { not: { pattern: "^(app\\.kubernetes\\.io|helm\\.sh)/" } },
     },
     docs: text(
@@ -237,7 +240,7 @@ const properties = described({
   fleet: group(
     "One Secret for many clusters.",
     {
-      // A rule without a name would grant every Secret there.
+      // A rule without resourceNames would grant every Secret there.
       sources: {
         ...list("Names of Secrets in kube-system that FleetSecrets may place in clusters.", name),
         minItems: 1,
@@ -293,11 +296,9 @@ const required = Object.entries(properties)
 /** All values of the chart, with their descriptions. */
 export const chartValues = group("Values of the chart.", properties, required);
 
-/** The file's text. */
 export function valuesSchema(): string {
   const schema = { $schema: "http://json-schema.org/draft-07/schema#", ...chartValues };
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
-/** The text of values.yaml. */
 export const valuesYaml = (): string => describedValues(chartValues);

@@ -1,6 +1,6 @@
 /**
- * The comments of the chart's values.yaml, which `helm show values` prints. They are the schema's
- * descriptions. The values in that file are written by hand.
+ * Writes the schema's descriptions as comments into the chart's values.yaml, which `helm show
+ * values` prints. The values in that file are written by hand.
  */
 import { dump, load } from "js-yaml";
 import { textOf } from "./yaml.ts";

@@ -23,6 +23,5 @@ export const textOf = (file: string): string => readFileSync(join(manifests, fil
 export const objectsOf = (text: string): KubeObject[] =>
   (loadAll(text) as (KubeObject | null)[]).filter((one) => one !== null);
 
-/** The kustomization of a folder of manifests/. */
 export const kustomizationOf = (folder: string): Kustomization =>
   load(textOf(join(folder, "kustomization.yaml"))) as Kustomization;

@@ -44,7 +44,7 @@ test("has a separate meaning for a code exactly if its text in the catalogue is 
   assert.deepEqual(Object.keys(meanings), bare.toSorted());
 });
 
-test("ends a text with the link for its first code, even if it is cut", () => {
+test("ends a text with the link for its first code, even if the text is cut", () => {
   assert.equal(helpIn("ready"), undefined);
   assert.equal(withHelp("ready", 10), "ready");
   assert.equal(

@@ -80,7 +80,9 @@ function partsOf({ title, lead, catalogue, byItself }: Section): string[] {
   return [`## ${title}\n\n${lead}`].concat(entries);
 }
 
-/** `todo`: the message's own text, used if there is no longer text. */
+/**
+ * `todo`: the catalogue's instruction, used for codes without an instruction in agents.ts.
+ */
 function entry(code: string, what: string, byItself: string | undefined, todo: string): string {
   const you = Object.hasOwn(ofAgents, code) ? ofAgents[code as AgentCode][1] : sentence(todo);
   const meaning = what === "{}" ? meanings[code] : sentence(what);

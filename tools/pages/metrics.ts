@@ -6,10 +6,10 @@ import { table, type Row } from "./markdown.ts";
 
 const states: Readonly<Record<NodeState, string>> = {
   current: "has proved the revision",
-  changing: "is granted the revision and has not proved it, or its grant is being revoked",
+  changing: "has a grant for the revision and has not proved it, or its grant is being revoked",
   waiting: "will be granted the revision",
   starting: "its agent is starting",
-  failed: "the revision failed there, took too long, or the node went away while it changed",
+  failed: "the revision failed or took too long there, or the node went away during its change",
   excused:
     "cannot be served, so no rollout waits for it: away, not started, not Ready, unfit, or its grant is refused by admission",
 };
@@ -128,7 +128,7 @@ replacements:
         options: { delimiter: "/", index: 0 }
 \`\`\`
 
-To **check** that Prometheus has both, run these commands. After about a minute each command must print a line. Replace \`monitoring\` by the namespace of your Prometheus. If a command prints nothing, a label or a namespace is not selected. The selectors of namespaces are \`podMonitorNamespaceSelector\` and \`ruleNamespaceSelector\`.
+To **check** that Prometheus has both objects, run these commands. After about a minute each command must print a line. Replace \`monitoring\` by the namespace of your Prometheus. If a command prints nothing, a label or a namespace is not selected. The selectors of namespaces are \`podMonitorNamespaceSelector\` and \`ruleNamespaceSelector\`.
 
 \`\`\`sh
 PROMETHEUS=/api/v1/namespaces/monitoring/services/prometheus-operated:9090/proxy/api/v1
@@ -136,9 +136,9 @@ kubectl get --raw $PROMETHEUS/targets | grep -o 'podMonitor/[a-z0-9-]*/global-pu
 kubectl get --raw $PROMETHEUS/rules | grep -o '"GlobalPullSecret[A-Za-z]*"' | sort -u
 \`\`\`
 
-Evaluate the alerts **in each cluster**. They select the pods' namespace, not the cluster. In a central ruler the leader of one cluster would hide a missing leader of another one.
+Evaluate the alerts **in each cluster**. They select the pods' namespace, not the cluster. In a central ruler the leader of one cluster would hide a missing leader of another cluster.
 
-Each alert has a \`description\` with the command to run next, and a \`runbook_url\`, which leads to the page about it. That needs the address where you serve these pages: with Helm \`monitoring.docs\`, with Kustomize the annotation and the \`replacements\` above. Without an address, Helm leaves out \`runbook_url\`, and with Kustomize it is a path of this repository.
+Each alert has a \`description\` with the command to run next, and a \`runbook_url\`, which leads to the page about the alert. Set the address where you serve these pages: with Helm \`monitoring.docs\`, with Kustomize the annotation and the \`replacements\` above. Without an address, Helm leaves out \`runbook_url\`, and with Kustomize \`runbook_url\` is a path of this repository.
 
 Tests run every alert with Debian's promtool, some with a real Prometheus, and the overlay above with \`kubectl kustomize\`. They do not run the operator, kube-prometheus-stack or Grafana.
 

@@ -37,7 +37,7 @@ export function allTests(): readonly NamedTest[] {
     .flatMap((file) => testsIn(file, readFileSync(file, "utf8"), lowest.get(file) ?? "all"));
 }
 
-/** The file, and every imported file that may contain tests. */
+/** The file, and every imported file that can contain tests. */
 function reached(file: string, found = new Set<string>()): ReadonlySet<string> {
   found.add(file);
   for (const { specifier } of importsOf(readFileSync(file, "utf8"))) {
@@ -61,7 +61,6 @@ function shownIn(showing: readonly NamedTest[]): string {
     .join("<br>");
 }
 
-/** The page's whole text. */
 export function promisesPage(tests: readonly NamedTest[] = allTests()): string {
   const rows = Object.entries(promises).map(([key, sentence]) => {
     const showing = tests.filter(({ name }) => shownBy(name).includes(key));

@@ -6,7 +6,7 @@ import { numbersIn, promises, prose, shownBy, shownOf } from "./promises.ts";
 
 const tests = allTests();
 
-/** First letter of a document's promises → the last number, beginning with 1. HD is extra. */
+/** First letter of a document's promises → their last number (the first is 1). HD is extra. */
 const asked = { H: 25, K: 13, L: 33, M: 13 };
 
 test("has a promise, shown by tests or stated on a page, for each number of each document", () => {

@@ -42,7 +42,7 @@ function pageOf(crd: Crd, { place, explain, status }: Words): string {
   const { schema, apiVersion } = onlyVersion(crd);
   const fields = fieldsOf(schema);
   const below = (part: string) => fields.filter(({ path }) => path.startsWith(`${part}.`));
-  // Like a Secret, an object may have no spec.
+  // Like a Secret, a SyncSecret has no spec.
   const flat = fields.filter(({ path }) => !/^(?:$|apiVersion$|kind$|metadata$|status)/.test(path));
   const spec = below("spec").length > 0 ? below("spec") : flat;
   return `# ${crd.spec.names.kind}

@@ -27,7 +27,7 @@ const podOf = (delivery: DeliveryPolicy) => {
 };
 const modes = allModes.map((mode) => deliveryOf({ mode }, mode));
 
-/** The paths that Node allows the container to read or write. */
+/** The paths that Node.js allows the container to read or write. */
 function allowed(container: V1Container | undefined, what: "read" | "write"): string[] {
   const mark = `--allow-fs-${what}=`;
   const flags = container?.command?.filter((flag) => flag.startsWith(mark)) ?? [];
@@ -117,7 +117,7 @@ test("SECURITY.md names every D-Bus call, and every property that the agent read
     ...new Set([...code.matchAll(pattern)].map(([, name = ""]) => name)),
   ];
   const rows = table("call | of");
-  // Hello is dbus-next's own.
+  // dbus-next itself calls Hello, so the agent's code does not contain this call.
   const calls = rows.flatMap(([names = ""]) => names.split(", ").map((one) => one.slice(1, -1)));
   assert.deepEqual(calls.toSorted(), ["Hello", ...found(/member: "(\w+)"/g)].toSorted());
   const read = rows.find(([names]) => names === "`Get`")?.[1] ?? "";

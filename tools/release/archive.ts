@@ -5,8 +5,8 @@ import { gzipSync } from "node:zlib";
 import { run } from "#test/cluster/run.ts";
 
 /**
- * Packs `names` of `folder`, including the content of folders. root owns every file, everybody can
- * read it, and its date is `created` (seconds since 1970).
+ * Packs the files and folders `names` of `folder`. In the archive, root owns every file, everybody
+ * can read it, and its date is `created` (seconds since 1970).
  */
 export async function tar(
   archive: string,

@@ -1,7 +1,7 @@
 /**
- * Builds our image from the Containerfile: for the release, and for tests on another base.
+ * Builds our image from the Containerfile, for the release and, on another base, for tests.
  *
- * The same files give the same digest on every machine with the same buildah. buildah sets all
+ * The same files result in the same digest on every machine with the same buildah. buildah sets all
  * times to `created`, the Containerfile sets the files' modes, and root owns all files.
  */
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
@@ -16,7 +16,7 @@ export type ImageOptions = Readonly<{
   layout: string;
   /** The names of the architectures in OCI, such as `amd64`. */
   architectures: readonly string[];
-  /** OCI layout of the base. Without it, buildah pulls the base that the Containerfile pins. */
+  /** The OCI layout of the base. If absent, buildah pulls the base that the Containerfile pins. */
   base?: string | undefined;
   /** Seconds since 1970. */
   created: number;
@@ -38,9 +38,9 @@ export function bundlesOf(context: string): string[] {
 }
 
 /**
- * Builds the image for every architecture, 4 s each. No instruction runs a program, so the machine
- * needs no emulation. buildah uses a separate storage beside the result, which is removed
- * afterwards, so the machine's own images stay untouched.
+ * Builds the image for every architecture, 4 s each. No instruction runs a program, therefore the
+ * machine needs no emulation. buildah uses a temporary storage beside the result, so that the
+ * machine's own images do not change.
  */
 export async function buildLayout(options: ImageOptions): Promise<void> {
   const { context, layout, architectures, created, labels } = options;
@@ -50,10 +50,10 @@ export async function buildLayout(options: ImageOptions): Promise<void> {
       cwd,
     });
   const { base } = options;
-  /** The base's id in the storage. */
   const pull = async (platform: string): Promise<string> => {
     const args = ["pull", "--quiet", platform];
-    // A relative path, because buildah names the image after it and refuses dots and capitals.
+    // A relative path, because buildah names the image after the path, and refuses dots and
+    // capitals.
     if (base !== undefined) return await buildah([...args, `oci:${basename(base)}`], dirname(base));
     const pinned = pinnedBase(context);
     return await buildah([...args, pinned]).catch((error: unknown) => {
@@ -74,7 +74,7 @@ export async function buildLayout(options: ImageOptions): Promise<void> {
         `--build-arg=BASE=${(await pull(platform)).trim()}`,
 
         `--timestamp=${created}`,
-        "--identity-label=false", // buildah's version, which changes nothing in the image
+        "--identity-label=false", // omits buildah's version
         ...Object.entries(labels).map(([name, value]) => `--label=${name}=${value}`),
         "--manifest=product",
         "--file=Containerfile",

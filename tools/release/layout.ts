@@ -27,14 +27,14 @@ export type Image = Readonly<{
   platforms: readonly Readonly<{
     architecture: string;
     digest: string;
-    /** Paths of its layers' blobs, the lowest first. */
+    /** Paths of the image's layers, beginning with the lowest layer. */
     layers: readonly string[];
     config: Config;
     annotations: Readonly<Record<string, string>>;
   }>[];
 }>;
 
-/** Throws if the layout is not one image index. */
+/** Reads the layout. Throws unless it has exactly one image index. */
 export function readLayout(layout: string): Image {
   const blob = ({ digest }: Descriptor): string => join(layout, "blobs", digest.replace(":", "/"));
   const read = <T>(path: string): T => JSON.parse(readFileSync(path, "utf8")) as T;

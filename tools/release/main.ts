@@ -1,11 +1,11 @@
 /**
- * `npm run release`: all files of a version, in dist/release-VERSION. The same commit gives the
- * same bytes, with the same npm, buildah and tar.
+ * `npm run release`: makes all files of a version, in dist/release-VERSION. The same commit results
+ * in the same bytes, with the same npm, buildah and tar.
  *
- * `--base LAYOUT` builds on an OCI layout on disk, for machines that cannot reach the base's
- * registry. `--image NAME` is the image's registry and name, which install.yaml and the chart use
- * with its digest. `--url URL` is the folder where you will publish the files. Without `--url`,
- * krew's manifest refers to the archive in the same folder (`kubectl krew install
+ * `--base LAYOUT` takes the base from an OCI layout on disk, for machines that cannot reach the
+ * base's registry. `--image NAME` is the image's registry and name, which install.yaml and the
+ * chart use with its digest. `--url URL` is the folder where you will publish the files. Without
+ * `--url`, krew's manifest refers to the archive in the same folder (`kubectl krew install
  * --manifest=pull-secret.yaml --archive=…`).
  */
 import {
@@ -33,9 +33,7 @@ import { Unready, versionOf, type Version } from "./ready.ts";
 
 type Options = Readonly<{ base: string | undefined; url: string | undefined; image: string }>;
 
-/**
- * Makes the folder; if a step fails, no folder remains. Returns its path and the image's digest.
- */
+/** Makes the folder once all steps have succeeded. Returns its path and the image's digest. */
 async function release(repository: string, options: Options): Promise<[string, string]> {
   const version = await versionOf(repository);
   const name = `global-pull-secret-${version.version}`;
@@ -81,7 +79,9 @@ async function release(repository: string, options: Options): Promise<[string, s
   return [folder, image.digest];
 }
 
-/** Packs the plugin: once without Node.js, and for each Linux architecture with the pinned one. */
+/**
+ * Packs the plugin once without Node.js, and for each Linux architecture with the pinned Node.js.
+ */
 async function packPlugins(
   repository: string,
   draft: string,
@@ -120,7 +120,7 @@ async function buildImage(
 }
 
 /**
- * The name of the pinned base. If a layout with another digest is given, the name of that layout.
+ * The name of the pinned base, or of the given layout if its digest differs from the pinned digest.
  */
 function baseName(pinned: string, layout: string | undefined): string {
   const own = layout === undefined || pinned.endsWith(`@${readLayout(layout).digest}`);

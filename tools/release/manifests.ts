@@ -4,14 +4,16 @@ import { join } from "node:path";
 import { installYaml } from "../install/install-yaml.ts";
 import { gzip, tar } from "./archive.ts";
 
-/** `image`: its registry and name, such as `registry.example.com/team/global-pull-secret`. */
+/**
+ * `image`: the image's registry and name, such as `registry.example.com/team/global-pull-secret`.
+ */
 export type Released = Readonly<{ image: string; digest: string; created: number }>;
 
 export function writeInstallYaml(file: string, { image, digest }: Released): void {
   writeFileSync(file, installYaml(`${image}@${digest}`));
 }
 
-/** Packs the chart like `helm package`, but with the same bytes each time. */
+/** Packs the chart like `helm package`, but always with the same bytes. */
 export async function packChart(
   repository: string,
   archive: string,

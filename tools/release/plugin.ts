@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { dump } from "js-yaml";
 import { gzip, sha256, tar } from "./archive.ts";
 
-/** kubectl finds a program of this name as `kubectl pull-secret`. */
+/** kubectl runs a program of this name as `kubectl pull-secret`. */
 const program = "kubectl-pull_secret";
 
-/** Shipped with the program: our licence, and the licences of the bundled packages. */
+/** The archive also contains our licence, and the licences of the bundled packages. */
 const licences = ["LICENSE", "LICENSES.txt"];
 
-/** Starts the bundle beside it with the Node beside it, even if the machine has another Node. */
+/** Starts the bundle with the Node of the archive, even if the machine has another Node. */
 const packedLauncher = `#!/bin/sh
 here=$(dirname "$(readlink -f "$0")")
 exec "$here/node" "$here/${program}.cjs" "$@"
@@ -20,7 +20,7 @@ const withNode = [program, `${program}.cjs`, "node", ...licences, "LICENSE.node"
 
 /**
  * Writes the archive: the bundle as a program, and the licences. `node` is a folder with `bin/node`
- * and `LICENSE`. If it is given, the archive contains that Node, and the program is a launcher.
+ * and `LICENSE`. With `node`, the archive contains this Node, and the program is a launcher.
  */
 export async function packPlugin(
   repository: string,
@@ -50,13 +50,13 @@ export async function packPlugin(
   for (const path of [staged, plain]) rmSync(path, { recursive: true });
 }
 
-/** An archive for krew; without `arch`, it is for every machine that has its own Node. */
+/** An archive for krew. Without `arch`, the archive is for every machine that has its own Node. */
 export type Packed = Readonly<{ arch?: string; archive: string; uri: string }>;
 
 /**
  * krew's manifest. Linux gets the archives with a Node. macOS gets the archive without a Node,
- * because npm has no Node for it. There is no archive for Windows, because Windows ignores a
- * program's first line.
+ * because npm has no Node for macOS. Windows gets no archive, because it ignores a program's first
+ * line, which names Node.
  */
 export function krewManifest(version: string, archives: readonly Packed[]): string {
   const platforms = archives.map(({ arch, archive, uri }) => {

@@ -8,7 +8,7 @@ import { section, Unready, versionOf } from "./ready.ts";
 
 const repository = join(import.meta.dirname, "../..");
 
-test("has the same version everywhere, and its changes in CHANGELOG.md", () => {
+test("has the same version in all files, and this version's changes in CHANGELOG.md", () => {
   const read = (file: string): string => readFileSync(join(repository, file), "utf8");
   const { version } = JSON.parse(read("package.json")) as { version: string };
   const lock = JSON.parse(read("package-lock.json")) as {

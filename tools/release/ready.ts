@@ -1,4 +1,7 @@
-/** Checks whether a checkout may be released. The message is the one line that a person reads. */
+/**
+ * Checks whether a checkout can be released. A person reads only the error's message, which is one
+ * line.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "#test/cluster/run.ts";
@@ -8,14 +11,19 @@ export class Unready extends Error {}
 
 export type Version = Readonly<{
   version: string;
-  /** The commit, and its time in seconds since 1970: the date of all released files. */
+  /**
+   * The commit. `created`: its time in seconds since 1970, which is the date of all released files.
+   */
   revision: string;
   created: number;
   /** CHANGELOG.md's section about this version. */
   changes: string;
 }>;
 
-/** Throws Unready if there are uncommitted changes, or a version without its changes. */
+/**
+ * Throws Unready if there are uncommitted changes, or if CHANGELOG.md has no section about the
+ * version.
+ */
 export async function versionOf(repository: string): Promise<Version> {
   const git = (...args: readonly string[]) => run(["git", ...args], { cwd: repository });
   const [changed = ""] = (await git("status", "--porcelain")).split("\n");

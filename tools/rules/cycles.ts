@@ -2,7 +2,7 @@
 
 /**
  * Finds one cycle for each edge that closes a cycle, as a list of names; empty if there are no
- * cycles. The graph may leave out names without edges.
+ * cycles. The graph can leave out names without edges.
  */
 export function cyclesIn(graph: ReadonlyMap<string, readonly string[]>): readonly string[][] {
   const cycles: string[][] = [];

@@ -17,7 +17,7 @@ test("the index lists each decision once, with a question and its title", () => 
     assert.equal(textOf(page).split("\n")[0], `# ${title}`, page);
 });
 
-test("each decision ends with how to tell that it was wrong", () => {
+test("ends each decision with the section 'How to tell that it was wrong'", () => {
   for (const page of pages) {
     const [, last = ""] =
       /^## (.*)$/m.exec(
@@ -39,7 +39,7 @@ test("names only existing files in a decision", () => {
       );
 });
 
-test("names no flag in a decision that has become a field of GlobalPullSecret", () => {
+test("uses in decisions no flag that has become a field of GlobalPullSecret", () => {
   for (const page of pages)
     for (const flag of Object.keys(moved))
       assert.doesNotMatch(textOf(page), new RegExp(`--${flag}\\b(?!-)`), page);

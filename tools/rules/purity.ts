@@ -27,12 +27,12 @@ const pure: readonly string[] = [
   "tenants/rules",
 ];
 
-/** Modules of Node and packages that pure code may load. They only compute. */
+/** Modules of Node.js and packages that pure code may load. They only compute. */
 const pureModules = new Set(["node:buffer", "node:path", "node:util", "zod", "zod/mini"]);
 
 /**
- * Allowed functions of other modules: from node:net those that only parse text, from node:crypto
- * those without randomness.
+ * Functions of other modules that pure code may use: of node:net the functions that only parse
+ * text, of node:crypto the functions without randomness.
  */
 const pureNames: Readonly<Record<string, RegExp>> = {
   "node:net": /^\{\s*isIP(?:v[46])?\s*\}$/,

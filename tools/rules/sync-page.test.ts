@@ -33,7 +33,7 @@ test("L32: lists eleven practices, each with instructions in one line", () => {
   );
 });
 
-test("L31: reads in each log recipe the whole log of both pods, because only one of them works", () => {
+test("L31: reads the whole log of both pods in each log recipe, because only one pod is active", () => {
   const reported = Array.from(
     commands.matchAll(/kubectl --context (\w+) logs (.*?)(?: \| .*)?$/gm),
     ([, context = "", flags = ""]) => ({ context, flags: flags.trim() }),
@@ -71,7 +71,7 @@ test("links within the page only to existing headings", () => {
 
 test("L20: keeps the CRD when kubectl delete -k removes the tenant's side, so that no object waits for a stopped program", () => {
   const { resources = [] } = kustomizationOf("sync/tenant");
-  // A folder could hold a CRD.
+  // The list contains files. A folder in the list could contain a CRD that we do not read here.
   assert.ok(resources.includes("deployment.yaml"));
   for (const file of resources) {
     assert.match(file, /\.yaml$/);
@@ -80,7 +80,7 @@ test("L20: keeps the CRD when kubectl delete -k removes the tenant's side, so th
   }
 });
 
-test("gives none of our accounts the right to write Roles or RoleBindings beyond kube-system", () => {
+test("gives none of our accounts the right to write Roles or RoleBindings outside kube-system", () => {
   const files = globSync("**/*role*.yaml", { cwd: manifests, exclude: ["chart/**"] });
   const writers = files.flatMap((file) =>
     objectsOf(textOf(file)).flatMap(({ kind, metadata, rules }) => {

@@ -1,19 +1,19 @@
-/** Whether two documents or two values mean the same. */
+/** Compares documents and values by their meaning. */
 import { createHash } from "node:crypto";
 import { imagesOf } from "#pullsecret/registry/key.ts";
 import { type NodeDocument, credentialOf, isObject, type RawJson } from "./document.ts";
 
 /**
- * Whether both mean the same. The order of keys and white space do not count, and an empty `auths`
- * equals a missing one.
+ * Whether both documents mean the same. The order of keys and white space do not count, and an
+ * empty `auths` equals a missing one.
  */
 export function areEquivalent(one: NodeDocument, other: NodeDocument): boolean {
   return haveTheSame(one.auths, other.auths) && haveTheSame(one.rest, other.rest);
 }
 
 /**
- * Whether the kubelet takes the same credentials from both. Then a running kubelet has nothing to
- * reread.
+ * Whether the kubelet takes the same credentials from both documents. If so, a running kubelet has
+ * nothing to reread.
  */
 export function giveTheSame(one: NodeDocument, other: NodeDocument): boolean {
   return haveTheSame(one.auths, other.auths, credentialOf);
@@ -21,10 +21,7 @@ export function giveTheSame(one: NodeDocument, other: NodeDocument): boolean {
 
 type ComparedValues = ReadonlyMap<string, RawJson>;
 
-/**
- * Compares the values one by one, because one text of all values would be as large as the file.
- * Identical objects are not converted to text.
- */
+/** Compares the values one by one, because one text of all values would be as large as the file. */
 function haveTheSame(
   one: ComparedValues,
   other: ComparedValues,
@@ -55,8 +52,8 @@ export function aliases(document: NodeDocument, registry: string): readonly stri
 }
 
 /**
- * Images → keys. Built once per document, because a merge searches it for each of up to 1,000
- * entries.
+ * Images → keys of a document. Built once per document, because a merge searches this index for
+ * each of up to 1,000 entries.
  */
 function indexOf(document: NodeDocument): Map<string, string[]> {
   const known = indexes.get(document);

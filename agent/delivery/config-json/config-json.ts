@@ -1,6 +1,6 @@
 /**
- * Delivery by config.json in the kubelet's directory. The kubelet reads it when it starts, and
- * caches what it has read for five minutes.
+ * Delivery by config.json in the kubelet's directory. The kubelet reads config.json when it starts,
+ * and caches the content for five minutes.
  */
 import { join } from "node:path";
 import { nodeFiles } from "#contract/names.ts";
@@ -28,10 +28,7 @@ export const configJson: Delivery = {
 
 type Unusable = Extract<NodeFile, { why: string } | { kind: "changing" }>;
 
-/**
- * Reads config.json, and whether we may replace it. Never throws. If the file cannot be read, or
- * cannot be replaced by a file of the same kind, it is refused with the reason.
- */
+/** Reads config.json. Refuses a file that we must not replace. See Delivery.read. */
 export function readFile(file: string): Present | Unusable {
   try {
     return read(file);
@@ -52,8 +49,8 @@ function read(file: string): Present | Unusable {
   if (much !== undefined) return { kind: "refused", why: `it has ${much}` };
   const content = readDocument(bytes);
   if (content.kind === "odd") return { kind: "refused", why: content.why };
-  // The new file would belong to this process, which is deployed without CAP_CHOWN and cannot
-  // change the owner.
+  // The new file would belong to the user of this process. The process has no CAP_CHOWN, so it
+  // cannot change the owner.
   if (owner !== undefined)
     return {
       kind: "refused",

@@ -65,7 +65,7 @@ test("never throws, whatever the bytes", () => {
   fc.assert(fc.property(fc.json(), (text) => void readDocument(Buffer.from(`{"auths":${text}}`))));
 });
 
-test("keeps numbers, indentation, the final newline and the meaning when it writes back", () => {
+test("keeps numbers, indentation and the final newline when it writes a document back", () => {
   for (const text of [
     '{"auths":{},"n":1.0,"big":12345678901234567890}',
     '{\n\t"auths": {},\n\t"n": 1.50\n}\n',
@@ -137,7 +137,7 @@ test("counts every value below the document, and empty lists and objects twice",
   );
 });
 
-test("counts any bytes", () => {
+test("counts values in any bytes, even if they are not JSON", () => {
   const rows = [
     ["", 0],
     ['"\\', 0],

@@ -2,9 +2,9 @@
  * The content of config.json on the node: read as the kubelet reads it, with the entries of other
  * programs kept as they are.
  *
- * One bad entry makes the kubelet ignore the whole file without a message. So we leave such an
- * entry out, or the kubelet would never read ours. Its bytes are kept beside the journal and
- * restored on removal.
+ * One bad entry makes the kubelet ignore the whole file without a message. We leave bad entries
+ * out, so that the kubelet reads ours. The original bytes are kept beside the journal, and a
+ * removal restores them.
  */
 import { fold, notUtf8 } from "#pullsecret/json/json.ts";
 import { formatPath, quote } from "#pullsecret/problems/keypath.ts";
@@ -20,8 +20,8 @@ export type NodeDocument = Readonly<{
 }>;
 
 /**
- * `odd`: the kubelet may read something that we could not keep, so we do not touch the file.
- * `invalid`: why the kubelet ignores the file.
+ * `odd`: the kubelet might read something that we could not write back, so we do not touch the
+ * file. `invalid`: why the kubelet ignores the file.
  */
 export type Reading =
   | Readonly<{ kind: "document"; document: NodeDocument; invalid?: string }>
@@ -30,8 +30,8 @@ export type Reading =
 export const emptyDocument: NodeDocument = { auths: new Map(), rest: new Map() };
 
 /**
- * Reads config.json. Never throws. The reasons contain keys of the file, and never a value. The
- * keys are redacted, because a key may contain a password, as in `https://user:password@host`.
+ * Reads config.json. Never throws. The reasons contain keys of the file, but never a value. The
+ * keys are redacted, because a key might contain a password, as in `https://user:password@host`.
  */
 export function readDocument(bytes: Uint8Array): Reading {
   const tree = treeOf(bytes);
@@ -41,12 +41,14 @@ export function readDocument(bytes: Uint8Array): Reading {
   if (!(tree instanceof JsonMembers))
     return { kind: "document", document: emptyDocument, invalid: "it is not a JSON object" };
   const { value, faults } = rawValues(tree);
-  // Two readers would read this differently, so writing it back could lose data.
+  // Two parsers could read a file with such a fault differently. If we wrote the file back, we
+  // could lose data.
   const [fault = notUtf8(bytes)] = faults;
   if (fault !== undefined) return { kind: "odd", why: `${fault.path}: ${fault.kind}` };
   const rest = new Map(membersOf(value));
-  // Go's decoder takes AUTHS, Auths and a long s for auths, and merges them. If the file also has
-  // another spelling, our `auths` would win or lose, depending on the order.
+  // Go's decoder also accepts AUTHS, Auths and spellings with a long s, and merges them with
+  // `auths`. If the file had such a key, the order of the keys would decide whether our `auths`
+  // wins.
   const other = [...rest.keys()].find((key) => key !== "auths" && fold(key) === "auths");
   if (other !== undefined)
     return { kind: "odd", why: `the key ${quote(other)} should be spelled "auths"` };
@@ -98,10 +100,13 @@ const json = JSON as typeof JSON & {
   isRawJSON(value: unknown): boolean;
 };
 
-/** Thirty times the depth that a pull secret needs, and far below the limit of our recursion. */
+/**
+ * The most levels that we read: thirty times what a pull secret needs, and far below the limit of
+ * our recursion.
+ */
 const mostLevels = 100;
 
-/** A document's values to write back, and the faults that forbid it. */
+/** A document's values, and the faults because of which the values must not be written back. */
 function rawValues(tree: Tree): ReturnType<typeof valuesOf<object>> {
   return valuesOf(tree, { numeral: ({ text }) => json.rawJSON(text), depth: mostLevels });
 }
@@ -155,7 +160,7 @@ function isStringMap(value: RawJson): boolean {
   );
 }
 
-// Size. We estimate it before parsing: a parsed value may take fifty times its bytes.
+// Memory. We estimate it before parsing, because a parsed value can take fifty times its bytes.
 
 const quotationMark = '"'.charCodeAt(0);
 const backslash = "\\".charCodeAt(0);
@@ -163,7 +168,8 @@ const backslash = "\\".charCodeAt(0);
 const valueStarts: ReadonlySet<number> = new Set([..."[{,"].map((sign) => sign.charCodeAt(0)));
 
 /**
- * Counts the values below the top one. An empty list or object counts twice. Works for any bytes.
+ * Counts the values below the top-level value. An empty list or object counts twice. Works for any
+ * bytes.
  */
 export function countValues(bytes: Uint8Array): number {
   let count = 0;
@@ -190,14 +196,15 @@ function isEscaped(bytes: Uint8Array, at: number): boolean {
 }
 
 /**
- * Twice the limit of a Secret, so other programs' entries may take as much space as ours. The
+ * Twice the limit of a Secret, so other programs' entries can take as much space as ours. The
  * largest known pull secrets have about 100 KiB.
  */
 export const mostBytes = 2 * 1024 * 1024;
 /**
- * Bytes plus 100 for each value. In a rollback, 2 MiB of text with 2,000 values fill V8's heap of
- * 32 MiB, because V8 stores it with two bytes a character. 20,000 small values also fill it. With
- * more, the agent may be killed in the middle of a step (test/faults/memory.test.ts).
+ * The limit for the bytes plus 100 for each value. In a rollback, 2 MiB of text with 2,000 values
+ * fill V8's heap of 32 MiB, because V8 stores the text with two bytes a character. 20,000 small
+ * values also fill the heap. With a larger file, the agent might be killed in the middle of a step
+ * (test/faults/memory.test.ts).
  */
 const mostWeight = 2_300_000;
 const valueWeight = 100;

@@ -16,7 +16,7 @@ import type { Document } from "../mount.ts";
 import { type Present, isUnexplained, plan, planRestore, previous, undone } from "./plan.ts";
 
 const hubKey = "https://index.docker.io/v1/";
-// Spellings of each registry that serve the same images. The first one is ours.
+// Spellings of each registry that serve the same images. The first spelling is ours.
 const spellings = [
   ["a.io", "https://a.io", "a.io/v1/", "http://a.io/v2/"],
   ["b.io:5000/team", "https://b.io:5000/team"],
@@ -61,7 +61,7 @@ const file = fc.option(fc.oneof({ weight: 5, arbitrary: text }, { weight: 1, arb
   nil: undefined,
 });
 
-/** Docker Hub may be ours under both names, and an original's registry in two spellings. */
+/** We can own Docker Hub under both names, and a registry of the original in two spellings. */
 const registries = [...spellings.map(([first]) => first), "docker.io", "https://a.io"];
 const ours = fc.dictionary(
   fc.constantFrom(...registries),
@@ -156,7 +156,7 @@ test("H20: a release restores the file's exact bytes and mode, or removes the fi
   );
 });
 
-test("changes nothing when applied twice, and leaves exactly one entry for each of our registries", () => {
+test("changes nothing when the same content is applied twice, and leaves exactly one entry for each of our registries", () => {
   fc.assert(
     fc.property(file, ours, (before, revision) => {
       const document = mounted(revision);
@@ -177,7 +177,7 @@ test("changes nothing when applied twice, and leaves exactly one entry for each 
   );
 });
 
-test("keeps entries and top-level keys of others through apply and release", () => {
+test("keeps entries and top-level keys of other programs through apply and release", () => {
   fc.assert(
     fc.property(text, ours, ours, (before, first, second) => {
       const start = readOrFail(before);
@@ -255,11 +255,11 @@ function triedForHub(bytes: string | undefined): string[] {
 
 for (const mine of [hubKey, "docker.io"])
   for (const their of [hubKey, "docker.io", "index.docker.io", "https://docker.io"])
-    test(`B04: uses our entry for Docker Hub as ${mine}, and restores theirs as ${their}`, () => {
+    test(`B04: uses our entry for Docker Hub as ${mine}, and restores the other program's as ${their}`, () => {
       const before = JSON.stringify({ auths: { "z.io": theirEntry, [their]: theirEntry } });
       const one = apply(before, undefined, onlyAdditional({ [mine]: "x" }));
       assert.deepEqual(triedForHub(one.bytes), ["x"]);
-      // Their tool overwrites our entry, and the next revision has our entry under the other name.
+      // Another program overwrites our entry. The next revision uses Docker Hub's other name.
       const over = JSON.stringify({ auths: { [their]: theirEntry, "z.io": theirEntry } });
       const two = apply(over, one.journal, onlyAdditional({ [mine]: "x" }));
       assert.deepEqual(triedForHub(two.bytes), ["x"]);
@@ -272,7 +272,7 @@ for (const mine of [hubKey, "docker.io"])
       }
     });
 
-test("overrides a program that overwrites our entry, and restores its entry on release", () => {
+test("replaces the entry of a program that overwrites ours, and restores that entry on release", () => {
   const one = apply(undefined, undefined, onlyAdditional({ "a.io": "x" }));
   const over = JSON.stringify({ auths: { "https://a.io": theirEntry } });
   const again = apply(over, one.journal, onlyAdditional({ "a.io": "x" }));
@@ -334,7 +334,7 @@ test("keeps a rotated original on release if the node had that original before o
   });
 });
 
-test("considers only changes of credentials relevant for the kubelet, not e-mail addresses or white space", () => {
+test("considers only changed credentials relevant for the kubelet, not e-mail addresses or white space", () => {
   const same = JSON.stringify({ auths: { "a.io": { ...auth("x"), email: "a@b.c" } } });
   assert.equal(apply(same, undefined, onlyAdditional({ "a.io": "x" })).planned.matters, false);
   assert.equal(apply(same, undefined, onlyAdditional({ "a.io": "y" })).planned.matters, true);
@@ -410,7 +410,7 @@ test("creates a removed file again with our mode, or 0600 if none is recorded", 
   );
 });
 
-test("considers any entry that is not from the original as possibly ours after a lost journal", () => {
+test("after the journal was lost, treats every entry that is not from the original as possibly ours", () => {
   const released = mounted({ "d.io": { password: "o", original: true } });
   const table: readonly (readonly [bytes: string | undefined, unexplained: boolean])[] = [
     [undefined, false],
@@ -429,7 +429,7 @@ function auth(one: string) {
   return { auth: Buffer.from(`ours:${one}`).toString("base64") };
 }
 
-test("without a journal, treats an additional entry that equals ours in any spelling as ours, but not an entry of the original", () => {
+test("without a journal, treats an entry that equals our additional entry, in any spelling, as ours, but not an entry that equals an original", () => {
   const document = mounted({
     "a.io": { password: "x", original: false },
     "d.io": { password: "o", original: true },
@@ -456,7 +456,7 @@ test("removes our credentials from an older copy that another program restores",
   const theirs = { "z.io": theirEntry };
   const text = (auths: object) => JSON.stringify({ auths: { ...theirs, ...auths } });
   const first = apply(text({}), undefined, onlyAdditional({ "a.io": "x", "b.io": "x" }));
-  // A registry leaves the Secret, and a login tool writes the copy that it had read before.
+  // A registry leaves the Secret, and a login tool writes back the file as it had read it before.
   const second = apply(first.bytes, first.journal, onlyAdditional({ "b.io": "x" }));
   for (const copy of [
     first.bytes,
@@ -492,7 +492,7 @@ test("removes our credentials from a copy of a file that was rolled back", () =>
   }
 });
 
-test("recognizes a copy from before nine or more rotations", () => {
+test("recognizes our values in a copy of the file from before nine or more rotations", () => {
   const before = JSON.stringify({ auths: { "z.io": theirEntry } });
   let last = apply(before, undefined, onlyAdditional({ "a.io": "p0" }));
   const copy = last.bytes;

@@ -49,7 +49,7 @@ export function plan(
 
 type Draft = Omit<Plan, "meanwhile" | "excess">;
 
-/** `anew`: a journal was set aside, and the node may have more of our entries than we know. */
+/** `again`: a journal was set aside, and the node might have more of our entries than we know. */
 function planPut(
   found: Present,
   journal: Journal | undefined,
@@ -107,7 +107,7 @@ export function previous(found: Present): File {
 
 /**
  * If the document means the same as the former file, the result is exactly the former file (or no
- * file). Otherwise it is the document.
+ * file). If the meanings differ, the result is the document.
  */
 function restoredTo(
   found: Present,
@@ -136,7 +136,7 @@ function asFile(
 
 const readableByOthers = 0o077;
 
-/** If users other than its owner can read a file, it must not contain our credentials. */
+/** Whether other users can access the file. Such a file must not contain our credentials. */
 function isReadableByOthers(found: Present): boolean {
   return found.kind === "file" && (found.mode & readableByOthers) !== 0;
 }
@@ -153,7 +153,7 @@ function ownerOnly(file: File): File {
   return "absent" in file ? file : modeOf(file, file.mode & ~readableByOthers);
 }
 
-/** The record of the mode: the mode that we replaced, until another program sets a new one. */
+/** The record of the file mode. `was`: the replaced mode, until another program sets a new mode. */
 function modeRecord(file: File, found: Present, journal: Journal | undefined): Journal["left"] {
   if ("absent" in file) return undefined;
   const { mode } = file;
@@ -163,13 +163,13 @@ function modeRecord(file: File, found: Present, journal: Journal | undefined): J
   return typeof was === "number" ? { mode, was } : { mode };
 }
 
-/** Keeps the mode of an existing file, which another program may have set. */
+/** Keeps the mode of an existing file, which another program might have set. */
 function withMode(file: File, found: Present): File {
   if (found.kind === "absent" || "absent" in file) return file;
   return { bytes: file.bytes, mode: found.mode };
 }
 
-/** See FoundFile.isUnexplained: any entry that is not from the original. */
+/** See FoundFile.isUnexplained. Only entries from the original are explained. */
 export function isUnexplained(found: Present, { desired }: Document): boolean {
   const isOriginal = ([key, value]: readonly [string, unknown]) => {
     const known = desired.entries.get(key);

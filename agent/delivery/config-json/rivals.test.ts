@@ -7,7 +7,7 @@ import { rivalsIn } from "./rivals.ts";
 const auth = (text: string) => ({ auth: Buffer.from(text).toString("base64") });
 const hubKey = "https://index.docker.io/v1/";
 
-/** Our entries and theirs in one file, and which of theirs comes before which of ours. */
+/** Our entries and those of other programs in one file, and the expected report. */
 const files: readonly (readonly [
   ours: readonly string[],
   theirs: readonly string[],
@@ -47,7 +47,7 @@ for (const [ours, theirs, reported] of files)
     assert.equal(rivalsIn(read(same), owned), undefined, "the same credential");
   });
 
-test("names three entries of others, and the number of the rest", () => {
+test("names three entries of other programs, and the number of further entries", () => {
   const auths = Object.fromEntries(
     ["a.io", ..."12345".split("").map((n) => `a.io/${n}`)].map((key) => [key, auth(`${key}:p`)]),
   );

@@ -25,8 +25,8 @@ export function rivalsIn(document: NodeDocument, owned: Owned): string | undefin
 }
 
 /**
- * Cached answers. The document and the ownership are the same objects in each round, unless the
- * file or the journal was written.
+ * Cached answers. `document` and `owned` are the same objects in each round, unless the file or the
+ * journal was written.
  */
 const answers = new WeakMap<NodeDocument, { owned: Owned; answer: string | undefined }>();
 
@@ -36,8 +36,8 @@ function find({ auths }: NodeDocument, owned: Owned): string | undefined {
   const mine = new Set(present.map(({ key }) => key));
   const theirs = [...auths.keys()].filter((key) => !mine.has(key)).flatMap(withIdentity);
   const credential = (key: string) => credentialOf(auths.get(key)).join(":");
-  // Without wildcards, only registries of the same host overlap. Docker Hub's key serves another
-  // host.
+  // Without wildcards, only registries of the same host overlap. Docker Hub's key names
+  // index.docker.io, but serves docker.io.
   const byHost = Map.groupBy(ours, ({ registry }) => placeOf(registry));
   const anywhere = ours.filter(({ registry }) => hasWildcard(registry));
   const found = theirs.flatMap((their) => {

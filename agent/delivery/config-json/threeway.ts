@@ -2,12 +2,12 @@
  * The three-way merge of config.json: the present content, what we wrote last, and the desired
  * content.
  *
- * Entries and top-level keys of other programs stay as they are. If one of our entries replaces
- * another, we record the other under its own key and restore it on removal. The kubelet considers
- * `https://a.io` and `a.io` the same registry and would try both in random order. It would try
- * `docker.io` instead of docker login's key for Docker Hub. If another program overwrites an entry
- * of ours, ours wins while it is in force, and the other entry is restored on removal. We cannot
- * distinguish a mistake from a newer intention, and a removal must lose neither.
+ * Entries and top-level keys of other programs stay as they are. If our entry replaces a foreign
+ * entry, we record the foreign entry under its own key and restore it on removal. Our entry
+ * replaces every spelling of its registry, because the kubelet would try `https://a.io` and `a.io`
+ * in random order, and `docker.io` instead of docker login's key for Docker Hub. If another program
+ * overwrites our entry, we write ours again, and restore the other program's entry on removal. That
+ * entry might be a mistake or a newer intention, and a removal must not lose it.
  */
 import { aliases, digest } from "./compare.ts";
 import { type NodeDocument, type RawJson, plain, valueOf } from "./document.ts";
@@ -26,12 +26,12 @@ type Own = Owned["entries"][number];
 
 export type MergeResult = Readonly<{ document: NodeDocument; owned: Owned }>;
 
-/** How many of our former values are recognized if another program restores one from a copy. */
+/** How many of its newest digests an entry records. Older digests move to `former`. */
 const generations = 8;
 
 /**
- * Puts `desired` in force over `current`. Applying the result again changes nothing. `isFirst`: no
- * journal lists our entries.
+ * Puts `desired` in force over `current`. A second call with the result changes nothing. `isFirst`:
+ * no journal lists our entries.
  */
 export function put(
   current: NodeDocument,
@@ -50,14 +50,14 @@ export function put(
   const known = new Map(owned.entries.map((one) => [one.key, one]));
   /**
    * Keys that are assigned to one of our entries. A foreign key is assigned to the first of our
-   * entries for the same images. For Docker Hub we may have two such entries.
+   * entries for the same images. For Docker Hub we can have two such entries.
    */
   const taken = new Set<string>();
   const entries = [...desired.entries].map(([key, { value, original, vacant }]) => {
     const mine = known.get(key);
-    // Without a journal, an additional entry equal to ours counts as ours, in any spelling. The
-    // journal may have been lost, and a withdrawal would otherwise restore the very credential that
-    // it removes.
+    // Without a journal, an entry of the file counts as ours if it equals our additional entry, in
+    // any spelling. The journal might have been lost. Without this rule, a withdrawal would restore
+    // the credential that it must remove.
     const ours = (raw: RawJson) =>
       (mine !== undefined && isOurs(raw, mine)) ||
       isOld(key, raw) ||
@@ -171,7 +171,7 @@ export function withdrawn({ auths }: NodeDocument, owned: Owned): Former {
 }
 
 /**
- * The ownership after `restore` has undone a change: the same as before the change. The values that
+ * Our entries after `restore` has undone a change: the same as before the change. The values that
  * the change wrote are not ours any more, but we still recognize them if another program restores a
  * copy.
  */
@@ -181,8 +181,8 @@ export function ownedBefore(owned: Owned, before: Owned): Owned {
 }
 
 /**
- * Restores the state before our first change, with one exception. The node may have had an entry
- * for a registry that the original pull secret has too. Then the original's current value stays,
+ * Restores the state before our first change, with one exception: if the node then had its own
+ * entry for a registry that the original pull secret also has, the original's current value stays,
  * because we must not undo a rotation.
  */
 export function release(current: NodeDocument, owned: Owned, desired: Desired): MergeResult {
@@ -239,7 +239,10 @@ export function restore(
 
 type Place = Readonly<{ key: string; known: Set<string> }>;
 
-/** Place → one of its keys, and the digests of every value that we wrote or restored there. */
+/**
+ * Place (a registry or a top-level key) → one of its keys, and the digests of every value that we
+ * wrote or restored there.
+ */
 function knownValues(
   placeOf: (key: string) => string,
   ...lists: readonly (readonly Own[])[]
@@ -256,16 +259,16 @@ function knownValues(
 
 /**
  * Whether a value is ours, even if another program has rewritten it: with an e-mail address, as
- * user and password, or under `https://`. Otherwise it would be restored on removal, and the
- * withdrawn credential would stay on the node.
+ * user and password, or under `https://`. Without this rule, a removal would restore the rewritten
+ * value, and the withdrawn credential would stay on the node.
  */
 function isOurs(raw: RawJson, { wrote }: Pick<Own, "wrote">): boolean {
   return wrote.includes(digest(raw)) || wrote.includes(digest(plain(raw)));
 }
 
 /**
- * Entries that may be ours while the file is being replaced. Until that is complete, entries that
- * only the older record lists may still be in the file, and must not count as foreign.
+ * Entries that might be ours while the file is being replaced. The file might still have entries
+ * that only the older record lists. They must not count as foreign.
  */
 export function union(newer: Owned, older: Owned): Owned {
   const join = (now: readonly Own[], then: readonly Own[]) => {
@@ -296,7 +299,8 @@ function isInPlace({ key, wrote }: Own, there: ReadonlyMap<string, RawJson>): bo
 }
 
 /**
- * Removes `owned` entries. `all`: includes values that stay ours, such as Docker Hub's other name.
+ * Removes the entries `owned` and restores what they displaced. `all`: all of our entries. Some of
+ * them can stay, such as an entry for Docker Hub's other name.
  */
 function withdraw(current: NodeDocument, owned: Owned, all: Owned): NodeDocument {
   // Return the same object, so that its index is not built again in each round.
@@ -309,7 +313,7 @@ function withdraw(current: NodeDocument, owned: Owned, all: Owned): NodeDocument
     for (const alias of aliases(current, one.key))
       if (auths.has(alias) && !stays.has(alias) && isOurs(auths.get(alias), one))
         auths.delete(alias);
-  // A newer foreign entry for these images stays and makes the displaced one obsolete.
+  // A newer foreign entry for these images stays and makes the displaced entry obsolete.
   const isForeign = (alias: string): boolean => {
     const mine = stays.get(alias);
     return auths.has(alias) && !(mine && isOurs(auths.get(alias), mine));
@@ -339,7 +343,7 @@ function ownRecord(
 
 /**
  * The record of a registry that must have no entry in config.json, because the credential provider
- * serves it. The values that we wrote there earlier are still ours.
+ * serves this registry. The values that we wrote there earlier are still ours.
  */
 function vacantRecord(key: string, mine: Own | undefined, displaced: Own["displaced"]): Own {
   const wrote = mine?.wrote ?? [];

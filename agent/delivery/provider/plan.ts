@@ -1,4 +1,4 @@
-/** config.json and the answer as found, and the plans for both. Pure. */
+/** config.json and the provider's answer as found, and the plans for both files. Pure. */
 import { providerFiles, type ProviderScope } from "#contract/names.ts";
 import type { FileIdentity } from "#agent/files/atomic-write.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
@@ -9,10 +9,13 @@ import type { Document, Desired } from "../mount.ts";
 
 export type InstalledAnswer = Readonly<{
   /**
-   * The bytes of the answer; undefined if there is no answer, empty if it must be written again.
+   * The bytes of the answer; undefined if there is no answer, empty if we must write the answer
+   * again.
    */
   answer: Buffer | undefined;
-  /** Why we cannot look at the answer. Then `answer` is undefined, but the kubelet may use it. */
+  /**
+   * Why we cannot read the answer. `answer` is then undefined, but the kubelet might use the file.
+   */
   unseen?: string;
   identity: FileIdentity;
   /** Why the kubelet cannot use the provider. */
@@ -30,7 +33,7 @@ export type InstalledProvider = InstalledAnswer &
 const notAsked = "the kubelet has not run its credential provider yet";
 const emptyAnswer = answerOf(new Map());
 
-/** The credential provider is in force. `config`: config.json by itself. */
+/** The files while the credential provider is in force. `config`: config.json alone. */
 export function providedBy(
   config: FoundFile,
   installed: InstalledProvider,
@@ -68,7 +71,7 @@ export function providedBy(
 }
 
 /**
- * The mode was CredentialProvider, and config.json takes over again. The agent empties the
+ * The files when config.json takes over again after mode CredentialProvider. The agent empties the
  * provider's answer only after config.json is proved.
  */
 export function afterProvider(config: FoundFile, installed: InstalledAnswer): FoundFile {
@@ -81,7 +84,7 @@ export function afterProvider(config: FoundFile, installed: InstalledAnswer): Fo
       const planned = config.plan(journal, document, lost);
       if (answer === undefined) return planned;
       const meanwhile = { ...planned.meanwhile, answer };
-      // While `rereads` is set, the kubelet may still use an earlier config.json.
+      // While `rereads` is set, the kubelet might still use an earlier config.json.
       const isProved = journal?.phase === "applied" && journal.rereads === undefined;
       if (!planned.changed && isProved)
         return emptied({ ...planned, meanwhile }, installed, answer);
@@ -93,7 +96,7 @@ export function afterProvider(config: FoundFile, installed: InstalledAnswer): Fo
 }
 
 /**
- * config.json is restored first, so that its credentials are in force when the agent empties the
+ * Restores config.json first, so that its credentials are in force when the agent empties the
  * provider's answer.
  */
 function planRelease(
@@ -106,15 +109,15 @@ function planRelease(
   const planned = config.plan(journal, document, lost);
   const { answer: _answer, ...owned } = planned.owned;
   // The journal lists the provider's answer as ours until the agent has emptied it, because the
-  // agent may be killed before it does that.
+  // agent might be killed before that.
   const answer = journal?.owned.answer;
   const meanwhile = answer === undefined ? planned.meanwhile : { ...planned.meanwhile, answer };
   return emptied({ ...planned, owned, meanwhile }, installed, answer);
 }
 
 /**
- * The plan that also empties the answer. While we cannot look at the answer, it stays ours: its
- * digest, from the journal, is `recorded`.
+ * The plan, extended so that it also empties the answer. While we cannot read the answer, the
+ * journal still lists it as ours, with the digest `recorded`.
  */
 function emptied(planned: Plan, installed: InstalledAnswer, recorded: string | undefined): Plan {
   if (installed.unseen !== undefined && recorded !== undefined)
@@ -124,7 +127,7 @@ function emptied(planned: Plan, installed: InstalledAnswer, recorded: string | u
     : withAnswer(planned, installed, putOf(installed, emptyAnswer), "last");
 }
 
-/** What a withdrawal does with the answer alone, while config.json cannot be used. */
+/** How a withdrawal empties only the answer, while config.json cannot be used. */
 export function answerIn(installed: InstalledAnswer): FoundAnswer {
   const { unseen, answer } = installed;
   const isEmpty = answer === undefined || answer.equals(emptyAnswer);
@@ -165,7 +168,10 @@ function isThere({ answer }: InstalledAnswer, digest: string | undefined): boole
 export type Shares = Readonly<{
   answer: ReadonlyMap<string, unknown>;
   config: Desired;
-  /** Registries that can only be served to all pods, although the scope is narrower. */
+  /**
+   * Registries that only config.json could serve. config.json would serve all pods, which the scope
+   * forbids.
+   */
   unserved: readonly Readonly<{ key: string; why: string }>[];
 }>;
 
@@ -173,9 +179,9 @@ export type Shares = Readonly<{
  * Divides the entries between the credential provider's answer and config.json. The original's
  * entries stay in config.json, and so do entries for which the kubelet would not run our script.
  *
- * The kubelet tries config.json before it runs a provider. An entry in config.json would win over
- * the provider's answer, so we remove the entry from config.json. We do this only after the kubelet
- * has run our script. Until then, the kubelet may get the credential only from config.json.
+ * The kubelet tries config.json before it runs a provider. So we remove an entry from config.json
+ * once the kubelet has run our script. Until then, config.json might be the kubelet's only source
+ * of the credential.
  */
 export function share(
   { entries, rest }: Desired,

@@ -38,7 +38,7 @@ function run(root: string, body: string): void {
   execFileSync("sh", ["-c", body], { env: { ...process.env, ROOT: root } });
 }
 
-/** The files before the page's commands change them. */
+/** Creates kubeadm's file, which the page's commands then change. */
 function hasKubeadm(root: string): void {
   lay(root, [{ path: env, permissions: "0644", content: 'KUBELET_KUBEADM_ARGS="--v=2"\n' }]);
 }
@@ -65,7 +65,7 @@ const snippets: readonly Row[] = [
       const [files = ""] = bodies("### A machine image");
       const [flags = ""] = bodies("### kubeadm");
       hasKubeadm(root);
-      // Running it twice changes nothing more.
+      // The second run changes nothing more.
       for (const body of [files, flags, files, flags]) run(root, body);
       const [before, ...after] = fs.readFileSync(join(root, env), "utf8").split(" ");
       assert.deepEqual([before, after.length], ['KUBELET_KUBEADM_ARGS="--v=2', 2]);
@@ -81,7 +81,7 @@ const snippets: readonly Row[] = [
       const given = Object.fromEntries(listed.map(({ name, value }) => [name, value]));
       const mapped = (load(map) as Mapped).joinConfiguration.nodeRegistration.kubeletExtraArgs;
       assert.deepEqual(mapped, given);
-      // As kubeadm writes them.
+      // kubeadm writes the flags like this.
       const flags = Object.entries(given).map(([name, value]) => `--${name}=${value}`);
       const line = ["--v=2", ...flags].toSorted().join(" ");
       const content = `KUBELET_KUBEADM_ARGS="${line}"\n`;
@@ -108,7 +108,7 @@ for (const [heading, prepare] of snippets)
     const told = [env, "/etc/default/kubelet"]
       .map((file) => join(root, file))
       .find((file) => fs.existsSync(file));
-    // The file that the page names, which every kubelet uses.
+    // The kubelet uses the file that the page names.
     assert.ok(namesProvider(fs.readFileSync(told ?? "", "utf8")));
   });
 

@@ -131,7 +131,7 @@ test("scope Annotated: considers a node unfit if only config.json could serve an
   }
 });
 
-test("writes the answer before it removes our entry from config.json, and restores displaced entries first", () => {
+test("writes the answer before it removes our entry from config.json; on removal, restores config.json before it empties the answer", () => {
   const theirs = config({ "a.io": { auth: "dTp0" }, "b.io": value });
   const found = providedBy(theirs, installed, "All");
   const put = found.plan(undefined, document("a.io"), false);
@@ -206,7 +206,7 @@ test("keeps the provider's answer after a change to another mode until config.js
   assert.equal(never.first ?? never.last, undefined);
 });
 
-test("reports that the kubelet has not run the provider until the script has left its stamp", (t) => {
+test("reports, until the script has left its stamp, that the kubelet has not run the provider", (t) => {
   const root = tree(t);
   const note = () => {
     const found = byProvider("All").read(root);
@@ -354,7 +354,7 @@ const unread: readonly (readonly [
 ];
 for (const [what, spoil, skip = false] of unread)
   test(
-    `empties an unreadable answer on withdrawal, because the kubelet may use it: ${what}`,
+    `empties an unreadable answer on withdrawal, because the kubelet might use it: ${what}`,
     { skip },
     async (t) => {
       for (const delivery of [byProvider("All"), configAfterProvider]) {

@@ -1,7 +1,7 @@
 /**
- * Delivery by a credential provider. The kubelet runs a script at each look-up, and the script
- * prints our answer. So a new answer serves the next pull without a kubelet restart. config.json
- * contains the other entries.
+ * Delivery by a credential provider. The kubelet runs a script whenever it looks for a credential,
+ * and the script prints our answer. So a new answer serves the next pull without a kubelet restart.
+ * config.json contains the other entries.
  */
 import { join } from "node:path";
 import { nodeFiles, providerFiles, type ProviderScope } from "#contract/names.ts";
@@ -22,12 +22,12 @@ import { mountOver, readMounts, readOwn } from "#agent/files/own-file.ts";
 
 const { folder, script, config, answer } = providerFiles;
 /**
- * The identity of the folder changes when the stamp appears, but not when the script touches the
- * stamp again.
+ * The stamp is not listed. When it appears, the folder changes, which starts a round. When the
+ * script touches it again, no round is needed.
  */
 const names = [...configJson.names, folder, script, config, answer];
 
-/** The kubelet already has flags, script and configuration. We do not change them. */
+/** Delivery by the provider. An administrator has installed its script, configuration and flags. */
 export function byProvider(scope: ProviderScope): Delivery {
   return besides(
     (directory) => readInstalled(directory, scope),
@@ -35,7 +35,7 @@ export function byProvider(scope: ProviderScope): Delivery {
   );
 }
 
-/** config.json alone. Removes the answer if the mode was CredentialProvider before. */
+/** Delivery by config.json alone. Empties the answer if the mode was CredentialProvider before. */
 export const configAfterProvider = besides(readAnswer, afterProvider);
 
 function besides<Installed extends InstalledAnswer>(
@@ -56,8 +56,8 @@ function besides<Installed extends InstalledAnswer>(
       try {
         if (!kept) await configJson.write(rewrite, found, directory);
       } finally {
-        // Only a withdrawal writes both. It empties the answer even if config.json cannot be
-        // written.
+        // Only a withdrawal writes both config.json and `last`. It empties the answer even if the
+        // write of config.json fails.
         if (last) await empty(last, directory);
       }
     },
@@ -84,7 +84,7 @@ async function empty(last: Put, directory: string): Promise<void> {
   }
 }
 
-/** A Secret has at most 1 MiB, and in an answer each of its bytes may take six (`\u0001`). */
+/** A Secret has at most 1 MiB, and in an answer each of its bytes can take six bytes (`\u0001`). */
 const mostAnswer = 8 * 1024 * 1024;
 const mostConfig = 1024 * 1024;
 const readableByOthers = 0o077;
@@ -119,13 +119,13 @@ function readAnswer(kubeletDirectory: string): InstalledAnswer {
       unfit: `answer.json: ${found.kind === "refused" ? found.why : "another program is writing it"}`,
     };
   const { bytes, mode, identity } = found;
-  // An answer that others can read is written again.
+  // If other users can read the answer, it counts as empty, so that we write it again.
   return { answer: (mode & readableByOthers) === 0 ? bytes : Buffer.alloc(0), identity };
 }
 
 /**
  * The kubelet uses the answer as long as it exists, even if we cannot read it. So a withdrawal
- * replaces it with an empty one. A directory in its place serves nothing.
+ * replaces it with an empty answer. If a directory has the answer's path, there is no answer.
  */
 function unread(path: string): InstalledAnswer {
   const found = trying(() =>
@@ -135,8 +135,8 @@ function unread(path: string): InstalledAnswer {
 }
 
 /**
- * There is no answer where we look. If its folder is a link, the link may lead out of our mount,
- * and the kubelet may find an answer there.
+ * We found no answer. But if the answer's folder is a link that leads out of our mount, the kubelet
+ * might find an answer there.
  */
 function missing(path: string): InstalledAnswer {
   const isPlain = trying(() => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? true);
@@ -145,8 +145,8 @@ function missing(path: string): InstalledAnswer {
 }
 
 /**
- * The rows of the configuration, or the reason why a kubelet would not start with it or would not
- * run our script.
+ * The rows of the configuration, or the reason why a kubelet would not start with this
+ * configuration or would not run our script.
  */
 function readConfig(
   under: (name: string) => string,

@@ -76,7 +76,7 @@ const unseen: readonly (readonly [what: string, spoil: (root: string) => void, s
   ];
 for (const [what, spoil, skip = false] of unseen)
   test(
-    `does not complete a withdrawal while it cannot look at the answer: ${what}`,
+    `does not complete a withdrawal while it cannot read the answer: ${what}`,
     {
       skip,
     },
@@ -129,7 +129,7 @@ test("completes a withdrawal if there is provably no answer", (t) => {
     }
 });
 
-test("lists the answer as ours in another mode until it can look at it", (t) => {
+test("keeps the answer listed as ours after a change of the mode while the agent cannot read the answer", (t) => {
   const root = tree(t);
   rmSync(join(root, folder), { recursive: true });
   const read = () => {
@@ -177,7 +177,7 @@ for (const [what, spoil] of refused)
         assert.equal(file.kind, "refused");
         const step = decide(facts({ file, mounted: withdrawn, ...change }));
         assert.ok(step.action === "clean" || step.action === "restore", step.action);
-        // The folder has the journal.
+        // Our folder exists if there is a journal, or if a journal was lost.
         assert.equal(step.action, Object.keys(change).length > 0 ? "restore" : "clean");
         assert.ok(step.plan.kept);
         await delivery.write(step.plan, step.found, root);
@@ -248,7 +248,7 @@ for (const [code, inPlace] of refusals)
     }
   });
 
-test("leaves the answer of a node that keeps its content although config.json is refused", (t) => {
+test("does not empty the answer of a node that keeps its content, even if config.json is refused", (t) => {
   const root = tree(t);
   symlinkSync("/nowhere", join(root, nodeFiles.config));
   const file = byProvider("All").read(root);

@@ -40,7 +40,7 @@ class Server {
     return ensure(this.on, "/objects/x", structuredClone(this.live), declared(list));
   }
 
-  /** Another manager has a field in the spec. */
+  /** True if another manager owns a field in the spec. */
   foreign = false;
 
   /** Another client's write, which admission may also change. */
@@ -145,7 +145,7 @@ test("keeps another manager's field, and makes no dry run for it", async () => {
   assert.deepEqual(server.admitted.differences, []);
 });
 
-test("makes one dry run and no write in another controller, which has no memory", async () => {
+test("makes one dry run and no write in a new controller, which remembers no dry run", async () => {
   const server = new Server();
   server.admit = (list) => [...list, "added"];
   await server.ensure("a");
@@ -159,14 +159,14 @@ test("makes one dry run and no write in another controller, which has no memory"
   assert.deepEqual(other.asked, ["ask"]);
 });
 
-test("writes once a minute under a policy that changes something else at each write", async () => {
+test("writes once a minute under a policy that makes a different change at each write", async () => {
   const server = new Server();
   server.admit = (list) => [...list, `nonce ${server.asked.length}`];
   for (; server.seconds < 5 * believedSeconds; server.seconds += 1) await server.ensure("a");
   assert.equal(server.asked.filter((one) => one === "write").length, 5);
 });
 
-test("reports drift of the spec when a write would change it, not when it differs from the declaration", async () => {
+test("reports drift if a write would change the spec, not if the spec only differs from the declaration", async () => {
   const server = new Server();
   server.admit = (list) => [...list, "added"];
   await server.ensure("a");

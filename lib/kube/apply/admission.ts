@@ -1,14 +1,14 @@
 /**
- * The differences that other people's admission causes between our declaration and the stored
- * object. While neither side changes, there is nothing to write. After a minute we ask the API
- * server again, so we notice a withdrawn policy.
+ * The differences that other people's admission policies and webhooks cause between our declaration
+ * and the stored object. While the declaration and the object stay the same, there is nothing to
+ * write. After a minute we ask the API server again, so we notice a withdrawn policy.
  */
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { KubernetesObject, V1ObjectMeta } from "@kubernetes/client-node";
 import { differing } from "./difference.ts";
 
-/** Seconds for which an answer counts. One dry run costs the API server 10 ms. */
+/** Seconds for which we trust the answer to a dry run. A dry run costs the API server 10 ms. */
 export const believedSeconds = 60;
 
 type Options = Readonly<{

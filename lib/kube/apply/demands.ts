@@ -39,7 +39,10 @@ export function demand(path: string, declared: KubernetesObject, made: Kubernete
   if (fields.length > 0) throw new AdmissionError(path, fields);
 }
 
-/** Credentials and rights, as a whole. Labels and annotations may be changed by others. */
+/**
+ * For credentials and rights: all fields except labels and annotations, which other programs may
+ * change.
+ */
 function otherDemands(declared: KubernetesObject): object {
   return Object.fromEntries(Object.entries(declared).filter(([key]) => key !== "metadata"));
 }

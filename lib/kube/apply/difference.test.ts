@@ -16,7 +16,7 @@ const cases: readonly (readonly [
   ["notices a missing item in a list", { a: [] }, { a: [1] }, false],
   ["ignores defaults inside list items", { a: [{ n: 1, d: 2 }] }, { a: [{ n: 1 }] }, true],
   ["accepts an absent field for a declared empty list", {}, { a: [] }, true],
-  // Otherwise `rules: []` of a Role would be applied again with every reconcile.
+  // Without this, each reconcile would apply `rules: []` of a Role again.
   ["accepts null for a declared empty list", { a: null }, { a: [] }, true],
   ["notices items in a list that is declared empty", { a: [1] }, { a: [] }, false],
   ["ignores a field that is declared as undefined", { a: 1 }, { b: undefined }, true],
@@ -49,7 +49,7 @@ const paths: readonly (readonly [
   ["a named item is gone", { a: [] }, { a: [{ name: "x" }] }, ["a[x]"], ["a"]],
   ["a list of values", { a: ["--x", "--y"] }, { a: ["--x"] }, ["a"], ["a"]],
   [
-    "mounts are matched by their path",
+    "mounts are matched by mountPath",
     { a: [{ name: "v", mountPath: "/b" }] },
     { a: [{ name: "v", mountPath: "/a" }] },
     ["a[/a]"],

@@ -53,7 +53,7 @@ export async function isDrifted(
 
 /**
  * The object that the API server would store if we wrote our declaration. Returns `live` itself if
- * it is as declared, or if the last answer still counts.
+ * it is as declared, or if a recent dry run showed that a write would change nothing.
  */
 async function plan<T extends KubernetesObject>(
   { cluster, admitted }: On,

@@ -8,8 +8,8 @@ const [brace, bracket, comma] = [0x7b, 0x5b, 0x2c];
 
 /**
  * Gathers chunks of any size in one buffer, which doubles when it is full. Single bytes cost no
- * more than large chunks. A list of chunks would take 100 bytes for each chunk, and joining the
- * text at each chunk would copy all of it each time.
+ * more than large chunks. A list of chunks would take 100 bytes more for each chunk, and joining
+ * the text at each chunk would copy the whole text each time.
  */
 export class Gathered {
   readonly #what: string;
@@ -21,8 +21,8 @@ export class Gathered {
 
   /**
    * `what` is the name in the error. At most `largest` bytes and `mostValues` values of JSON are
-   * accepted. A limit of bytes alone does not limit the memory: `{},` has three bytes, and 62 when
-   * it is parsed.
+   * accepted. A limit of bytes alone does not limit the memory: `{},` has three bytes as text, and
+   * takes 62 bytes of memory when it is parsed.
    */
   constructor(what: string, largest: number, mostValues = Number.POSITIVE_INFINITY) {
     this.#what = what;
@@ -45,7 +45,7 @@ export class Gathered {
     this.#length = length;
   }
 
-  /** The text so far. The next text starts empty. */
+  /** Returns the text so far, and starts an empty text. */
   take(): string {
     const text = this.#bytes.toString("utf8", 0, this.#length);
     this.#bytes = Buffer.alloc(0);
@@ -55,9 +55,9 @@ export class Gathered {
   }
 
   /**
-   * Each value except the first follows `{`, `[` or `,`, or a key that follows `{` or `,`. The
-   * number of these characters therefore limits the values and the keys. We also count the
-   * characters within texts.
+   * Counts `{`, `[` and `,`. In JSON, each item of a list and each key with its value comes right
+   * after one of these characters, so their number limits the values and the keys. We also count
+   * these characters within texts.
    */
   #count(chunk: Uint8Array): void {
     for (const byte of chunk)

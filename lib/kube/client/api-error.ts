@@ -52,8 +52,8 @@ export class ApiError extends Error {
   }
 
   /**
-   * The message without the server's text, for places where another administrator reads it. The
-   * reason for a missing answer is our own text.
+   * The message without the server's text, for places where another administrator reads it. If
+   * there was no answer, the text is our own, and stays.
    */
   get bare(): string {
     if (this.status === 0 || this.detail === undefined) return this.message;
@@ -94,7 +94,7 @@ export class ApiError extends Error {
  * usable credential.
  */
 export function unreachable(method: string, path: string, error: unknown): ApiError {
-  // A credential's command may explain its failure at any length.
+  // If the kubeconfig runs a command for its credential, that command's error can have any length.
   const detail = problemOf(error).slice(0, 500);
   const reason = reasonOf(error);
   return new ApiError({ status: 0, reason, method, path, detail });
@@ -119,7 +119,7 @@ function reasonOf(error: unknown): string {
 function problemOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";
   if (error instanceof SyntaxError) return "the answer is not JSON";
-  // Node quotes the names in the certificate, which may be anything.
+  // Node.js quotes the names in the certificate, which may be anything.
   if ("code" in error && error.code === "ERR_TLS_CERT_ALTNAME_INVALID")
     return "its certificate is for another name";
   return error.cause instanceof Error ? problemOf(error.cause) : error.message;

@@ -24,8 +24,8 @@ const rows = [
   ["the intermediate alone", [middle], short, true],
   ["the intermediate alone, which the server also sends", [middle], long, true],
   ["the root", [root], long, true],
-  ["the root, without the intermediate between", [root], short, false],
-  ["both", [root, middle], short, true],
+  ["the root, without the intermediate", [root], short, false],
+  ["the root and the intermediate", [root, middle], short, true],
   ["the server's own certificate", [server], short, true],
   ["another intermediate of the same name", [impostor], short, false],
   ["another intermediate of the same name, beside the true chain", [impostor], long, false],
@@ -60,7 +60,7 @@ for (const [what, authority, sent, trusted] of rows)
     else await assert.rejects(asked, wrong);
   });
 
-test("B02: verifies only by the system's roots without an authority", async (t) => {
+test("B02: without an authority, verifies a server only by the system's roots", async (t) => {
   const usual = getCACertificates("default");
   t.after(() => setDefaultCACertificates(usual));
   using inner = await serving(long, (_, response) => void response.end('{"found":true}'));
@@ -72,6 +72,6 @@ test("B02: verifies only by the system's roots without an authority", async (t) 
   setDefaultCACertificates([...usual, root.certificate]);
   assert.deepEqual(await reaching(api.url, undefined).get("/one"), { found: true });
   await assert.rejects(reaching(api.url, undefined).get("/away"), /redirected to another server/);
-  // If an authority is given, the system's roots do not count.
+  // A given authority replaces the system's roots.
   await assert.rejects(reaching(api.url, [issue("another")]).get("/one"), wrong);
 });

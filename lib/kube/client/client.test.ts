@@ -22,7 +22,7 @@ async function listening(answer: RequestListener) {
 
 const planted = "planted-5b1f";
 
-/** A server that a tenant may run: its answers with status 200, 500 or 403. */
+/** Answers of a server that a tenant may run, with status 200, 500 or 403. */
 const odd: readonly (readonly [what: string, status: number, body: string, reported: RegExp])[] = [
   ["no JSON", 200, `${planted}{`, /no answer Unreachable: the answer is not JSON$/],
   ["a page", 500, `<html>${planted}</html>`, /500 Refused$/],

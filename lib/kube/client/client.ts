@@ -1,6 +1,6 @@
 /**
- * One cluster, reached as one identity. Requests are plain JSON: @kubernetes/client-node's typed
- * API rebuilds every object and drops the fields that it does not know.
+ * One cluster, reached as one identity. Requests are plain JSON, because @kubernetes/client-node's
+ * typed API rebuilds every object and drops the fields that it does not know.
  */
 import { HttpMethod, type KubeConfig } from "@kubernetes/client-node";
 import { ApiError } from "./api-error.ts";
@@ -9,7 +9,7 @@ import { type Asker, type Connection, open } from "./connection.ts";
 import { listPages } from "./pages.ts";
 import { follow } from "./stream.ts";
 
-/** A Secret without its data, for callers that do not need the data. */
+/** The Accept header for an object's metadata only, so that a Secret comes without its data. */
 const metadata = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
 
 /**

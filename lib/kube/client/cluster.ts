@@ -1,4 +1,4 @@
-/** One cluster, as its callers see it: the calls, and what each call promises. */
+/** One cluster: the calls, and what each call promises. */
 
 /**
  * The calls to one cluster. Paths are the API's own, from `/api/v1/…`. Every method rejects with
@@ -13,8 +13,8 @@ export interface Cluster {
   /**
    * Calls `each` with one page after the other, so memory never holds the whole list. A page has at
    * most 500 items and 8 MiB. A larger page is requested again with half as many items. `version`
-   * is the version of the whole list, for a watch that begins there. 410: the list took too long;
-   * start again.
+   * is the version of the whole list, for a watch that begins there. If the call fails with 410,
+   * the list took too long: start again.
    */
   pages<T>(
     path: string,
@@ -42,8 +42,8 @@ export interface Cluster {
   replace<T>(path: string, body: object, options?: DryRun): Promise<T>;
   /**
    * Deletes exactly the object with that uid, and with that version if one is given. An absent
-   * object is not an error. If the object was replaced or changed meanwhile, it stays. The call
-   * then fails with 409: read the object again. `Foreground`: the object stays until its dependents
+   * object is not an error. If another client has replaced or changed the object, it stays, and the
+   * call fails with 409: read the object again. `Foreground`: the object stays until its dependents
    * that block its deletion are gone.
    */
   remove(
@@ -62,15 +62,15 @@ export interface Cluster {
 }
 
 /**
- * The resourceVersion of an apply that may only create. No object ever has this version, so an
- * existing object gives a 409, even if this program created it. Without this version, an apply by
- * the same manager would not conflict.
+ * The resourceVersion of an apply that can only create an object. No object ever has this version,
+ * so an existing object gives a 409, even if this program created it. Without this version, an
+ * apply by the same manager would not conflict.
  */
 export const newborn = "1";
 
 export type Query = Readonly<Record<string, string>>;
 /**
- * Seconds for the answer; for a read, the total of all attempts. By default, the connection's
+ * Seconds to wait for the answer; for a read, the total of all attempts. Default: the connection's
  * limit. `signal` ends the wait for another attempt of a read.
  */
 export type Timeouts = Readonly<{ seconds?: number; signal?: AbortSignal }>;
@@ -80,9 +80,10 @@ export type Timeouts = Readonly<{ seconds?: number; signal?: AbortSignal }>;
  */
 export type ReadOptions = Timeouts & Readonly<{ as?: "metadata" | "text" }>;
 /**
- * `rows`: what kubectl would print, a tenth of the objects' size. `metadata`: the objects without
- * spec, status and data. `skipped`: called with the name of an object that is larger than a page,
- * and the reason; the list continues without it. Without `skipped`, such an object ends the list.
+ * `rows`: what kubectl would print, a tenth of the size of the objects. `metadata`: the objects
+ * without spec, status and data. `skipped`: called with the name of an object that is larger than a
+ * page, and the reason; the list continues without it. Without `skipped`, such an object ends the
+ * list.
  */
 export type PageOptions = Pick<Timeouts, "signal"> &
   Readonly<{ as?: "rows" | "metadata"; skipped?: (name: string, error: Error) => void }>;

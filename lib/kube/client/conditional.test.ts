@@ -117,7 +117,7 @@ const refusals: readonly (readonly [who: string, refusal: Refusal, why: RegExp])
   ["a refusal without a message", new Refusal(403, "Forbidden", ""), /^Forbidden$/],
 ];
 for (const [who, refusal, why] of refusals)
-  test(`reports the refusal by ${who}, of a patch and of a deletion`, async () => {
+  test(`reports a refusal by ${who}, for a patch and for a deletion`, async () => {
     const { api, cluster, at } = await setUp();
     api.refuses = () => refusal;
     const patched = await annotate(cluster, path, at, { digest });

@@ -17,8 +17,8 @@ export type Conditional<T> =
   | Readonly<{ is: "conflict" }>
   | Readonly<{ is: "gone" }>
   /**
-   * A missing right, an admission policy, a webhook, or the API's own rules. The request was not
-   * carried out, and will not be until an administrator changes that. `status` is 200 if admission
+   * A right is missing, or an admission policy, a webhook or a rule of the API refused the request.
+   * The request has no effect until an administrator changes that. `status` is 200 if admission
    * accepted the request and changed it. `why` fits an Event.
    */
   | Readonly<{ is: "refused"; status: number; why: string }>;
@@ -34,8 +34,8 @@ export async function annotate<T>(
   const sent = Object.values(annotations).filter((one) => one !== null);
   const answer = await outcome(() => cluster.patch<T>(path, { metadata }), sent);
   if (answer.is !== "done") return answer;
-  // Admission may change a patch that it accepts. Without this check we would send a lost
-  // annotation again forever.
+  // Admission may accept a patch and change it. Without this check, we would repeat the patch
+  // forever.
   const { annotations: made = {} } = (answer.object as KubernetesObject).metadata ?? {};
   const lost = Object.entries(annotations).find(([key, value]) => (made[key] ?? null) !== value);
   if (lost === undefined) return answer;
@@ -82,7 +82,10 @@ const isRefusal = ({ status, detail = "" }: ApiError): boolean =>
  */
 const longestQuote = 300;
 
-/** Runs of characters that may be a key, a token or a digest. Names of the API have no capitals. */
+/**
+ * Runs of characters that may be a key, a token or a digest. A run with a digit and a capital is
+ * not the name of an API object.
+ */
 const opaque = /[A-Za-z0-9+=_-]{20,}/g;
 const looksRandom = (run: string): boolean =>
   /\d/.test(run) && (/[A-Z]/.test(run) || (run.length >= 32 && !run.includes("-")));

@@ -24,12 +24,12 @@ const requestSeconds = 30;
 const largestAnswer = 32 * 1024 * 1024;
 
 /**
- * Seconds for which connections are kept, with their CA and client certificate. Then the files are
- * read again, because they may have been renewed.
+ * Seconds for which a connection is kept, with its CA and client certificate. Then we read the
+ * kubeconfig's files again, because they may have been renewed.
  */
 const connectionSeconds = 60;
 
-/** The user of the requests, if it is not the controller. */
+/** The user and the limits of the requests. Default: those of the controller. */
 export type Asker = Readonly<{
   /** Field manager of creations and replacements, and the name that the audit log shows. */
   manager?: string;
@@ -45,18 +45,18 @@ export type Asker = Readonly<{
   largest?: number;
   /**
    * How many values of JSON an answer may have, for untrusted servers. A parsed answer could take
-   * 20 times as much memory.
+   * 20 times as much memory as its text.
    */
   mostValues?: number;
   /**
-   * The kubeconfig refers to no file, so there is nothing to read again. Connections are kept for
-   * as long as they work. A request uses the connection of the watch. A second connection would
-   * cost a handshake and a hundred KiB.
+   * True if the kubeconfig refers to no file, so there is nothing to read again. Connections are
+   * then kept for as long as they work, and requests use the connection of the watch: a second
+   * connection would cost a handshake and a hundred KiB.
    */
   fixed?: boolean;
   /** Learns the server's time from each answer. */
   clock?: ServerClock;
-  /** The program is about to end: no read waits for another attempt. */
+  /** Aborts when the program is about to end: then no read waits for another attempt. */
   stop?: AbortSignal | undefined;
 }>;
 
@@ -86,7 +86,10 @@ export interface Connection {
   readonly stop?: AbortSignal | undefined;
   /** The status and headers of the answer. Its body is not read yet. */
   readonly send: (request: Request, signal: AbortSignal) => Promise<ResponseContext>;
-  /** The JSON of a whole answer. A status of 300 or more is an ApiError. Reads are repeated. */
+  /**
+   * The JSON of a whole answer. A status of 300 or more is an ApiError. Reads are repeated after a
+   * 429 or 503.
+   */
   readonly ask: <T>(request: Request, timeouts?: Timeouts) => Promise<T>;
 }
 
@@ -123,8 +126,8 @@ export function open(
     const context = new RequestContext(url.toString(), method);
     await authenticate(config, context);
     if (connections === undefined || connections.until < performance.now()) {
-      // The client makes a pool for each request, which costs a TLS handshake each time. Closing
-      // lets running requests finish.
+      // We keep one pool. The client library would make a pool for each request, and each pool
+      // costs a TLS handshake. Requests that run in the old pool end before it closes.
       void connections?.pool?.close();
       const pool = context.getDispatcher()?.compose(only(url.origin), inGroups(asGroups));
       const until = fixed ? Number.POSITIVE_INFINITY : performance.now() + connectionSeconds * 1000;
@@ -154,8 +157,8 @@ export function open(
       return response;
     } catch (error) {
       asked(method, 0);
-      // The next request gets a new pool. Otherwise a connection that hangs would make that request
-      // hang too.
+      // Makes the next request use a new pool. If this connection hangs, a request in the old pool
+      // would hang, too.
       if (connections !== undefined) connections.until = 0;
       throw unreachable(request.method, request.path, error);
     }
@@ -191,9 +194,10 @@ export function open(
 }
 
 /**
- * Makes every certificate of the cluster's authority a trust anchor, as client-go does. By default
- * OpenSSL searches for a root. An authority that is only an intermediate certificate, which
- * Kubernetes allows, would then verify no server. Node older than 20.18 ignores the option.
+ * Makes every certificate of the cluster's authority a trust anchor, as client-go does. By default,
+ * OpenSSL accepts only a root certificate as trust anchor. But Kubernetes also allows an authority
+ * that is only an intermediate certificate. With such an authority, Node.js before 20.18 refuses
+ * every server, because it does not support `allowPartialTrustChain`.
  */
 function trustAnchors(config: KubeConfig): void {
   config.createDispatcherOptions = (cluster, agent) => {
@@ -211,7 +215,8 @@ async function authenticate(config: KubeConfig, context: RequestContext): Promis
   try {
     await config.applySecurityAuthentication(context);
   } catch (error) {
-    // The parser quotes the output of the command, which may be a credential with one wrong byte.
+    // The JSON parser's error quotes the output of the kubeconfig's command. The output may be a
+    // credential with one wrong byte.
     const isParsers = error instanceof SyntaxError;
     throw isParsers
       ? new Error("the output of the kubeconfig's command is not a credential")
@@ -236,7 +241,8 @@ type Pool = NonNullable<ReturnType<RequestContext["getDispatcher"]>>;
 
 /**
  * Sends one header for each group if there are several groups. Kubernetes reads one header as one
- * group, but over HTTP/2 the library would join all groups into one header.
+ * group, but over HTTP/2 the library would join all groups into one header. So such requests use
+ * HTTP/1.
  */
 const inGroups =
   (groups: readonly string[]) =>
@@ -255,8 +261,8 @@ const inGroups =
   };
 
 /**
- * Follows redirects only within the server. Otherwise a server that a tenant runs could make us
- * send requests to addresses that only we can reach, and forward our writes to them.
+ * Follows redirects only within the server. Without this rule, a server that a tenant runs could
+ * make us send requests to addresses that only we can reach, and forward our writes to them.
  */
 const only =
   (origin: string) =>

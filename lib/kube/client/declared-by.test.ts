@@ -136,7 +136,7 @@ const declaration = {
 } as const;
 const { metadata: metadataOf, spec: specOf } = declaration;
 const declarations: readonly (readonly [what: string, declared: object, has: boolean])[] = [
-  ["nothing that it still declares", declaration, false],
+  ["nothing", declaration, false],
   ["a label", { ...declaration, metadata: { labels: { constructor: "x" } } }, true],
   [
     "a label with the name of an inherited property",
@@ -158,7 +158,7 @@ const declarations: readonly (readonly [what: string, declared: object, has: boo
   ["a whole object", { metadata: metadataOf }, true],
 ];
 for (const [what, declared, has] of declarations)
-  test(`finds that an earlier apply set more than the next one: ${what}`, () => {
+  test(`finds what an earlier apply set and the next one lacks: ${what}`, () => {
     const managed = (...entries: readonly V1ManagedFieldsEntry[]) =>
       hasDeclaredMore("us", { managedFields: [...entries] }, declared);
     const fieldsV1 = whole;

@@ -43,10 +43,10 @@ const isItem = (step: string): boolean => step.startsWith("k:") || step.startsWi
 
 /**
  * The manager that will undo a write to the field; undefined if there is none. An Apply declares
- * what it owns. An Update owns what it changed, and after a creation also the defaults. If there is
- * a last-applied annotation, an Update declares the field only if the annotation contains the
- * field. Without that annotation, an Update declares the field unless the manager is a person with
- * kubectl. Managers in `ours` do not count.
+ * what it owns. An Update may own fields that it does not declare, such as defaults after a
+ * creation. With a last-applied annotation, an Update declares the field only if the annotation
+ * contains the field. Without the annotation, an Update declares the field unless the manager is a
+ * person with kubectl. Managers in `ours` do not count.
  */
 export function undoneBy(
   metadata: V1ObjectMeta | undefined,

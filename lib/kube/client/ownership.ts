@@ -1,8 +1,7 @@
 /**
  * Which objects are ours: objects with one of our names that carry our label, or that our field
  * manager applied. A foreign object is refused, never touched. The second criterion lets us repair
- * an object that lost its label: the API server writes `metadata.managedFields`, and no edit can
- * remove them.
+ * an object that lost its label: an edit of labels leaves our entry in `metadata.managedFields`.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { globalSecretName } from "#contract/names.ts";
@@ -20,8 +19,8 @@ export const leaseName = "global-pull-secret-controller";
 export const annotationManager = "global-pull-secret-controller-memory";
 
 /**
- * Field manager of global-pull-secret-state. A separate manager, so that no rule for the fields of
- * one object applies to the other.
+ * Field manager of global-pull-secret-state. It differs from the manager of global-pull-secret, so
+ * that no rule for the fields of one Secret applies to the other Secret.
  */
 export const stateManager = "global-pull-secret-controller-state";
 
@@ -50,9 +49,9 @@ export function isOurs(metadata: V1ObjectMeta | undefined): boolean {
 const ourManagers = "global-pull-secret-";
 
 /**
- * The field manager, not one of ours, that last wrote the object or its subresource of that name.
- * Undefined if there is none, or if its name must not be shown, because every client can choose its
- * own name.
+ * The field manager, other than ours, that last wrote the object or the given subresource.
+ * Undefined if there is none, or if the manager's name is not safe to show: every client can choose
+ * any name.
  */
 export function otherManager(
   metadata: V1ObjectMeta | undefined,

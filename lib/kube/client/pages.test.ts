@@ -39,7 +39,7 @@ test("reads nodes of 70 kB to the end, by pages that are halved until they fit",
   assert.ok(limits.length <= 20, `${limits.length} requests: ${limits.join(" ")}`);
 });
 
-test("requests larger pages again after a single large object", async () => {
+test("returns to larger pages after a single large object", async () => {
   const sizes = Array.from({ length: 2000 }, (_, at) => (at === 3 ? 7 * MiB : 20 * kB));
   const { api, cluster } = await clusterOf(...sizes);
   let count = 0;
@@ -59,7 +59,7 @@ test("names an object that is too large for a page, and continues without it if 
   assert.deepEqual(skipped, ["node-0001", "node-0003"]);
 });
 
-test("ends the list at an object that is too large, with its name, if the caller needs every object", async () => {
+test("ends the list with an error that names an object that is too large, if the caller needs every object", async () => {
   const { cluster } = await clusterOf(kB, 9 * MiB, kB);
   await assert.rejects(
     cluster.pages(nodes, {}, () => {}),
@@ -71,7 +71,7 @@ test("ends the list at an object that is too large, with its name, if the caller
   );
 });
 
-test("passes on any other failure at once", async () => {
+test("passes on at once an error that is not about the size of a page", async () => {
   const { api, cluster } = await clusterOf(kB);
   await assert.rejects(
     cluster.pages("/api/v1/nothing", {}, () => {}),

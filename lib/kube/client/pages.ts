@@ -81,8 +81,8 @@ export async function listPages(
         limit = Math.ceil(limit / 2);
         continue;
       }
-      // The metadata of one object. It contains the object's name and the position at which the
-      // list continues.
+      // A page with only the metadata of that object: its name, and the position at which the list
+      // continues.
       const page: Page = await read(1, from, metadataList);
       const name = nameOf(page);
       const found = new ApiError({

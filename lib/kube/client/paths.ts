@@ -38,27 +38,25 @@ export const owned = {
 
 /**
  * Path of the Lease (lease.ts), in the controller's own namespace. It is not among the objects that
- * we own, because it stays when these are removed.
+ * we own, because it stays when those objects are removed.
  */
 export const leaseIn = (where: string, name = leaseName): string =>
   `${collection("apis/coordination.k8s.io/v1", "leases", where)}/${name}`;
 
 /**
- * Path of the object with policy and status. It is not among the objects that we own, because it is
- * the user's.
+ * Path of the object with policy and status. It is not among the objects that we own, because it
+ * belongs to the user.
  */
 export const globalPullSecretPath = `${collections.globalPullSecrets}/${globalPullSecretName}`;
 
 export type OwnedName = keyof typeof owned;
 
-/** The collection of Secrets in the namespace `where`. The original may be outside kube-system. */
+/** The collection of Secrets in the namespace `where`. The original can be outside kube-system. */
 export const secretsIn = (where: string): string => collection("api/v1", "secrets", where);
 
-/** FleetSecrets of a namespace. */
 export const fleetSecretsIn = (where: string): string =>
   collection("apis/globalpullsecret.io/v1alpha1", "fleetsecrets", where);
 
-/** FleetSecrets of every namespace. */
 export const allFleetSecrets = "/apis/globalpullsecret.io/v1alpha1/fleetsecrets";
 
 /** Cluster API's Clusters of every namespace. */

@@ -10,7 +10,7 @@ import { connect } from "./client.ts";
 import { backoff, retried } from "./retry.ts";
 import type { Asker } from "./connection.ts";
 
-test("doubles the pause up to a minute, and differs between two controllers", () => {
+test("doubles the pause up to a minute, and varies it at random", () => {
   assert.deepEqual(
     [1, 2, 3, 8, 30].map((failures) => backoff(failures, () => 0.5)),
     [500, 1000, 2000, 60_000, 60_000],
@@ -35,7 +35,7 @@ const refusal = ({ status, after }: Answer) =>
     ...(after === undefined ? {} : { retryAfterSeconds: after }),
   });
 
-/** The result of a read that gets these answers, within 30 s; the pauses in milliseconds. */
+/** Reads with these answers for up to 30 s. Returns the result, and the pauses in milliseconds. */
 async function asked(...answers: readonly Answer[]) {
   const pauses: number[] = [];
   let at = 0;
@@ -60,9 +60,9 @@ const rows: readonly (readonly [sentence: string, found: unknown, answers: reado
     [{ status: 429, after: 1 }, { status: 503, after: 2 }, { status: 200 }],
   ],
   ["ends at a 429 that requests a wait beyond the limit", 429, [{ status: 429, after: 31 }]],
-  ["ends at 500, which does not predict the next attempt", 500, [{ status: 500 }]],
+  ["ends at 500", 500, [{ status: 500 }]],
   ["ends at 403", 403, [{ status: 403, after: 1 }]],
-  ["ends without an answer, because its time is already over", 0, [{ status: 0 }]],
+  ["is not repeated if no answer came, because its time is already over", 0, [{ status: 0 }]],
 ];
 for (const [sentence, found, answers] of rows)
   test(`a read: ${sentence}`, async () => {

@@ -37,7 +37,7 @@ export class ServerClock {
     const at = Date.parse(date ?? "");
     if (Number.isNaN(at)) return;
     const offset = at - this.#elapsed();
-    // Each header is a lower bound of the time, and the greatest one is the nearest.
+    // Each header is a lower bound of the time, so the greatest bound is the nearest to the time.
     if (this.#offset === undefined || offset > this.#offset || offset < this.#offset - late)
       this.#offset = offset;
   }

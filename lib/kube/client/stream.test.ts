@@ -16,7 +16,7 @@ test("reads the same lines however the server cuts them", async () => {
   }
 });
 
-test("reads no byte beyond the limit of a line that comes byte by byte", async () => {
+test("at the first byte beyond the limit, stops reading a line that comes byte by byte", async () => {
   const largest = 16 * 1024;
   const { drips, taken } = dripping();
   const { error } = await lines(drips, { largest });
@@ -48,7 +48,7 @@ test("stops reading an endless refusal at the limit", async () => {
   assert.ok(taken <= 17 && ended, `${taken} chunks of 64 KiB`);
 });
 
-test("ends the watch with what the listener throws, unchanged", async () => {
+test("ends the watch when the listener throws, and passes on its error unchanged", async () => {
   const mine = new Error("mine");
   const { found, error, ended } = await lines(["1\n2\n3\n"], {
     received: (line) => {

@@ -9,7 +9,7 @@ import { retried } from "./retry.ts";
 /** Seconds that a watch may be silent. The server sends a bookmark about once a minute. */
 const silenceSeconds = 90;
 
-/** Milliseconds after which no other attempt to start a watch begins; the caller's loop waits. */
+/** Milliseconds during which we try to start a watch. After that, the caller's loop waits. */
 const startMilliseconds = 30_000;
 
 const lineEnd = 0x0a;

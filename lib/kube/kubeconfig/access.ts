@@ -8,7 +8,7 @@ export type AccessProof = Readonly<{ token?: string; certificate?: string; key?:
 /** Access to one cluster. Printing this object never shows its credential. */
 export class Access {
   readonly server: string;
-  /** Base64 of PEM, like its siblings; undefined: the roots that this machine trusts. */
+  /** Base64 of PEM, like `certificate` and `key`. Undefined: the roots that this machine trusts. */
   readonly authority: string | undefined;
   readonly serverName: string | undefined;
   readonly #proof: AccessProof;
@@ -29,8 +29,8 @@ export class Access {
   }
 
   /**
-   * Identifies the cluster: a renewed credential leads to the same cluster, another server or
-   * authority does not.
+   * Identifies the cluster. Another server or authority means another cluster, a renewed credential
+   * does not.
    */
   get place(): string {
     return JSON.stringify([this.server, this.serverName ?? "", this.authority ?? ""]);
@@ -58,6 +58,6 @@ const certificate = /-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----
 export function certificatesIn(authority: string): string {
   const text = Buffer.from(authority, "base64").toString();
   const found = Array.from(text.matchAll(certificate), ([, body = ""]) => body.replace(/\s/g, ""));
-  // Without certificates, the text itself distinguishes two clusters.
+  // If there are no certificates, the text itself distinguishes two clusters.
   return found.length === 0 ? text : [...new Set(found)].toSorted().join(" ");
 }

@@ -32,7 +32,7 @@ export const token = "planted-token-3f9a";
 
 export type Fields = Record<string, unknown>;
 
-/** With a token only; `cluster`, `user` and `top` override its fields. */
+/** A kubeconfig with a token only; `cluster`, `user` and `top` override its fields. */
 export function kubeconfig(
   cluster: Fields = {},
   user: Fields = { token },

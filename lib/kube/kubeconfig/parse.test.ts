@@ -33,12 +33,12 @@ const publicly = (extension: unknown, authorityData?: string) =>
 const accepted: readonly (readonly [what: string, value: Fields])[] = [
   ["a token", kubeconfig()],
   ["a certificate and its key", kubeconfig({}, certified)],
-  ["both", kubeconfig({}, { ...certified, token })],
+  ["a certificate, its key and a token", kubeconfig({}, { ...certified, token })],
   ["a server name", kubeconfig({ "tls-server-name": "guest.internal" })],
   ["a server below a path", kubeconfig({ server: "https://rancher.example/k8s/clusters/c-1/" })],
   ["false or empty fields", kubeconfig({ "insecure-skip-tls-verify": false, "proxy-url": "" })],
-  ["the system's roots, asked for", publicly({ roots: "system" })],
-  ["fields that mean nothing here", kubeconfig({ extensions: [], "disable-compression": true })],
+  ["a request for the system's roots", publicly({ roots: "system" })],
+  ["fields without an effect", kubeconfig({ extensions: [], "disable-compression": true })],
 ];
 
 for (const [what, value] of accepted)
@@ -60,11 +60,11 @@ const refused: readonly (readonly [code: string, what: string, value: unknown])[
   ["GPS403", "a cluster that is a text", { ...kubeconfig(), clusters: [{ name: "guest" }] }],
   ["GPS404", "no current context", kubeconfig({}, { token }, { "current-context": "none" })],
   ["GPS404", "an empty current context", kubeconfig({}, { token }, { "current-context": "" })],
-  ["GPS404", "no such cluster", kubeconfig({}, { token }, { clusters: [] })],
-  ["GPS404", "no such user", kubeconfig({}, { token }, { users: null })],
+  ["GPS404", "a missing cluster", kubeconfig({}, { token }, { clusters: [] })],
+  ["GPS404", "a missing user", kubeconfig({}, { token }, { users: null })],
   [
     "GPS404",
-    "two users of that name",
+    "two users of the same name",
     kubeconfig({}, {}, { users: [1, 2].map(() => ({ name: "guest-admin", user: { token } })) }),
   ],
   ["GPS405", "plain http", kubeconfig({ server: "http://guest.example" })],
@@ -99,7 +99,7 @@ const refused: readonly (readonly [code: string, what: string, value: unknown])[
   ["GPS410", "client-key", user({ "client-key": "key.pem" })],
   ["GPS410", "certificate-authority", kubeconfig({ "certificate-authority": "/etc/ca.crt" })],
   ["GPS411", "insecure-skip-tls-verify", kubeconfig({ "insecure-skip-tls-verify": true })],
-  ["GPS411", "insecure, as a text", kubeconfig({ "insecure-skip-tls-verify": "false" })],
+  ["GPS411", "a text in place of a boolean", kubeconfig({ "insecure-skip-tls-verify": "false" })],
   ["GPS412", "proxy-url", kubeconfig({ "proxy-url": "socks5://10.0.0.1" })],
   ["GPS413", "as", user({ as: "system:admin" })],
   ["GPS413", "as-uid", user({ "as-uid": "1" })],
@@ -109,7 +109,7 @@ const refused: readonly (readonly [code: string, what: string, value: unknown])[
   ["GPS415", "no credential", kubeconfig({}, {})],
   ["GPS416", "a token of two lines", kubeconfig({}, { token: "a\nb" })],
   ["GPS416", "a token that is not a text", kubeconfig({}, { token: 5 })],
-  ["GPS416", "an endless token", kubeconfig({}, { token: "a".repeat(16 * 1024 + 1) })],
+  ["GPS416", "a token longer than 16 KiB", kubeconfig({}, { token: "a".repeat(16 * 1024 + 1) })],
   [
     "GPS417",
     "a certificate without its key",
@@ -193,7 +193,7 @@ const anything = fc.anything({
   maxDepth: 4,
 });
 
-test("law: never throws for any value, accepts no odd value, and quotes none in a message", () => {
+test("law: refuses every odd value without throwing, and never quotes it in a message", () => {
   const fields = fc.dictionary(
     fc.constantFrom("clusters", "users", "contexts", "current-context", secret, "exec"),
     anything,

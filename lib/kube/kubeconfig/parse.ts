@@ -2,8 +2,8 @@
  * Reads a kubeconfig that other people wrote, as data. We use only its server, its certificate
  * authority and its credential. We refuse a kubeconfig that would run a program, open a file, trust
  * any server or connect elsewhere, before we make a connection (Flux's CVE-2022-24817 was an `exec`
- * in a tenant's kubeconfig). We also refuse a kubeconfig with an unknown field, because the next
- * version of the format may give the field such a meaning.
+ * in a tenant's kubeconfig). We also refuse a kubeconfig with an unknown field, because a later
+ * version of the format may give that field such an effect.
  */
 import { Buffer } from "node:buffer";
 import { createPrivateKey, X509Certificate } from "node:crypto";
@@ -19,7 +19,7 @@ export type KubeconfigRead =
 
 type Kind = keyof typeof catalogue;
 type Fields = Readonly<Record<string, unknown>>;
-/** Field → why it is refused; null if the field is known and has no effect here. */
+/** Field → why we refuse it; `read`: we use the field; null: the field has no effect here. */
 type Known = Readonly<Record<string, Kind | "read" | null>>;
 
 const top: Known = {
@@ -61,10 +61,7 @@ const userFields: Known = {
   extensions: null,
 };
 
-/**
- * Longer than any name in DNS, and longer than any token that an HTTP server accepts (8 KiB of
- * headers).
- */
+/** Longer than any token that an HTTP server accepts (8 KiB of headers). */
 const longestToken = 16 * 1024;
 const hostName = /^[A-Za-z0-9]([A-Za-z0-9.:-]{0,251}[A-Za-z0-9])?$/;
 
@@ -108,7 +105,7 @@ function accessOf(value: unknown, refuse: Refuse): Access | undefined {
 
 type NamedEntry = Readonly<{ fields: Fields; path: Steps }>;
 
-/** The only entry with that name. `from`: the path of the reference. */
+/** The only entry with that name. `from`: the path of the field that names the entry. */
 function entry(
   config: Fields,
   list: string,
@@ -156,8 +153,8 @@ function placeOf({ fields, path }: NamedEntry, refuse: Refuse) {
 }
 
 /**
- * Whether the author requests the roots that this machine trusts, which client-go uses by default.
- * A forgotten field must not make us trust a hundred public authorities.
+ * Whether the author requests the roots that this machine trusts. client-go uses them by default.
+ * We do not, because a forgotten field must not make us trust a hundred public authorities.
  */
 function wantsSystemRoots(extensions: unknown): boolean {
   const found = (Array.isArray(extensions) ? extensions : []).filter(
@@ -206,7 +203,8 @@ function areCertificates(value: unknown): value is string {
 function isKeyOf(value: unknown, certificate: string): value is string {
   if (!isMatch(value, base64)) return false;
   const key = tried(() => createPrivateKey(Buffer.from(value, "base64")));
-  // The first certificate is the client's; those after it lead to its authority.
+  // The first certificate is the client's. The certificates after it lead to the client's
+  // authority.
   const text = Buffer.from(certificate, "base64").toString("latin1").match(pem)?.[0] ?? "";
   return key !== undefined && tried(() => new X509Certificate(text).checkPrivateKey(key)) === true;
 }

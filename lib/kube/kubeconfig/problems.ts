@@ -4,8 +4,8 @@ import { formatPath, type Steps } from "#pullsecret/problems/keypath.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
 
 /**
- * Kind → code, problem, action. Each problem refuses the whole kubeconfig. The last problem occurs
- * only in joins.
+ * Kind → code, problem, action. Each problem makes us refuse the whole kubeconfig. `loopback`
+ * occurs only in joins.
  */
 export const catalogue = {
   tooBig: ["GPS401", "longer than 256 KiB", "give the kubeconfig of one cluster"],

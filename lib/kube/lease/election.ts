@@ -17,9 +17,9 @@ import { readLease, watch, type WatchedLease } from "./lease.ts";
 type Place = Readonly<{ cluster: Cluster; path: string; name?: string }>;
 
 /**
- * Stands for election. `end` must end the process at once: the Lease is lost, and nothing may be
- * written from then on. Whenever the holder changes, `changed` is called. Its argument is true if
- * this process leads.
+ * Takes part in the election. `end` is called when the Lease is lost. It must end the process at
+ * once, because nothing may be written from then on. `changed` is called whenever the holder
+ * changes. Its argument is true if this process leads.
  */
 export function joinElection(
   place: Place,
@@ -65,8 +65,8 @@ type Waits = Readonly<{
 }>;
 
 /**
- * True if another process renews the Lease. The answer takes a few seconds, or the whole duration
- * of the Lease after its holder has crashed.
+ * True if another process renews the Lease. The answer takes a few seconds or, if the holder has
+ * crashed, the whole duration of the Lease.
  */
 export async function isLed(
   { cluster, path }: Place,
@@ -83,8 +83,8 @@ export async function isLed(
 }
 
 /**
- * Checks the Lease while the leader runs, so a process that was suspended stops here. Each write
- * checks too.
+ * Checks the Lease twice a second while the leader runs, so that a process that was suspended ends
+ * even if it writes nothing. Each write checks the Lease, too.
  */
 function guarded(leader: Leader): Leader {
   return {

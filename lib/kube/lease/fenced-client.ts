@@ -6,7 +6,8 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 
 /**
- * Calls `holds` before each write, so a process that was suspended writes nothing when it resumes.
+ * Calls `holds` before each write, so a process that lost the Lease while it was suspended writes
+ * nothing when it resumes.
  */
 export function fenced(cluster: Cluster, holds: () => boolean): Cluster {
   function may(method: string, path: string): void {

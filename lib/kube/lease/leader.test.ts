@@ -5,7 +5,7 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { createLeader, type Leader } from "./leader.ts";
 
-/** An API server that holds one Lease, and a clock that all controllers share. */
+/** An API server with one Lease, and a clock that all controllers share. */
 class World {
   seconds = 0;
   stored: V1Lease | undefined;
@@ -113,7 +113,7 @@ test("waits as a standby while another process renews", async () => {
   assert.deepEqual(world.writes, []);
 });
 
-test("survives an API server that is away for less than the deadline", async () => {
+test("keeps the Lease while the API server is away for less than the deadline", async () => {
   const world = new World();
   const { said } = await play(world, "a", (at) => {
     world.down = at > 20 && at < 24;
@@ -122,7 +122,7 @@ test("survives an API server that is away for less than the deadline", async () 
   assert.deepEqual(said, ["holder a"]);
 });
 
-test("ends the holder when the API server is away beyond the deadline, without another write, not even a release", async () => {
+test("when the API server is away beyond the deadline, ends the holder without another write, even without a release", async () => {
   const world = new World();
   const { said, leader } = await play(world, "a", (at) => {
     world.down = at > 20;
@@ -134,7 +134,7 @@ test("ends the holder when the API server is away beyond the deadline, without a
   assert.equal(world.writes.at(-1), "a");
 });
 
-test("ends a holder that was suspended while another took over, without a write", async () => {
+test("ends a suspended holder without a write if another process has taken over", async () => {
   const world = new World();
   const { said, leader } = await play(world, "a", (at) => {
     if (at < 20 || world.seconds > 100) return;

@@ -17,7 +17,6 @@ import { fieldManager } from "#kube/client/ownership.ts";
 type Options = Readonly<{
   /** A client without informers, because we must always read the Lease from the API server. */
   cluster: Pick<Cluster, "get" | "apply">;
-  /** Path of the Lease. */
   path: string;
   /** Name of the Lease. Default: the controller's Lease. */
   name?: string;
@@ -28,7 +27,7 @@ type Options = Readonly<{
   now: () => Date;
   /** Never rejects, and ends early when `signal` aborts. */
   pause: (seconds: number, signal: AbortSignal) => Promise<void>;
-  /** Called with the holder's name, when it changes. */
+  /** Called when the holder changes, with the new holder's name. */
   holder: (name: string) => void;
   /** Called when a check failed. */
   failed: (error: Error) => void;
@@ -42,7 +41,7 @@ type Options = Readonly<{
 export type Leader = Readonly<{
   /** Resolves when the Lease is ours. */
   elected: Promise<void>;
-  /** True while we may write; ask before each write. */
+  /** True while we are allowed to write; ask before each write. */
   holds: () => boolean;
   /** Runs until `signal` aborts, then releases the Lease. */
   until: (signal: AbortSignal) => Promise<void>;
@@ -92,8 +91,8 @@ export function createLeader({
   }
 
   /**
-   * Takes or renews the Lease. Its time starts before the request, because the API server may have
-   * received the request at once.
+   * Takes or renews the Lease. We count the Lease's time from before the request, because the API
+   * server may have received the request at once.
    */
   async function take(): Promise<void> {
     const sent = clock();
@@ -110,7 +109,7 @@ export function createLeader({
       return again;
     }
     await take();
-    // The answer came too late to be sure. The next check will show that the Lease is ours.
+    // The answer came too late to be sure that we hold the Lease. The next check decides.
     if (!holds(renewed, clock())) return lease.retry;
     role = "leader";
     announce(me);
@@ -148,7 +147,7 @@ export function createLeader({
       }
       if (!stillHolds()) return;
       role = "over";
-      await write("").catch(() => {}); // the next holder waits until it expires
+      await write("").catch(() => {}); // the next holder waits until the Lease expires
     },
   };
 }

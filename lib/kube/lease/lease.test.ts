@@ -49,7 +49,7 @@ const standbys: Readonly<Record<string, readonly Row[]>> = {
     ...[0, 4, 8, 12].map((now) => [now, a1, false] as const),
     [16, lent("b", "1", { transitions: 2 }), false],
   ],
-  "counts a jump of its clock as two checks": [
+  "counts a jump of its clock as at most two intervals": [
     [0, a1, false],
     [3600, a1, false],
     [7200, a1, false],
@@ -92,7 +92,7 @@ for (const [sentence, renewed, now, answer] of holders)
   test(`a holder ${sentence} ${answer ? "may write" : "may not write"}`, () =>
     assert.equal(holds(renewed, now), answer));
 
-test("stops as a holder well before a standby may begin, after at least two attempts", () => {
+test("lets a holder make two attempts, and stops it well before a standby takes over", () => {
   assert.ok(lease.deadline + lease.look < lease.duration);
   assert.ok(
     lease.renew + lease.answer + lease.retry + lease.answer > lease.deadline,
@@ -117,7 +117,7 @@ for (const [sentence, found, answer] of conflicts)
 
 const now = new Date("2026-11-23T10:00:00.123Z");
 
-test("counts a transition and begins a term when it takes the Lease, and not when it renews; names uid and version", () => {
+test("counts a transition and sets acquireTime when it takes the Lease, but not when it renews the Lease", () => {
   const taken = heldBy("me", a1, now);
   assert.equal(taken.spec?.leaseTransitions, 2);
   assert.equal(taken.spec?.acquireTime, "2026-11-23T10:00:00.123000Z");
@@ -131,7 +131,7 @@ test("can only create a missing Lease, never change it", () => {
   assert.deepEqual(heldBy("me", undefined, now).metadata?.resourceVersion, "1");
 });
 
-test("takes a Lease even if its count has reached the API server's maximum", () => {
+test("takes a Lease even if its count of transitions has reached the API server's maximum", () => {
   const most = 2 ** 31 - 1;
   for (const [before, after] of [
     [most - 1, most],

@@ -13,7 +13,7 @@ import { leaseName } from "#kube/client/ownership.ts";
  */
 export const lease = {
   duration: 15,
-  /** If a holder has not renewed the Lease for this long, it ends. */
+  /** A holder ends if it has not renewed the Lease for this long. */
   deadline: 10,
   /**
    * Interval of renewals. It allows two attempts within the deadline, even if the first attempt
@@ -31,12 +31,13 @@ export const lease = {
   answer: 3,
 } as const;
 
-/** Maximum seconds that a Lease is honoured, however long another build's Lease claims to last. */
+/** Maximum seconds that we honour a Lease, even if another build wrote a longer duration. */
 const longest = 60;
 
 /**
- * The greatest count of transitions, an int32. A Lease may have it after a restore or an edit. One
- * more would make the Lease unusable for everyone: the API server refuses a higher count.
+ * The greatest count of transitions, an int32. A Lease can have this count after a restore or an
+ * edit. The API server refuses a higher count, so without this limit nobody could take that Lease
+ * again.
  */
 const mostTransitions = 2 ** 31 - 1;
 
@@ -109,7 +110,7 @@ export function afterConflict(found: FoundLease | undefined, me: string): "renew
 
 /**
  * The Lease to write: `found` with this `holder` (empty: the Lease becomes free). Without `found`,
- * the write may only create the Lease.
+ * the write can only create the Lease.
  */
 export function heldBy(
   holder: string,

@@ -1,6 +1,6 @@
 /**
- * A cluster whose single objects are read from informers while these are up to date, and whose
- * writes are reported to them.
+ * A cluster whose single objects are read from informers while the informers are up to date. Each
+ * write is reported to the informer of its object.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -8,7 +8,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import type { Informer } from "./informer.ts";
 import { list, type WatchTarget } from "./watch.ts";
 
-/** An object and its informer, which `follow` keeps. */
+/** An object and its informer, which `follow` keeps up to date. */
 export type Followed = Readonly<{ target: WatchTarget; informer: Informer }>;
 
 /**
@@ -33,7 +33,7 @@ export function cached(live: Cluster, followed: readonly Followed[]): Cluster {
       if (options?.dryRun !== true) informer?.wrote(keep(reply as KubernetesObject));
       return reply;
     } catch (error) {
-      // A list after each 429 would add load to a server that is overloaded already.
+      // After a 429 nothing was written, and a list would add load to a server that is overloaded.
       if (!(error instanceof ApiError && error.didNothing)) informer?.doubt();
       throw error;
     }
@@ -61,7 +61,7 @@ export function cached(live: Cluster, followed: readonly Followed[]): Cluster {
       try {
         await live.remove(path, uid, resourceVersion, propagation);
       } finally {
-        // A list that was requested meanwhile may be older than the write.
+        // A list that was requested during the deletion may be older than the deletion.
         informer?.doubt();
       }
     },

@@ -1,8 +1,8 @@
 /**
  * The laws of a collection's informer, against a fake API server that keeps the whole history of
- * three objects. Writes, late replies and events, breaks, lists and restores come in any order. A
- * synced view shows only states that were true. It is never older than our own writes, and never
- * goes back.
+ * three objects. Writes, late replies and events, breaks, lists and restores of etcd come in any
+ * order. A synced view shows only states that were true. It is never older than our own writes, and
+ * never goes back.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -29,7 +29,7 @@ class FakeCollection {
   #replies: Entry[] = [];
   #listing: { version: number; left: Entry[] } | undefined;
   #watched = false;
-  /** Name → everything in the view must be true at or after this version. */
+  /** Name → the view must not show a state of this object from before this version. */
   readonly #floors = new Map<Name, number>();
   /** How many synced views have been checked. */
   rounds = 0;

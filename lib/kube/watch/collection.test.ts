@@ -284,7 +284,7 @@ const noRights: readonly (readonly [what: string, verbs: readonly string[]])[] =
   ["list or watch", ["list", "watch"]],
 ];
 for (const [what, verbs] of noRights)
-  test(`shows its last error when it may not ${what}, until a watch is alive`, async (t) => {
+  test(`without the right to ${what}, shows its last error until a watch is alive`, async (t) => {
     const api = new FakeApi();
     const live = directly(api, "test");
     api.refuses = (_, verb) =>

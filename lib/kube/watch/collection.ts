@@ -8,15 +8,15 @@ type Options = Readonly<{
   cluster: Cluster;
   path: string;
   query: Query;
-  /** Called at each change; may only note that something happened. */
+  /** Called at each change, only to note that there was a change. */
   hint: () => void;
   failed: (error: Error) => void;
   signal: AbortSignal;
 }>;
 
 /**
- * Hints after the list, at each change, and after the end of each watch, because we may have missed
- * a change. Never rejects; ends when `signal` aborts.
+ * Calls `hint` after each list and at each change. A list follows each watch, because we may have
+ * missed a change. Never rejects; ends when `signal` aborts.
  */
 export async function watchCollection(options: Options): Promise<void> {
   const { cluster, path, query, hint, signal } = options;
@@ -35,8 +35,8 @@ export async function watchCollection(options: Options): Promise<void> {
 }
 
 /**
- * Keeps an informer up to date, and hints after each change that it has applied. The collection is
- * listed once, in pages, and again only after a watch that ended early. An idle collection
+ * Keeps an informer up to date, and calls `hint` after each change of the informer. The collection
+ * is listed once, in pages, and again only after a watch that ended early. An idle collection
  * therefore causes no traffic except a new watch every four minutes. An object that is larger than
  * a page is reported to `failed` and left out. Never rejects; ends when `signal` aborts.
  */

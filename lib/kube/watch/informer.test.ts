@@ -1,6 +1,6 @@
 /**
- * The laws of an informer, against a fake API server that keeps one object's whole history.
- * Writes, late events, breaks, lists and restores come in any order. An informer shows only states
+ * The laws of an informer, against a fake API server that keeps one object's whole history. Writes,
+ * late events, breaks, lists and restores of etcd come in any order. An informer shows only states
  * that were true. It is never older than our own writes, and never goes back.
  */
 import assert from "node:assert/strict";
@@ -21,7 +21,7 @@ class FakeObject {
   #undelivered: Entry[] = [];
   #listing: (Entry & Readonly<{ asked: number }>) | undefined;
   watched = false;
-  /** The informer may show nothing older than this: what we wrote, or what it showed already. */
+  /** The lowest version that the informer may show: our last write, or what it showed last. */
   floor = 0;
 
   get now(): Object {
@@ -193,7 +193,7 @@ test("compares versions as numbers, not as text: 100 is later than 99", () => {
   assert.deepEqual(shownBy(informer), { object: at("100") });
 });
 
-test("shows the new object after a list when it was deleted and created again while the watch was down", () => {
+test("after a list, shows the new object if the old one was deleted while the watch was down", () => {
   const informer = new Informer();
   informer.listed(at("5", "old"), "5");
   informer.lost();

@@ -1,7 +1,7 @@
 /**
  * Objects as their watch last showed them, read without a request. A write that is based on them
  * carries their resourceVersion, so a stale read costs a 409 and no more. A reply to a write of
- * ours counts at once; events from before it may still come, and are ignored.
+ * ours counts at once. Older events may still come after the reply, and are ignored.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 
@@ -25,8 +25,8 @@ class Versioned<T> {
   }
 
   /**
-   * Takes a whole list, which replaces everything known before. It counts even if versions went
-   * back because etcd was restored.
+   * Takes a whole list, which replaces everything known before. The list counts even if versions
+   * went back because etcd was restored.
    */
   listed(all: Iterable<readonly [name: string, value: T]>, version: bigint): void {
     this.#version = version;
@@ -62,8 +62,8 @@ type State = Readonly<{ object: KubernetesObject | undefined }>;
 const only = "";
 
 /**
- * One object. While its watch is broken, or has not shown our last write yet, it does not answer,
- * and the caller must ask the API server.
+ * Keeps one object. While its watch is broken, or has not shown our last write yet, the informer
+ * does not answer, and the caller must ask the API server.
  */
 export class Informer {
   readonly #one = new Versioned<KubernetesObject>();
@@ -90,7 +90,7 @@ export class Informer {
 
   /**
    * Read this number before you request a list, and pass it with the list's answer. The list then
-   * resolves all writes up to this number, but no later ones.
+   * shows the results of all writes up to this number, but not of later writes.
    */
   get doubts(): number {
     return this.#doubts;
@@ -118,14 +118,15 @@ export class Informer {
   /** Takes the API server's reply to a write of ours. */
   wrote(object: KubernetesObject): void {
     const version = object.metadata?.resourceVersion;
-    // A list that is under way may be older than this reply.
+    // Without a watch, a list that is under way may be older than this reply, so we need another
+    // list.
     if (this.#one.version === undefined || version === undefined) this.doubt();
     else this.received(object, version);
   }
 
   /**
-   * Takes a write that was refused or whose outcome is unknown, or a deletion, whose reply does not
-   * show what is left.
+   * Records a write whose result is unknown: the write was refused or not answered, or it was a
+   * deletion, whose reply does not show what is left.
    */
   doubt(): void {
     this.#doubts += 1;
@@ -153,8 +154,8 @@ export type View<T> = Readonly<{
 }>;
 
 /**
- * The objects of a collection in one namespace, or of cluster-wide ones, reduced to what `keep`
- * returns: 5,000 pods of 10 kB would not fit into the memory of the process. `keep` returns
+ * The objects of a collection, in one namespace or in the whole cluster, reduced to what `keep`
+ * returns, because 5,000 pods of 10 kB would not fit into the memory of the process. `keep` returns
  * undefined for an object that is not wanted. It must not throw, and must return nothing that
  * refers to the object itself.
  */
@@ -170,7 +171,7 @@ export class CollectionInformer<T> {
 
   #failure: Error | undefined;
 
-  /** A consistent view. It is a copy, so a decision may take its time. */
+  /** A consistent view. It is a copy, which later events do not change. */
   get view(): View<T> {
     const synced = this.#all.version !== undefined;
     const view = { synced, items: this.#all.values() };
@@ -190,7 +191,7 @@ export class CollectionInformer<T> {
     }
   }
 
-  /** Records the end of the list. All its pages come into use now, at once. */
+  /** Records the end of the list. Only now does the view show it, with all its pages at once. */
   listed(version: string): void {
     const { found, replies } = this.#listing ?? { found: new Map<string, T>(), replies: [] };
     this.#listing = undefined;

@@ -1,7 +1,7 @@
 /**
  * A list, then a watch from its version, repeatedly. However a watch ended, a list follows, because
  * only a list shows what exists. There is one exception, for collections with a large list: after a
- * watch that lasted for its full time, the next watch may follow without a list.
+ * watch that lasted for its full time, the next watch can follow without a list.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,10 +15,12 @@ import { backoff } from "#kube/client/retry.ts";
  */
 const watchSeconds = 240;
 
-/** Seconds by which a server may end a watch late. After that we end it here. */
+/** If the server has not ended a watch this many seconds after its time, we end the watch here. */
 const lateSeconds = 30;
 
-/** Seconds by which a watch may end early and still count as having lasted its full time. */
+/**
+ * A watch that ends at most this many seconds early still counts as having lasted its full time.
+ */
 const earlySeconds = 2;
 
 /** A change, as a watch shows it. */
@@ -31,7 +33,8 @@ export type ListWatch = Readonly<{
   /** Lists, and returns the version of the list. */
   list: () => Promise<string>;
   /**
-   * Called with each line of the watch before it is read. An error that it throws ends the watch.
+   * Called with each line of the watch before we parse the line. If it throws an error, the watch
+   * ends.
    */
   arrives?: (line: string) => void;
   /** Called with each change. */
@@ -48,14 +51,17 @@ export type ListWatch = Readonly<{
   failed: (error: Error) => void;
   signal: AbortSignal;
   /**
-   * Maximum milliseconds between two attempts, if the usual minute and a half would be too late.
+   * Maximum milliseconds between two attempts, if the usual maximum, a minute and a half, is too
+   * long.
    */
   longestPause?: number;
 }>;
 
 /** Thrown when a watch ends in a way that is not a failure: the next list shows what was missed. */
 export class Ended extends Error {
-  /** We ended the watch because of what it sent, so the next one waits. */
+  /**
+   * True if we ended the watch because it sent too much. The next list and watch then wait longer.
+   */
   readonly excess: boolean;
   constructor(message: string, excess = false) {
     super(message);
@@ -92,7 +98,7 @@ export async function listAndWatch(options: ListWatch): Promise<void> {
         // Called before the line is parsed, because parsing is the expensive part.
         arrives?.(line);
         const event = readEvent(line);
-        // Bookmarks only show that the watch is alive, and its progress.
+        // A bookmark is not a change. It only shows that the watch is alive, and its progress.
         if (!event.bookmark) received(event);
         version = event.version;
       });
@@ -109,7 +115,7 @@ export async function listAndWatch(options: ListWatch): Promise<void> {
         lost();
       }
     }
-    // A watch normally ends after minutes. Early ends must not become a hot loop.
+    // A watch normally ends after minutes. Watches that end early must not cause a hot loop.
     failures = performance.now() - started > 10_000 && !excess ? 0 : failures + 1;
     const pause = Math.min(Math.max(backoff(failures), asked * 1000), longestPause);
     if (failures > 0) await sleep(pause, undefined, { signal }).catch(() => {});

@@ -34,8 +34,9 @@ type Bounds = Readonly<{ events: Rate; bytes: Rate }>;
 const plenty = { perSecond: 1e9, atOnce: 1e9 };
 
 /**
- * Follows through these watches, then stops; returns requests and reports, in order. The lists have
- * versions 100, 200, … Their items have no kind, as with a real API server.
+ * Follows the object while its watches end like this, then stops. Returns the requests and reports,
+ * in order. The lists have versions 100, 200, … Their items have no kind, as with a real API
+ * server.
  */
 const followed = (...endings: readonly Ending[]): Promise<string[]> => followedAt({}, ...endings);
 
@@ -139,7 +140,7 @@ test("ends a watch that sends too many events a second, then lists, and starts t
   );
   const bounds = { events: { perSecond: 0.001, atOnce: 20 }, bytes: plenty };
   const reported = await followedAt({ bounds, longestPause: 1 }, { lines }, { lines });
-  // The hints are one for each of three lists, ten of the first watch, and none of the second
+  // There is one hint for each of three lists, ten hints of the first watch, and none of the second
   // watch.
   assert.equal(hints(reported), 3 + 10, reported.join("\n"));
   assert.deepEqual(
@@ -151,7 +152,7 @@ test("ends a watch that sends too many events a second, then lists, and starts t
   );
 });
 
-test("ends a watch that sends too many bytes a second, without reading the rest", async () => {
+test("when a watch sends too many bytes a second, ends it without parsing another line", async () => {
   const event = (version: string) =>
     JSON.stringify({ type: "MODIFIED", object: { ...object(version), data: "ä".repeat(500) } });
   const one = Buffer.byteLength(event("101"));

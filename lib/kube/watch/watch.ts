@@ -23,19 +23,20 @@ type Options = Readonly<{
   cluster: Cluster;
   target: WatchTarget;
   informer: Informer;
-  /** Called at each change; may only note that something happened. */
+  /** Called at each change, only to note that there was a change. */
   hint: () => void;
   /** Called when a watch ended with an error, for the log. */
   failed: (error: Error) => void;
   signal: AbortSignal;
   /**
-   * Maximum milliseconds between two attempts, if the usual minute and a half would be too late.
+   * Maximum milliseconds between two attempts, if the usual maximum, a minute and a half, is too
+   * long.
    */
   longestPause?: number;
   /**
-   * The rates at which a server that is not trusted may send on a watch. If it exceeds them, we end
-   * the watch, and a list follows after a pause. So the events cost no more than that list, however
-   * many there are. Unused allowance is saved up from one watch to the next.
+   * The rates at which a server that is not trusted may send on a watch. If the server exceeds
+   * them, we end the watch, and a list follows after a pause. So the events cost no more than that
+   * list, however many there are. Unused allowance is saved up from one watch to the next.
    */
   bounds?: Readonly<{ events: Rate; bytes: Rate }>;
   /** Called when a watch was ended for sending more than `bounds`. */
@@ -84,8 +85,8 @@ type List = {
 const only = ({ name }: WatchTarget) => `metadata.name=${name}`;
 
 /**
- * The object, if it exists, and the version at which this is true. A plain read has no version for
- * an absent object.
+ * The object, if it exists, and the version at which this is true. We request a list, because a
+ * plain read of an absent object has no version.
  */
 export async function list(cluster: Cluster, target: WatchTarget, signal?: AbortSignal) {
   const { collection } = target;
@@ -97,7 +98,7 @@ export async function list(cluster: Cluster, target: WatchTarget, signal?: Abort
   // Items of a list carry no kind, unlike an object that is read or watched.
   const kind = found.kind.replace(/List$/, "");
   const { keep = (one) => one } = target;
-  // A server may list anything.
+  // A server that is not trusted may list anything, even null.
   const object = item ? keep({ ...item, kind, apiVersion: found.apiVersion }) : undefined;
   return { object, version: found.metadata.resourceVersion };
 }

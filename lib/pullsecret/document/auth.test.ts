@@ -26,7 +26,7 @@ test("H24: never prints a credential by accident", () => {
       assert.ok(!text.includes(secret), text);
 });
 
-test("treats two credentials as equal when user and password are", () => {
+test("treats two credentials as equal if user, password and token are equal", () => {
   assert.ok(credential.equals(new Credential("user", "pl4nted-s3cret")));
   assert.ok(
     !credential.equals(new Credential("user", "")) &&
@@ -62,7 +62,7 @@ test("decodes its own encoding, with and without padding", () => {
   );
 });
 
-test("refuses everything else that Buffer would decode as base64", () => {
+test("refuses every text that Buffer decodes although Go does not accept it as base64", () => {
   const digits = fc.constantFrom("d", "T", "p", "w", "=", "-", "_", " ", "\t", "!", "\u00e9");
   // Go's rules in full: groups of four. The last group may be short, and is then padded completely
   // or not at all.

@@ -42,8 +42,9 @@ export class Credential {
   }
 
   /**
-   * The member of `auths` as we write it. Without user and password it has no `auth`. For the
-   * kubelet this makes no difference, but CRI-O, which reads identity tokens, must not find a user.
+   * The member of `auths` as we write it. Without user and password, the member has no `auth`. For
+   * the kubelet this makes no difference, but CRI-O, which reads identity tokens, must not find a
+   * user.
    */
   entry(): Readonly<{ auth?: string; identitytoken?: string }> {
     if (this.#token !== undefined) return { identitytoken: this.#token };
@@ -78,15 +79,15 @@ const colon = 0x3a;
 export type Decoded = Readonly<{ username: Buffer; password: Buffer; encoded: string }>;
 
 /**
- * Decodes an `auth` field as the kubelet does: standard alphabet, padding required exactly if the
- * text ends in `=`, CR and LF skipped, non-zero trailing bits ignored, split at the first colon.
+ * Decodes an `auth` field as the kubelet does: standard alphabet; no padding or complete padding;
+ * CR and LF are skipped; non-zero trailing bits are ignored; the text is split at the first colon.
  * Either part may be empty.
  */
 export function decodeAuth(field: string): Decoded | "not base64" | "no colon" {
   let bytes = Buffer.from(field, "base64");
   let encoded = bytes.toString("base64");
-  // Buffer decodes anything. If encoding again gives the same text, it was valid; nearly every
-  // field is.
+  // Buffer decodes any text. If encoding the result gives the same text, the field was valid, as
+  // nearly every field is.
   if (encoded !== field) {
     const text = field.replace(/[\r\n]/g, "");
     const digits = text.replace(/={1,2}$/, "");

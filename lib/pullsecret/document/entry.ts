@@ -21,7 +21,7 @@ const stringFields: ReadonlyMap<string, (typeof fieldNames)[number]> = new Map(
   fieldNames.map((name) => [name, name]),
 );
 type Fields = Partial<Record<(typeof fieldNames)[number], string>>;
-/** Fields that only Docker clients use, and do not need. */
+/** Fields that only Docker clients use, and that even they do not need. */
 const silentlyDropped: ReadonlySet<string> = new Set(["email", "serveraddress"]);
 
 /** The credential of one entry; `undefined` if a reported problem leaves nothing to keep. */
@@ -72,8 +72,8 @@ export function readCredential(
 }
 
 /**
- * Whether a member of `auths` is a marker: docker login leaves it behind when a credential helper
- * stores the credential. It is empty, or has an e-mail address.
+ * Whether a member of `auths` is a marker, which docker login leaves behind when a credential
+ * helper stores the credential. A marker is empty, or has only fields such as an e-mail address.
  */
 export function isMarker(value: Json): boolean {
   return (
@@ -136,8 +136,8 @@ const noOddControls = /^[\t\n\r -~\u00a0-\uffff]*$/;
 
 /**
  * Placeholders that Argo CD's Vault plugin, shells and pipelines, Helm and Go templates,
- * Bank-Vaults, vals and SOPS fill in or decrypt. Each span is bounded: otherwise searching a
- * password of a megabyte would take minutes.
+ * Bank-Vaults, vals and SOPS fill in or decrypt. Each span is bounded, because without bounds the
+ * search in a password of a megabyte would take minutes.
  */
 const placeholder =
   /<path:[^>]{0,200}>|\$\{[^}]{0,200}\}|\$\([A-Za-z_]\w{0,200}\)|\{\{.{0,200}\}\}|\bvault:[^\s]{0,200}#|\bref\+[a-z0-9]+:\/\/|ENC\[AES256/;

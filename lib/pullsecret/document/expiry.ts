@@ -1,17 +1,17 @@
-/** When a credential ends, if the credential itself contains that. Pure: no network request. */
+/** When a credential expires, if the credential contains the time. Pure: no network request. */
 import { Buffer } from "node:buffer";
 import type { Credential } from "./auth.ts";
 
-/** A token may be long, but its first part, which contains the time, is short. */
+/** Maximum length of a password in which we search for a time. */
 const longest = 64 * 1024;
 
 /** Seconds since 1970 that stand for a time from 2001 to 2286. */
 const seconds = /^[1-9]\d{9}$/;
 
 /**
- * The time at which the password ends: `exp` of a JWT (RFC 7519), `expiration` of a token of Amazon
- * ECR. Undefined for every other password. The time is not verified, so it is only shown to people
- * and never refuses anything.
+ * The time at which the password expires: `exp` of a JWT (RFC 7519), `expiration` of a token of
+ * Amazon ECR. Undefined for every other password. The time is not verified, so it is only shown to
+ * people and never refuses anything.
  */
 export function expiryOf({ password }: Credential): Date | undefined {
   if (password.length > longest) return undefined;

@@ -12,7 +12,7 @@ function read(bytes: Bytes, role: Role = "additional"): Parsed {
   return parse(typeof bytes === "string" ? Buffer.from(bytes) : bytes, { name: role, role });
 }
 
-/** `accept`, or the codes of the findings; problems behind an exclamation mark. */
+/** `accept`, or the codes of the findings; a problem's code begins with an exclamation mark. */
 function verdict(parsed: Parsed): string {
   const codes = (parsed.ok ? parsed.warnings : parsed.problems).map(({ code }) => code).join(" ");
   return parsed.ok ? codes || "accept" : `!${codes}`;
@@ -147,7 +147,7 @@ const entries: readonly (readonly [
   ],
   ["null is an empty credential that is tried", null, "!GPS109", "GPS163"],
   [
-    "{} is a credential helper's marker: an additional with nothing else is empty",
+    "{} is a credential helper's marker: an additional source with nothing else is empty",
     {},
     "!GPS132",
     "GPS163",
@@ -378,7 +378,7 @@ for (const [key, entry, code] of useless)
     assert.ok(original.ok && original.entries.length === 2, "an original keeps it");
   });
 
-/** Keys that serve images with the same capitals or zeros, if there are any. */
+/** Keys that serve only images with the same capitals or zeros. Such images hardly exist. */
 for (const [key, code] of [
   ["A.io", "GPS124"],
   ["myRegistry.azurecr.io/team", "GPS124"],
@@ -397,7 +397,7 @@ for (const [key, code] of [
     assert.equal(verdict(read(JSON.stringify({ auths: empty }))), "GPS166");
   });
 
-test("refuses several useless entries, each with its reason, without a better entry", () => {
+test("without a better entry, refuses several useless entries, each with its reason", () => {
   const parsed = read('{"auths":{"A.io":{"auth":"dTpw"},"b.io":{"auth":""},"c.io":{}}}');
   assert.equal(verdict(parsed), "!GPS124 GPS118");
 });
@@ -521,7 +521,7 @@ test("F52: leaves out a registry of an original if no spelling is left for it, a
   for (const { registry } of parsed.entries) assert.equal(identity(registry), "a.io", registry);
 });
 
-/** Texts that a tool should have replaced, and texts that only resemble one. */
+/** Texts that a tool should have replaced, and texts that only resemble such a text. */
 const placeholders: readonly (readonly [text: string, warned: boolean])[] = [
   ["<path:kv/data/x#user>:<path:kv/data/x#pw>", true],
   ["${USER}:${TOKEN}", true],
@@ -584,7 +584,7 @@ const mistaken: readonly (readonly [why: string, bytes: Bytes, code: string])[] 
   ["a ClusterExternalSecret", manifest("'ClusterExternalSecret'"), "GPS135"],
   ["a SecretStore", manifest("SecretStore"), "GPS135"],
   ["a ConfigMap", manifest("ConfigMap"), "GPS135"],
-  ["a manifest of its type", `${manifest("Secret")}type: ${dockerType}configjson\n`, "GPS130"],
+  ["a manifest of a pull secret", `${manifest("Secret")}type: ${dockerType}configjson\n`, "GPS130"],
   ["a manifest of the old type", `${manifest("Secret")}type: ${dockerType}cfg\n`, "GPS136"],
   ["a manifest of another type", `${manifest("Secret")}type: Opaque\n`, "GPS137"],
   [
@@ -597,7 +597,7 @@ const mistaken: readonly (readonly [why: string, bytes: Bytes, code: string])[] 
   ["a list", `${manifest("List")}items:\n- kind: Secret\n`, "GPS138"],
   ["a list in JSON", '{"apiVersion":"v1","kind":"List","items":[{"kind":"Secret"}]}', "GPS138"],
   ["a list of Secrets in JSON", '{"apiVersion":"v1","kind":"SecretList","items":[]}', "GPS138"],
-  ["a kind that only ends so", '{"apiVersion":"v1","kind":"IPAllowList","spec":{}}', "GPS135"],
+  ["a kind that only ends in List", '{"apiVersion":"v1","kind":"IPAllowList","spec":{}}', "GPS135"],
   ["a type that is null", '{"kind":"Secret","type":null}', "GPS130"],
   [
     "a pull secret after another Secret",

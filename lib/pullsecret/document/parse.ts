@@ -22,7 +22,7 @@ export type Accepted = Readonly<{
 type Rejected = Readonly<{
   ok: false;
   problems: readonly Problem[];
-  /** The other findings, before the document is repaired. */
+  /** Findings that would not refuse the source by themselves. */
   warnings: readonly Problem[];
   /** Whether the only problem of the source is that none of its entries is useful. */
   isIdle: boolean;
@@ -34,10 +34,10 @@ export const maxEntries = 1000;
 
 /**
  * Reads one source. The whole source is refused if any part would hurt a node, because the kubelet
- * drops a file for one bad entry. An additional source leaves out an entry that can never serve
- * an image, with a warning. If no other entry can serve images, the additional source is refused.
- * An original keeps such an entry with a warning, because nodes may already use it, and the kubelet
- * skips it by itself. Never throws, and never includes a value.
+ * drops a file for one bad entry. An additional source leaves out an entry that can never serve an
+ * image, with a warning. If no other entry can serve images, the additional source is refused. An
+ * original keeps such an entry with a warning, because nodes may already use it, and the kubelet
+ * skips it by itself. Never throws, and no finding contains a value.
  */
 export function parse(bytes: Uint8Array, source: NamedSource): Parsed {
   const read = readJson(bytes);
@@ -136,7 +136,7 @@ function readSpellings(spellings: readonly Seen[], findings: Findings): Entry[] 
   return [...used].map(([registry, { credential }]) => ({ registry, credential }));
 }
 
-/** Puts the spelling that is written out first, whatever the order in the document. */
+/** Sorts the spelling that we write before the others, whatever the order in the document. */
 function byPlainness(one: Seen, other: Seen): number {
   const merit = ({ key, registry }: Seen) => Number(key === registry);
   return merit(other) - merit(one) || (one.key < other.key ? -1 : 1);
@@ -151,14 +151,17 @@ function isLeftOut(key: string, value: Json, { role }: NamedSource): boolean {
   return isHubToken(key) || (role === "additional" && isMarker(value));
 }
 
-/** Refuses the source if the kubelet would drop it because of this entry, which we leave out. */
+/** We leave this entry out. But if the kubelet would drop a file with it, we refuse the source. */
 function refuseBroken(value: Json, path: Steps, findings: Findings): void {
   const lenient = new Findings({ ...findings.source, role: "original" });
   readCredential(value, path, lenient);
   findings.problems.push(...lenient.problems);
 }
 
-/** The kubelet falls back to Docker Hub's own entry only when nothing else matches. */
+/**
+ * Warns if another entry hides Docker Hub's own entry, which the kubelet tries only if no other
+ * entry matches.
+ */
 function warnOfHiddenHub(seen: ReadonlyMap<string, readonly Seen[]>, findings: Findings): void {
   for (const hub of seen.get(meaningOf(dockerHubKey)) ?? []) {
     const hiding = [...seen.values()]
@@ -203,7 +206,10 @@ function mistaken(kind: ProblemKind, bytes: Uint8Array): ProblemKind {
 const lineOf = (field: string, text: string): string | undefined =>
   new RegExp(`^${field}:[ \\t]*(["']?)([\\w./-]+)\\1[ \\t]*(?:#.*)?\\r?$`, "m").exec(text)?.[2];
 
-/** The message about a Secret, by its type. People leave the type out when they copy a manifest. */
+/**
+ * The problem for a Secret of this type. A missing type is not a problem by itself, because people
+ * leave the type out when they copy a manifest.
+ */
 function secretOf(type: unknown): ProblemKind {
   if (type === undefined || type === null || type === "kubernetes.io/dockerconfigjson")
     return "secretManifest";

@@ -44,7 +44,6 @@ export function notUtf8(bytes: Uint8Array): JsonFault | undefined {
   return isUtf8(bytes) ? undefined : { kind: "notUtf8", path: `byte ${badByte(bytes)}` };
 }
 
-/** Whether a value is a JSON object. */
 export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

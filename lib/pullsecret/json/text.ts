@@ -28,7 +28,7 @@ export class Numeral {
 export type Tree = null | boolean | number | Numeral | string | Tree[] | JsonMembers;
 
 const space = /[ \t\n\r]*/y;
-/** Up to a quote, a backslash or a control character. */
+/** Matches text up to a quote, a backslash or a control character. */
 const simple = /[ !#-[\]-\uffff]*/y;
 const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 

@@ -15,7 +15,10 @@ export type Values<N> =
 /** A mistake and its place: a key path, or a position if the path is not known yet. */
 export type JsonFault = Readonly<{ kind: ProblemKind; path: string }>;
 
-/** `numeral` converts a number that JavaScript would write differently; undefined refuses it. */
+/**
+ * `numeral` converts a number that JavaScript would write differently, or returns undefined to
+ * refuse it.
+ */
 type Options<N> = Readonly<{ numeral: (numeral: Numeral) => N | undefined; depth: number }>;
 
 /** 1 MiB can contain 170,000 faults. A longer list would not help a reader. */

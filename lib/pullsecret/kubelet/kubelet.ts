@@ -1,7 +1,7 @@
 /**
  * config.json as the kubelet reads it (DockerConfigJSON through Go's encoding/json), for any bytes.
- * It is more lenient than parse(): it accepts field names in any case, merges duplicates, and
- * replaces bad UTF-8. It is also stricter: because of one bad entry the kubelet drops the whole
+ * The kubelet is more lenient than parse(): it accepts field names in any case, merges duplicates,
+ * and replaces bad UTF-8. The kubelet is also stricter: because of one bad entry it drops the whole
  * file.
  */
 import { Buffer } from "node:buffer";
@@ -23,7 +23,7 @@ export type KubeletRead =
   | Readonly<{ ok: true; entries: readonly KubeletEntry[] }>
   | Readonly<{ ok: false; kind: ProblemKind; path: string; keys: readonly string[] }>;
 
-/** encoding/json gives up beyond this many levels. */
+/** Go's encoding/json reports an error beyond this many levels. */
 const depth = 10_000;
 
 /** A file as Go's encoding/json decodes it; a fault if Go reports an error. Never throws. */
@@ -123,13 +123,16 @@ export function readFields(
 }
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-/** Well-formed UTF-8 as binary characters (Unicode table 3-7), else one single byte. */
+/**
+ * Matches a well-formed UTF-8 character in a binary string (Unicode table 3-7), or a single bad
+ * byte.
+ */
 const sequence =
   /[^\x80-\xff]+|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}|([^])/g;
 
 /**
- * UTF-8 as Go reads it: every byte that is not part of a character becomes U+FFFD by itself (web
- * decoders replace several bytes by one).
+ * UTF-8 as Go reads it: every byte that is not part of a character becomes U+FFFD by itself (a web
+ * decoder replaces several such bytes by one U+FFFD).
  */
 function decodeText(bytes: Uint8Array): string {
   try {

@@ -38,7 +38,7 @@ function run(keys: readonly string[], image: string): Explanation {
   return answer.explanation;
 }
 
-test("pulls each image of two paths of one registry with its own credential", () => {
+test("tries for each path of a registry only the credential of that path", () => {
   const keys = ["registry.example.com/team-a", "registry.example.com/team-b"];
   for (const key of keys) {
     const { tries, ignored } = run(keys, `${key}/app:1`);
@@ -80,7 +80,7 @@ const lookups: readonly (readonly [
     ["docker.io"],
     "docker.io hides Docker Hub's own entry",
   ],
-  [["https://index.docker.io/v1/", "*.io"], "nginx", ["*.io"], "a wildcard hides it"],
+  [["https://index.docker.io/v1/", "*.io"], "nginx", ["*.io"], "*.io hides docker login's key"],
   [
     ["https://index.docker.io/v1/", "docker.io/org"],
     "nginx",
@@ -97,7 +97,7 @@ const lookups: readonly (readonly [
     ["https://index.docker.io/v1/"],
     "localhost/x",
     ["https://index.docker.io/v1/"],
-    "a host without a dot falls back as well",
+    "an image of a host without a dot falls back, too",
   ],
   [["https://index.docker.io/v1/"], "a.io/x", [], "other hosts do not fall back"],
   [["[::1]"], "[::1]/x", [], "brackets are a pattern"],
@@ -107,7 +107,7 @@ const lookups: readonly (readonly [
     ["user@a.io", "a.io?x", "HTTPS://a.io"],
     "a.io/x",
     ["a.io?[redacted]", "[redacted]@a.io"],
-    "user and query are dropped, the scheme is not",
+    "the kubelet drops user and query, but not a scheme in capitals",
   ],
 ];
 

@@ -70,7 +70,7 @@ export function inOrder<Entry extends KubeletEntry>(
   return tries.flatMap((group) => {
     const first = tried + 1;
     tried += group.length;
-    // If all have the same credential, the order makes no difference.
+    // If all entries of a group have the same credential, their order makes no difference.
     const isDrawn = group.some((entry) => !isSame(entry, group[0]));
     return group.map((entry, at) => ({ ...entry, order: isDrawn ? first : first + at }));
   });
@@ -99,7 +99,10 @@ function difference(location: Location, image: Location): string | undefined {
   return image.path.startsWith(location.path) ? undefined : "another path";
 }
 
-/** The kubelet also takes a host without dot and port, such as localhost, for Docker Hub. */
+/**
+ * The kubelet also treats a host without a dot and without a port, such as localhost, as Docker
+ * Hub.
+ */
 function isDockerHub(repository: string): boolean {
   const host = repository.slice(0, repository.indexOf("/"));
   return host === "docker.io" || host === dockerHub || !/[.:]/.test(host);

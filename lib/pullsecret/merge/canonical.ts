@@ -1,5 +1,5 @@
 /**
- * Entries → bytes. Entries with the same meaning have the same bytes, so a merge that changes no
+ * Entries → bytes. Entries with the same meaning give the same bytes, so a merge that changes no
  * meaning needs no restart.
  */
 import type { Json, JsonObject } from "../json/json.ts";
@@ -9,8 +9,8 @@ import type { Entry } from "../document/parse.ts";
 /**
  * The document that nodes get. It is compact JSON without a line break at the end, and its keys are
  * sorted by code unit at every level. It contains `auths` and the original's other top-level keys.
- * Each registry has only one padded `auth`. A registry without user and password has `{}`, or its
- * identity token.
+ * Each registry has one field, a padded `auth`. A registry without user and password has `{}`, or
+ * its identity token.
  */
 export function canonical(
   merged: Readonly<{ entries: readonly Entry[]; rest: JsonObject }>,

@@ -12,8 +12,8 @@ export type DigestedRevision = Readonly<{
 
 /**
  * SHA-256 in 43 characters of base64url. The salt prevents guessing: without it, a pod's annotation
- * would reveal whether a guessed password is the one in the document. No part except the salt may
- * contain a NUL, and the salt's length is fixed, so no two contents have the same digested text.
+ * would reveal whether a guessed password is the one in the document. No part except the salt
+ * contains a NUL, and the salt's length is fixed, so no two contents have the same digested text.
  */
 export function digestOf({ salt, intent, sources, document }: DigestedRevision): string {
   const hash = createHash("sha256").update(salt);

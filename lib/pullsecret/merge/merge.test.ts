@@ -60,7 +60,7 @@ test("H9: keeps the original's credential with PreferOriginal", () => {
   assert.match(lines(merged)[0] ?? "", /the original's is used/);
 });
 
-test("reports no conflict for the same credential in both, and attributes it to the original", () => {
+test("reports no conflict for a credential that both sources have, and attributes it to the original", () => {
   const merged = mergeKeys({ "a.io": "u:p" }, { "a.io": "u:p" }, { protect: ["a.io"] });
   assert.ok(merged.ok);
   assert.deepEqual(lines(merged), []);
@@ -220,7 +220,10 @@ test("reports an additional source that takes over images from the original", ()
 });
 
 const hubKey = "https://index.docker.io/v1/";
-/** original, additional; the result with the additional preferred, and with the original. */
+/**
+ * The original's entries; the additional source's entries; the result if the additional source is
+ * preferred; the result if the original is preferred.
+ */
 const hubs: readonly (readonly [
   why: string,
   original: Readonly<Record<string, string>>,
@@ -243,42 +246,42 @@ const hubs: readonly (readonly [
     { "docker.io": "o" },
   ],
   [
-    "both names in one source",
+    "both names in the original",
     { "docker.io": "o", [hubKey]: "o" },
     { [hubKey]: "a" },
     { [hubKey]: "a" },
     { "docker.io": "o", [hubKey]: "o" },
   ],
   [
-    "two credentials in one source; the kubelet tries one of them",
+    "two credentials in the original; the kubelet tries only the one under docker.io",
     { "docker.io": "o", [hubKey]: "unused" },
     { "docker.io": "o" },
     { "docker.io": "o", [hubKey]: "unused" },
     { "docker.io": "o", [hubKey]: "unused" },
   ],
   [
-    "the same credential under both names; the kubelet tries the original's",
+    "both sources have the same credential, the original under docker.io",
     { "docker.io": "o" },
     { [hubKey]: "o" },
     { "docker.io": "o" },
     { "docker.io": "o" },
   ],
   [
-    "the same credential under both names; the kubelet tries the additional's",
+    "both sources have the same credential, the additional under docker.io",
     { [hubKey]: "o" },
     { "docker.io": "o" },
     { [hubKey]: "o", "docker.io": "o" },
     { [hubKey]: "o" },
   ],
   [
-    "the same credential, which the original's own wildcard hides in the original",
+    "both sources have the same credential, which the original's own wildcard hides",
     { [hubKey]: "o", "*.io": "w" },
     { "docker.io": "o" },
     { [hubKey]: "o", "docker.io": "o", "*.io": "w" },
     { [hubKey]: "o", "*.io": "w" },
   ],
   [
-    "one of the original's two credentials, under docker.io, which would hide the other credential",
+    "the additional has one of the original's two credentials, under docker.io",
     { [hubKey]: "o", "index.docker.io": "p" },
     { "docker.io": "p" },
     {
@@ -290,7 +293,7 @@ const hubs: readonly (readonly [
     { [hubKey]: "o", "index.docker.io": "p" },
   ],
   [
-    "one of the original's two credentials, under docker.io, beside a wildcard",
+    "the additional has one of the original's two credentials, under docker.io, beside a wildcard",
     { [hubKey]: "o", "index.docker.io": "p" },
     { "docker.io": "p", "*.io": "w" },
     {
@@ -309,7 +312,7 @@ const hubs: readonly (readonly [
     },
   ],
   [
-    "one of the original's two credentials, which the original's own wildcard hides in the original",
+    "the original's own wildcard hides both of its credentials; the additional has one of them",
     { [hubKey]: "o", "index.docker.io": "p", "docker.*": "w" },
     { [hubKey]: "p" },
     {
@@ -342,7 +345,7 @@ const hubs: readonly (readonly [
     { "*.io": "o", [hubKey]: "a" },
   ],
   [
-    "a wildcard of the higher source may hide docker login's key",
+    "a wildcard of the higher source is allowed to hide docker login's key",
     { [hubKey]: "o" },
     { "docker.*": "a" },
     { [hubKey]: "o", "docker.*": "a" },
@@ -356,7 +359,7 @@ const hubs: readonly (readonly [
     { "docker.io": "o", "*.io": "w" },
   ],
   [
-    "the original's docker login key has no images, and would displace docker.io",
+    "the original's wildcard hides its docker login key; if preferred, the key displaces docker.io",
     { [hubKey]: "o", "*.io": "w" },
     { "docker.io": "a" },
     { "docker.io": "a", "*.io": "w" },
@@ -448,7 +451,8 @@ test("does not report a key as never tried when its credential is tried", () => 
     codes({ [hubKey]: "o:o", "docker.io": "u:2" }, { "docker.io": "o:o" }),
     "additional GPS164",
   );
-  // A wildcard hides both logins, so there is no conflict, unless it has one of their credentials.
+  // A wildcard hides both logins, so there is no conflict, unless the wildcard has a credential of
+  // one of the logins.
   const wild = (login: string) => codes({ [hubKey]: "o:o" }, { [hubKey]: login, "*.io": "w:w" });
   assert.equal(wild("w:w"), "additional GPS156, additional GPS164");
   assert.equal(wild("a:a"), "additional GPS156, additional GPS162, additional GPS165");
@@ -485,7 +489,10 @@ test("writes all of an original's credentials for Docker Hub if a wildcard has o
   assert.deepEqual(named.map(({ credential }) => credential.password).toSorted(), ["1", "2"]);
 });
 
-/** The original's own credential, which no other source may replace for a protected registry. */
+/**
+ * The original's key, the additional source's key, and the protected registry. For this registry,
+ * the additional source may have only the original's credential.
+ */
 const owns: readonly (readonly [original: string, additional: string, protect: string])[] = [
   [hubKey, "docker.io", "docker.io"],
   ["docker.io", hubKey, "docker.io"],
@@ -510,7 +517,10 @@ for (const [original, additional, protect] of owns)
     }
   });
 
-/** The additional's entries, and the result with each of the two sources preferred. */
+/**
+ * The additional source's entries; the result if it is preferred; the result if the original is
+ * preferred.
+ */
 const spellings: readonly (readonly [
   why: string,
   additional: Keys,
@@ -794,8 +804,8 @@ test("writes canonical output: sorted at every level, one padded auth per regist
 /** An original's entry, and how it is written for the nodes. */
 const kept: readonly (readonly [why: string, entry: unknown, written: string])[] = [
   ["an empty entry hides the host's entry from CRI-O, and has no auth", {}, "{}"],
-  ["null is the same to the kubelet and to CRI-O", null, "{}"],
-  ["an entry with only an address is the same, too", { email: "e", auth: "" }, "{}"],
+  ["null means the same as an empty entry to the kubelet and to CRI-O", null, "{}"],
+  ["an entry with only an e-mail address means the same, too", { email: "e", auth: "" }, "{}"],
   [
     "CRI-O may depend on an identity token",
     { identitytoken: "t\u20ac" },
@@ -804,13 +814,13 @@ const kept: readonly (readonly [why: string, entry: unknown, written: string])[]
   ["no program that reads this file uses a registry token", { registrytoken: "t" }, "{}"],
   ["a password without user", { password: "p" }, '{"auth":"OnA="}'],
   [
-    "only the password is kept beside a token",
+    "a token beside a password is not written",
     { auth: "dTpw", identitytoken: "t" },
     '{"auth":"dTpw"}',
   ],
 ];
 
-test("writes an original's entry without user and password, and does not stop a rotation", () => {
+test("accepts an original's entry without user and password, and reads back what it writes for the entry", () => {
   for (const [why, entry, written] of kept) {
     const bytes = Buffer.from(
       JSON.stringify({ auths: { "a.io": entry, "b.io": { auth: "dTpw" } } }),

@@ -57,9 +57,9 @@ export type MergePolicy = Readonly<{
  * and has each registry once, with one exception: an original that has several credentials for a
  * registry, and wins, keeps all its spellings of the registry. The highest source wins for the same
  * images, even if the sources spell the registry differently. For example, it replaces Docker Hub
- * under both of its names. If the next lower sources have the same credential, the entry counts as
- * the entry of the last of them, so withdrawing a higher source does not change the entry. The
- * warnings include those of all sources.
+ * under both of its names. If the sources right below the winner have the same credential, the
+ * entry is attributed to the lowest of them, so withdrawing a source above that one does not change
+ * the entry. The warnings include the sources' own warnings.
  */
 export function merge(
   sources: readonly MergeSource[],
@@ -108,7 +108,7 @@ export function merge(
     : { ok: true, entries, rest, warnings: applicable };
 }
 
-/** Whether the kubelet tries one of the credentials for Docker Hub's images. */
+/** Whether the kubelet tries one of these credentials for Docker Hub's images. */
 function servesHub(
   entries: readonly Pick<Entry, "credential">[],
   written: readonly MergedEntry[],
@@ -146,7 +146,8 @@ function holds(
  * The entries to write for the same images: all entries of the winner. They are also written under
  * `docker.io` if the winner has Docker Hub only under docker login's key, and a higher source has
  * the same credential under `docker.io`. The kubelet tries `docker.io` before wildcards, and after
- * a key with a path, such as `docker.io/org`. A preferred original stays unchanged.
+ * a key with a path, such as `docker.io/org`. But the entries of a preferred original stay
+ * unchanged.
  */
 function writtenFor(
   offers: Offers,
@@ -177,7 +178,10 @@ function asNamed({ tried }: Offer): readonly Entry[] {
 
 type Promoted = Readonly<{
   entries: readonly MergedEntry[];
-  /** The entries' source, with `docker.io`. Empty if the source has the original's credential. */
+  /**
+   * The source of these entries, with the registry `docker.io`, as foreignTo returns it. Empty if
+   * the source has the original's credential.
+   */
   foreign: readonly Readonly<{ id: string; registry: string }>[];
   warning: Problem;
 }>;
@@ -185,9 +189,9 @@ type Promoted = Readonly<{
 /**
  * Docker Hub's entry under `docker.io`, if a wildcard would wrongly take all images from docker
  * login's key; otherwise undefined. The kubelet tries docker login's key only if nothing else
- * matches. A wildcard of a lower source must not take the images. If the winner displaces an entry
- * for `docker.io`, no wildcard may take them, because the kubelet would have tried the displaced
- * entry before any wildcard.
+ * matches. A wildcard of a lower source must not take Docker Hub's images. If the winner displaces
+ * an entry for `docker.io`, no wildcard may take the images, because the kubelet would have tried
+ * the displaced entry before any wildcard.
  */
 function promotedHub(
   sources: readonly MergeSource[],
@@ -209,7 +213,8 @@ function promotedHub(
     .map(([, one]) => highest(one))
     .filter((one) => !agree(won, one));
   const [first] = hiding;
-  // The rule about a displaced entry does not apply to a preferred original: it stays unchanged.
+  // The rule about a displaced entry does not apply to a preferred original, because its entries
+  // stay unchanged.
   const displaces = rank(top) >= 0 && hub.some(isNamed);
   const isMeant = !displaces && hiding.some((one) => rank(one) <= rank(top));
   if (first === undefined || isMeant) return undefined;
@@ -239,8 +244,8 @@ type Winner = Readonly<{ offer: Offer; holder: Offer }>;
 /**
  * The highest offer. If the original has the same credentials, the original's offer is written
  * instead, because it may have more credentials for the same images. If the next lower sources have
- * the same credentials as the highest source, the entry is attributed to the last of them, so
- * withdrawing the sources above that one changes nothing.
+ * the same credentials as the highest source, the entry is attributed to the lowest of them, so
+ * withdrawing a source above that one changes nothing.
  */
 function winner(offers: Offers, conflicts: MergePolicy["conflicts"]): Winner {
   const original = offers.find(isOriginal);

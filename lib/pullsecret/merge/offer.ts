@@ -8,9 +8,9 @@ import type { Accepted, Entry } from "../document/parse.ts";
 export type MergeSource = Readonly<{ id: string; accepted: Accepted }>;
 
 /**
- * One source's entries for the same images. There are several if a source has Docker Hub under both
- * of its names, or an original has a registry in several spellings. `tried`: the entries that the
- * kubelet tries; docker login's key is not tried beside `docker.io`.
+ * One source's entries for the same images. There are several entries if a source has Docker Hub
+ * under both of its names, or if an original has a registry in several spellings. `tried`: the
+ * entries that the kubelet tries; docker login's key is not tried beside `docker.io`.
  */
 export type Offer = Readonly<{
   id: string;
@@ -33,7 +33,9 @@ export function agree(one: Offer, other: Offer): boolean {
   );
 }
 
-/** Images, by imagesOf → the offers for them, in the order of the sources (the highest first). */
+/**
+ * Images, as imagesOf identifies them → their offers, in the order of the sources, highest first.
+ */
 export function offersOf(sources: readonly MergeSource[]): ReadonlyMap<string, Offers> {
   const offers = new Map<string, [Offer, ...Offer[]]>();
   for (const { id, accepted } of sources)

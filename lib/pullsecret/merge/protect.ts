@@ -17,8 +17,8 @@ import {
 import { splitPort } from "../registry/url.ts";
 
 /**
- * Reads a value of `--protect`, or of spec.protectedRegistries. A value that protects nothing, or
- * far less than it seems to, is refused: people would rely on it.
+ * Reads a value of `--protect`, or of spec.protectedRegistries. We refuse a value that protects
+ * nothing, or far less than it seems to, because people would rely on it.
  */
 export function protectable(value: string): string | Wrong {
   const reason = value.trim() === "" ? "is empty; give a registry such as quay.io" : whyNot(value);
@@ -70,7 +70,7 @@ export function findProtected(
 
 /**
  * Finds entries that are not protected although a wildcard seems to cover them. `*.amazonaws.com`
- * has fewer parts than the host of any registry there, and a name without a port covers no port.
+ * has fewer parts than any host of Amazon's registries, and a name without a port covers no port.
  */
 export function findUnprotected(
   entries: readonly Readonly<{ id: string; registry: string }>[],
@@ -106,12 +106,14 @@ function guardedBy(name: string): readonly string[] {
   const host = hostOf(registry);
   const path = registry.slice(host.length);
   const guarded = [registry];
-  // `a.io/v1/foo` is the registry a.io/foo as a key, and also the beginning of an image's name.
+  // As a key, `a.io/v1/foo` means the registry a.io/foo. But the user may mean the images whose
+  // names begin with a.io/v1/foo, so we protect both.
   const asImage = identityOf(spelling(asWritten(name)));
   if (asImage !== undefined) guarded.push(asImage);
-  // For all programs except the kubelet, `https://a.io/v1` is the API of a.io.
+  // For all programs except the kubelet, `https://a.io/v1` is the API of a.io, so we protect the
+  // whole host.
   if (/^\/v[12]$/.test(path)) guarded.push(host);
-  // `docker.io/nginx` may mean an account, or the image that is looked up as
+  // `docker.io/nginx` can mean an account, or the image that is looked up as
   // docker.io/library/nginx.
   const isOfHub = host !== "" && overlaps(host, dockerHubImages);
   const official = /^\/([^/]+)\/?$/.exec(path)?.[1];
@@ -126,7 +128,7 @@ function identityOf(name: string): string | undefined {
   const host = registry === undefined ? "" : hostOf(registry);
   if (registry === undefined || !host.endsWith(":443")) return registry;
   const plain = host.slice(0, host.lastIndexOf(":")) + registry.slice(host.length);
-  // An IPv6 address, or a host without a dot, needs a port in image names.
+  // The port stays if an image name needs it: after an IPv6 address, or a host without a dot.
   return identity(spelling(plain)) ?? registry;
 }
 

@@ -16,7 +16,7 @@ import {
   overlaps,
 } from "../registry/registry.ts";
 
-/** An entry that others may shadow; `registry` is its identity. */
+/** An entry that another source's entry might shadow. `registry`: its identity. */
 type Known = Readonly<{ id: string; registry: string }>;
 
 type Written = Entry & Readonly<{ from: string }>;
@@ -24,7 +24,7 @@ type Written = Entry & Readonly<{ from: string }>;
 /**
  * Warnings about registries of sources other than the original, at most one for each registry.
  * There are two cases. First: the kubelet tries the source's entry before a written entry of
- * another source, which has no entry for the same registry. For example, the kubelet tries
+ * another source that has no entry for the same registry. For example, the kubelet tries
  * `quay.io/openshift` before `quay.io`, whatever the priority of the sources. Second: an entry of
  * another source takes all images from the source's entry for Docker Hub. `written`: the merge of
  * all sources. `isHubLost`: a wildcard takes Docker Hub's images from several sources. Then the
@@ -78,7 +78,8 @@ export function findShadows(
 }
 
 /**
- * The entries of a source that serve images. Docker login's key serves no image beside a wildcard.
+ * The entries of a source that serve images. Docker login's key serves no image beside an entry
+ * that hides it, such as a wildcard.
  */
 function usedOf({ entries }: MergeSource["accepted"]): MergeSource["accepted"]["entries"] {
   const isHidden = entries.some(({ registry }) => hidesDockerHub(registry));

@@ -15,7 +15,7 @@ import {
 /** An original is read less strictly, because nodes may already use its content. */
 export type Role = "original" | "additional";
 
-/** The origin of the bytes: the name with which lines begin, and how strictly to check. */
+/** `name`: the source's name, with which lines begin. `role`: how strictly the source is read. */
 export type NamedSource = Readonly<{ name: string; role: Role }>;
 
 export class Findings {
@@ -24,7 +24,7 @@ export class Findings {
   readonly warnings: Problem[] = [];
   /**
    * Two messages for each entry of little or no use. `alone`: if the source has no better entry.
-   * `beside`: if it has one.
+   * `beside`: if it has a better entry.
    */
   readonly #useless: Readonly<{ alone: Problem; beside: Problem }>[] = [];
 
@@ -32,14 +32,15 @@ export class Findings {
     this.source = source;
   }
 
-  /** The entry would hurt a node, or cannot be written faithfully. */
+  /** Refuses the source: the entry would hurt a node, or cannot be written faithfully. */
   refuse(kind: ProblemKind, path: Steps, ...details: string[]): void {
     this.problems.push(problem(kind, this.source.name, formatPath(path), ...details));
   }
 
   /**
-   * The kubelet skips only this entry. In an additional source the entry can only be a mistake, so
-   * it is an error. In an original the entry is kept, with a warning.
+   * For an entry that the kubelet skips, without dropping the file. In an additional source the
+   * entry can only be a mistake, so it is an error. In an original the entry is kept, with a
+   * warning.
    */
   dislike(kind: ProblemKind, path: Steps, ...details: string[]): void {
     const found = problem(kind, this.source.name, formatPath(path), ...details);
@@ -48,9 +49,9 @@ export class Findings {
   }
 
   /**
-   * The entry serves no image, and does not hurt other entries. An original keeps the entry. An
-   * additional source leaves the entry out if it has better ones. True if the entry must be left
-   * out.
+   * For an entry that serves no image, and does not hurt other entries. An original keeps the
+   * entry. An additional source leaves the entry out if it has better ones. Returns true if the
+   * entry must be left out.
    */
   useless(kind: ProblemKind, path: Steps, ...details: string[]): boolean {
     if (this.source.role === "original") this.dislike(kind, path, ...details);
@@ -61,7 +62,7 @@ export class Findings {
     return this.source.role === "additional";
   }
 
-  /** The entry serves few images. It is kept, even if an additional source has better entries. */
+  /** For an entry that serves few images. It is kept, even if the source has better entries. */
   doubtful(kind: ProblemKind, beside: ProblemKind, path: Steps): void {
     if (this.source.role === "original") return this.dislike(kind, path);
     const [alone, warning] = [kind, beside].map((one) =>
@@ -71,8 +72,8 @@ export class Findings {
   }
 
   /**
-   * The entry cannot be written. An original leaves the entry out. An additional source is refused,
-   * because its author can correct it.
+   * For an entry that cannot be written. An original leaves the entry out. An additional source is
+   * refused, because its author can correct it.
    */
   leaveOut(kind: ProblemKind, path: Steps, ...details: string[]): void {
     const found = problem(kind, this.source.name, formatPath(path), ...details);
@@ -93,7 +94,7 @@ export class Findings {
     return this.problems.every((one) => one.code === code || idle.has(one));
   }
 
-  /** Legal but surprising. */
+  /** Warns about something that is legal but surprising. */
   warn(kind: ProblemKind, path: Steps, ...details: string[]): void {
     this.warnings.push(problem(kind, this.source.name, formatPath(path), ...details));
   }

@@ -93,8 +93,8 @@ test("shows nothing before an at sign, however long the key is", () => {
 });
 
 /**
- * Milliseconds for 256 KiB of keys of this length: the least of ten runs, because other processes
- * disturb the rest.
+ * Milliseconds for 256 KiB of keys of this length: the shortest of ten runs, because other
+ * processes make some runs slower.
  */
 function least(unit: string, length: number): number {
   const key = unit.repeat(Math.ceil(length / unit.length));

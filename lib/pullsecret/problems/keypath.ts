@@ -15,11 +15,15 @@ const tail = /\?|#|%(?:25)*(?:3f|23)/i;
 const scheme = /^(?:[a-z][a-z0-9+.-]*:)?\/\//i;
 
 /**
- * A registry key without anything that may be a secret: user and password (all before the last `@`,
- * in any spelling), query and fragment, text in place of a port, and recognised tokens. Accepts any
- * text. If the text has two possible readings, all of it is redacted. The result may be long and
- * contain control characters, so print a key with `quote` or `formatPath(["auths", key])`, which
- * also redact.
+ * Replaces everything in a registry key that might be a secret:
+ * - user and password: all before the last `@`, in any spelling
+ * - query and fragment
+ * - a text in place of a port
+ * - tokens that token.ts recognises
+ *
+ * Accepts any text. If a text can be read in two ways, all of it is redacted. The result may be
+ * long and contain control characters. To print a key, use `quote` or `formatPath(["auths", key])`,
+ * which also redact it.
  */
 export function redactKey(key: string): string {
   return redactTokens(withoutSecrets(key));
@@ -34,7 +38,10 @@ function withoutSecrets(key: string): string {
   return `${sign < 0 ? "" : `${redacted}@`}${shown}${cut === null ? "" : `${cut[0]}${redacted}`}`;
 }
 
-/** In `robot:TOKEN` the token is in place of a port (five digits, or a wildcard). */
+/**
+ * Redacts a text in place of a port, as in `robot:TOKEN`. A port has at most five digits, or is a
+ * wildcard.
+ */
 function redactPort(key: string): string {
   const start = scheme.exec(key)?.[0].length ?? 0;
   const slash = key.indexOf("/", start);
@@ -54,7 +61,7 @@ export function quote(key: string): string {
   return escape(JSON.stringify(shown.length > longest ? `${shown.slice(0, longest)}…` : shown));
 }
 
-/** A text without control, format and line-breaking characters, which could fool a terminal. */
+/** Escapes control, format and line-breaking characters, which could mislead a terminal. */
 export function escape(text: string): string {
   return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (c) => `\\u{${c.codePointAt(0)?.toString(16)}}`);
 }

@@ -5,7 +5,7 @@ import { character } from "../arbitrary.fixture.ts";
 import { formatPath, quote } from "./keypath.ts";
 import { catalogue, formatProblem, problem } from "./problems.ts";
 
-test("uses every code once, with one line", () => {
+test("uses every code once, with texts of one line", () => {
   const codes = Object.values(catalogue).map(([code]) => code);
   assert.equal(new Set(codes).size, codes.length);
   for (const [code, what, todo] of Object.values(catalogue)) {

@@ -305,13 +305,16 @@ export function formatProblem({ source, path, what, todo }: Problem): string {
   return `${source}: ${path}: ${what}; ${todo}`;
 }
 
-/** The entry is left out because of a mistake that would otherwise refuse its source. */
+/**
+ * The warning that an entry is left out because of a mistake. In other cases, the same mistake
+ * refuses the whole source.
+ */
 export function leftOut(refused: Problem): Problem {
   return problem("leftOut", refused.source, refused.path, refused.what);
 }
 
 /**
- * The entry is kept in an original, although an additional source with it would be refused. The
+ * The warning that an original keeps an entry for which an additional source would be refused. The
  * kubelet skips only this entry.
  */
 export function keptAnyway(refused: Problem): Problem {

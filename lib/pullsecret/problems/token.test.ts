@@ -44,4 +44,4 @@ for (const name of names)
     assert.equal(redactTokens(name), name);
   });
 
-test("shows no user name for an entry without one", () => assert.equal(shownUser("", "p"), ""));
+test("shows no user name if the entry has none", () => assert.equal(shownUser("", "p"), ""));

@@ -11,8 +11,8 @@ const marked =
   /(?<![A-Za-z0-9])(?:gh[opusr]_|github_pat_|gl(?:pat|dt|rtr?|cbt|ptt|ft|soat|agent|oas|imt|ffct)-|dckr_[a-z]{2,8}_|do[opr]_v1_|A[KS]IA(?=[A-Z0-9]{8})|AIza|ya29\.|npm_(?=[A-Za-z0-9]{20})|pypi-(?=AgE)|xox[a-z]-|hv[bsr]\.(?=[A-Za-z0-9_-]{20})|AKCp|cmVmdGtu|eyJ|figd_|lin_api_|shpat_|rk_live_|sk_live_|nvapi-)[A-Za-z0-9_.+/=-]{6,}/g;
 
 /**
- * Longest run of letters and digits in an ordinary name, unless it consists of words:
- * `oauth2accesstoken`.
+ * Longest run of letters and digits in an ordinary name; `longestWords` if the run is made of
+ * words.
  */
 const longestWord = 15;
 const longestWords = 32;
@@ -22,7 +22,7 @@ const part = /[a-z]+|[A-Z]+[a-z]*|[0-9]+/g;
  * letters, capitals and digits more often.
  */
 const shortWord = 4;
-/** Shorter passwords are not searched for in a user name, because guessing them is easier. */
+/** We do not search a user name for a shorter password, because it is easy to guess anyway. */
 const shortest = 4;
 
 /** The text with every recognised token replaced. */
@@ -45,7 +45,7 @@ function looksLikeToken(name: string): boolean {
     );
 }
 
-/** A user name that may be shown to people; redacted if it may contain a credential. */
+/** The user name to show to people; `[redacted]` if it might contain a credential. */
 export function shownUser(username: string, password: string): string {
   if (username === "") return "";
   const secret = password.trim();

@@ -2,8 +2,8 @@
 
 /**
  * Whether a pattern matches a whole label as Go's filepath.Match does: `*` is any text, `[a-f]` one
- * character. A bracket comes from an IPv6 address, which is not intended as a pattern, but the
- * kubelet reads it as one.
+ * character. Brackets come from an IPv6 address. The address is not intended as a pattern, but the
+ * kubelet reads it as a pattern.
  */
 export function matchesLabel(pattern: string, label: string): boolean {
   if (!pattern.includes("*") && !pattern.includes("[")) return pattern === label;
@@ -22,7 +22,7 @@ export function matchesLabel(pattern: string, label: string): boolean {
       part++;
       at++;
     } else if (star >= 0) {
-      // The last star takes one more character.
+      // The last star matches one more character.
       part = star + 1;
       at = ++resume;
     } else return false;
@@ -31,7 +31,7 @@ export function matchesLabel(pattern: string, label: string): boolean {
 }
 
 /**
- * Whether two patterns have a text in common: the parts before the first and after the last star
+ * Whether some text matches both patterns: the parts before the first star and after the last star
  * must agree.
  */
 export function labelsMeet(a: string, b: string): boolean {

@@ -26,7 +26,7 @@ const longestPath = 255;
  * `nginx` is `docker.io/library/nginx`. `undefined`: the kubelet refuses the reference.
  */
 export function repositoryOf(image: string): string | undefined {
-  // Read as an image ID.
+  // The kubelet reads 64 hex digits as an image ID.
   if (/^[a-f0-9]{64}$/.test(image)) return undefined;
   const [, domain, path] = reference.exec(expand(image)) ?? [];
   return domain === undefined || path === undefined || path.length > longestPath

@@ -15,7 +15,7 @@ function read(auths: Readonly<Record<string, string>>, role: "original" | "addit
   });
 }
 
-/** `accept`, or the codes of the findings; problems behind an exclamation mark. */
+/** `accept`, or the codes of the findings; a problem's code begins with an exclamation mark. */
 function verdict(parsed: Parsed): string {
   const codes = (parsed.ok ? parsed.warnings : parsed.problems).map(({ code }) => code).join(" ");
   return parsed.ok ? codes || "accept" : `!${codes}`;
@@ -23,7 +23,7 @@ function verdict(parsed: Parsed): string {
 
 /**
  * Keys: the verdict for an additional source, the key that is written, and why. An original keeps
- * every one of them.
+ * each of these keys.
  */
 const keys: readonly (readonly [key: string, verdict: string, written: string, why: string])[] = [
   ["http://a.io", "accept", "a.io", "the scheme means nothing"],
@@ -35,7 +35,7 @@ const keys: readonly (readonly [key: string, verdict: string, written: string, w
     "https://a.io/v1",
     "GPS158",
     "https://a.io/v1",
-    "CRI-O takes it for the host, because of the scheme",
+    "with a scheme, CRI-O reads only the host, so the scheme stays",
   ],
   ["http://a.io:5000/v2", "GPS158", "https://a.io:5000/v2", "http and https are one spelling"],
   ["a.io/v1/v1/x", "accept", "a.io/v1/v1/x", "the kubelet drops one v1, so we write two"],
@@ -62,22 +62,22 @@ const keys: readonly (readonly [key: string, verdict: string, written: string, w
     "[::1]",
     "!GPS123",
     "[::1]",
-    "the kubelet takes the brackets for a pattern unless a port follows",
+    "the kubelet reads the brackets as a pattern unless a port follows",
   ],
   ["::1", "!GPS123", "::1", "not a URL"],
   ["[fe80::1%25eth0]:5000", "!GPS123", "[fe80::1%25eth0]:5000", "image names have no zones"],
   ["localhost", "accept", "localhost", "a host in image names"],
   ["localhost:5000", "accept", "localhost:5000", "a host in image names"],
-  ["registry", "!GPS123", "registry", "registry/x is Docker Hub's user registry"],
+  ["registry", "!GPS123", "registry", "in registry/x, registry is an account of Docker Hub"],
   ["registry:5000", "accept", "registry:5000", "with a port it is a host"],
-  ["a_b.io", "accept", "a_b.io", "image names may have an underscore there"],
+  ["a_b.io", "accept", "a_b.io", "image names can have an underscore in the host"],
   ["constructor", "!GPS123", "constructor", "must not match a property of Object.prototype"],
   ["toString", "!GPS124", "toString", "a capital makes it a host"],
   ["*", "GPS156", "*", "every host without a dot"],
   ["*.*", "GPS156", "*.*", "every host with one dot"],
   ["*.a.io:5000/x", "GPS156", "*.a.io:5000/x", "a port and a path may follow"],
   ["index.docker.io", "accept", "https://index.docker.io/v1/", "Docker Hub has one spelling"],
-  ["https://index.docker.io/v2/", "accept", "https://index.docker.io/v1/", "Docker Hub, too"],
+  ["https://index.docker.io/v2/", "accept", "https://index.docker.io/v1/", "also Docker Hub"],
   [
     "index.docker.io/org",
     "!GPS123",
@@ -122,7 +122,7 @@ const pairs: readonly (readonly [keys: Record<string, string>, verdict: string, 
   [{ "a.io": "u:p", "a.io:443": "u:q" }, "GPS159", "two registries for the kubelet"],
   [{ "docker.io": "u:p", "index.docker.io": "u:q" }, "GPS162", "docker.io always matches first"],
   [{ "*.io": "u:p", "index.docker.io": "u:q" }, "GPS156 GPS162", "a wildcard matches first"],
-  [{ "a.io/v1": "u:p", "https://a.io/v1": "u:q" }, "!GPS126", "one for the kubelet, two for CRI-O"],
+  [{ "a.io/v1": "u:p", "https://a.io/v1": "u:q" }, "!GPS126", "one registry, but two for CRI-O"],
   [
     { "https://index.docker.io/v1": "u:p", "index.docker.io": "u:p" },
     "GPS157 GPS161",
@@ -137,7 +137,7 @@ const pairs: readonly (readonly [keys: Record<string, string>, verdict: string, 
   [
     { "docker.io/org": "u:p", "index.docker.io": "u:q" },
     "accept",
-    "the second still serves all other images",
+    "Docker Hub's own entry still serves all other images",
   ],
 ];
 

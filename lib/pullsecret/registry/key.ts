@@ -23,7 +23,7 @@ import { splitPort } from "./url.ts";
 const longest = 526;
 
 /**
- * The key as it is written. A key that can match nothing stays unchanged, and is added to the
+ * The key as we write it. A key that can match nothing stays unchanged, and is added to the
  * findings. Undefined: the entry must be left out.
  */
 export function readKey(key: string, path: Steps, findings: Findings): string | undefined {
@@ -45,7 +45,7 @@ export function readKey(key: string, path: Steps, findings: Findings): string | 
   if (isHubPage(registry)) findings.warn("hubMirror", path);
   if (pagePath.test(registry)) findings.warn("pagePath", path);
   if (plain(key) !== registry) findings.warn("readAs", path, quote(registry));
-  // CRI-O takes a key with a scheme for its host, whatever the path; the kubelet ignores the
+  // CRI-O reads only the host of a key with a scheme, whatever the path. The kubelet ignores the
   // scheme.
   return isVersion && /^https?:/.test(key) ? `https://${registry}` : spelling(registry);
 }
@@ -67,8 +67,8 @@ function readHub(key: string, path: Steps, findings: Findings): string {
 }
 
 /**
- * Returns keys of the same registry, to write several credentials. The key itself is first if it
- * differs from the registry only in parts that programs usually drop.
+ * Keys that mean the same registry as `key`, so that several credentials can be written for it. The
+ * key itself is first if it differs from the registry only in parts that programs usually drop.
  */
 export function spellingsOf(key: string): readonly string[] {
   const registry = identity(key) ?? key;
@@ -110,7 +110,6 @@ export function isUnusual(registry: string): boolean {
   return /[A-Z]/.test(host) || hasZeros.test(splitPort(host).port);
 }
 
-/** Whether this is a valid port. */
 export function isPort(port: string): boolean {
   return /^0*[1-9][0-9]{0,4}$/.test(port) && Number(port) <= 65_535;
 }

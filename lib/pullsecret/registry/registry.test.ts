@@ -20,8 +20,7 @@ test("treats two keys as the same registry when the kubelet does", () => {
 });
 
 /**
- * How the first registry relates to the second: it covers it (and so overlaps it), only overlaps
- * it, or neither.
+ * Whether the first registry covers the second (and so overlaps it), only overlaps it, or neither.
  */
 const relations: readonly (readonly [string, string, "covers" | "overlaps" | "neither"])[] = [
   ["a.io", "a.io", "covers"],
@@ -54,7 +53,7 @@ const relations: readonly (readonly [string, string, "covers" | "overlaps" | "ne
   ["index.docker.io", "quay.io", "neither"],
 ];
 
-test("relates the images of two registries", () => {
+test("finds whether a registry covers another, only overlaps it, or neither", () => {
   for (const [one, other, expected] of relations) {
     assert.equal(covers(one, other), expected === "covers", `${one} covers ${other}`);
     assert.equal(overlaps(one, other), expected !== "neither", `${one} overlaps ${other}`);

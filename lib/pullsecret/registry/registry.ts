@@ -10,11 +10,13 @@ export const dockerHubKey = "https://index.docker.io/v1/";
 const dockerHub = "index.docker.io";
 /** The host that serves Docker Hub's images; no key of a pull secret refers to it. */
 export const dockerHubRegistry = "registry-1.docker.io";
-/** The host that Docker Hub's images are expanded to; as a key it serves all of them. */
+/**
+ * The host under which the kubelet looks up Docker Hub's images; as a key it serves all of them.
+ */
 export const dockerHubImages = "docker.io";
 
 /**
- * The form under which the kubelet files a key (binary string): `http://` or `https://` dropped, a
+ * The form in which the kubelet stores a key (binary string): `http://` or `https://` dropped, a
  * leading `/v1/` or `/v2/` of the path reduced to `/`, a path of only `/` dropped. `undefined`: not
  * a URL, so the kubelet skips the key.
  */
@@ -30,9 +32,9 @@ const everyday =
   /^(?!index\.docker\.io)[a-z0-9]+(?:[.-][a-z0-9]+)*\.[a-z0-9]+(?::[0-9]+)?(?!\/v[12]\/)(?:\/[a-z0-9]+)*$/;
 
 /**
- * The registry of a key: the kubelet's normalised form, in which two keys are the same registry
- * exactly if they are the same text. `undefined`: no image reference can match the key, except by
- * accident (brackets that the kubelet takes for a pattern, a path that is escaped twice).
+ * The registry of a key: the kubelet's normalised form. Two keys mean the same registry exactly if
+ * their normalised forms are equal. `undefined`: no image reference can match the key, except by
+ * accident (brackets that the kubelet reads as a pattern, a path that is escaped twice).
  */
 export function identity(key: string): string | undefined {
   if (everyday.test(key)) return key;
@@ -65,8 +67,8 @@ export function isHubWithoutSlash(key: string): boolean {
 }
 
 /**
- * Whether this is a host of Docker that serves images, pages or tokens of Docker Hub. No image of
- * docker.io is looked up under it.
+ * Whether this is a host of Docker that serves images, pages or tokens of Docker Hub. The kubelet
+ * looks up no image of docker.io under such a host.
  */
 export function isHubPage(registry: string): boolean {
   const { host } = splitPort(hostOf(registry));
@@ -94,7 +96,7 @@ function isReachable({ host, path }: Location): boolean {
   if (name === dockerHub && port === "") return host + path === dockerHub;
   const labels = name.split(".");
   if (!labels.every((label) => globLabel.test(label))) return false;
-  // An image name may have an underscore before its first slash. Such a name has no port and no
+  // An image name can have an underscore before its first slash. Such a name has no port and no
   // capital.
   if (name.includes("_") && (port !== "" || /[A-Z]/.test(name))) return false;
   // `team/app` without a dot, a port or a capital is a Docker Hub image, not an image of the host
@@ -120,7 +122,7 @@ function pathOf(registry: string): string {
   return registry.slice(hostOf(registry).length);
 }
 
-/** Whether every image that `specific` matches is matched by `general` too. Both are identities. */
+/** Whether `general` matches every image that `specific` matches. Both arguments are identities. */
 export function covers(general: string, specific: string): boolean {
   const [wide, narrow] = [served(general), served(specific)];
   return (
@@ -129,7 +131,7 @@ export function covers(general: string, specific: string): boolean {
   );
 }
 
-/** Whether some image is matched by both. Both are identities. */
+/** Whether some image is matched by both registries. Both arguments are identities. */
 export function overlaps(one: string, other: string): boolean {
   const [a, b] = [served(one), served(other)];
   const paths = pathOf(a).startsWith(pathOf(b)) || pathOf(b).startsWith(pathOf(a));

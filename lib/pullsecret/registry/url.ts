@@ -38,8 +38,8 @@ export function parseLocation(key: string): Location | undefined {
 }
 
 /**
- * `host[:port]` → host and port as net.SplitHostPort returns them; the whole text as host if it
- * reports an error.
+ * `host[:port]` → host and port as net.SplitHostPort returns them; the whole text as host if
+ * SplitHostPort reports an error.
  */
 export function splitPort(hostport: string): { host: string; port: string } {
   const whole = { host: hostport, port: "" };

@@ -30,7 +30,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- end }}
 
-{{/* The image that the agents run: the controller's image, with its digest if one is set, unless a flag names another. */}}
+{{/* The image that the agents run: the flag's image if it is set, otherwise the controller's image, with its digest if it has one. */}}
 {{- define "global-pull-secret.agentImage" -}}
 {{- (.Values.flags | default dict).agentImage | default (include "global-pull-secret.image" .) }}
 {{- end }}
@@ -103,11 +103,11 @@ securityContext:
 {{- end }}
 
 {{/*
-A hook: a Job that runs commands of the plugin, and an account that is deleted with it. Each Job has an
-account of its own, because Argo CD 3.3.0 does not create an account of two hooks a second time. Takes a
-dict: root, name, when, seconds (for the Job), verbs (on GlobalPullSecret), command (words), and lease:
-whether it reads the controller's Lease. Each Job runs once. Its time to live is for tools that do not
-delete hooks.
+A hook: a Job that runs a command of the plugin, and the Job's account. Each Job has a separate
+account, because Argo CD 3.3.0 does not create an account that two hooks share a second time. Takes a
+dict: root, name, when, seconds (for the Job), verbs (on GlobalPullSecret), command (words), and
+lease: whether the Job reads the controller's Lease. Each Job runs once. Its time to live is for
+tools that do not delete hooks.
 */}}
 {{- define "global-pull-secret.hook" -}}
 {{- $name := printf "global-pull-secret-%s" .name }}

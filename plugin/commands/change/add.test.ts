@@ -1,4 +1,4 @@
-/** `add` and `remove`: the same rewrite of a Secret, with and without a credential. */
+/** Checks `add` and `remove`, which share the code that rewrites a Secret. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
@@ -44,7 +44,7 @@ test("creates the Secret with the right type for the first credential", async ()
   assert.deepEqual(written(cluster), { auths: { "quay.io": entry } });
 });
 
-test("keeps the other credentials when it adds one, and overwrites only the version that it read", async () => {
+test("keeps the other credentials when it adds a credential", async () => {
   const cluster = clusterWith(pullSecret({ "a.io": "u:p" }));
   assert.equal((await add(cluster, "quay.io")).code, 0);
   const [write] = cluster.writes;
@@ -55,7 +55,7 @@ test("keeps the other credentials when it adds one, and overwrites only the vers
   });
 });
 
-test("treats another spelling of a registry as the same entry", async () => {
+test("treats two spellings of a registry as the same entry", async () => {
   const cluster = clusterWith(pullSecret({ "https://quay.io/v1/": "u:p" }));
   assert.equal((await add(cluster, "quay.io")).code, 0);
   assert.deepEqual(written(cluster), { auths: { "quay.io": entry } });
@@ -74,7 +74,7 @@ test("reports an immutable Secret, and writes nothing", async () => {
   );
 });
 
-test("does not overwrite a change that another client made in between", async () => {
+test("does not overwrite a change that another client makes between the read and the write", async () => {
   const cluster = clusterWith(pullSecret({}));
   let first = true;
   cluster.before = ({ verb, path }) => {
@@ -133,7 +133,7 @@ test("refuses a registry that the spec protects", async () => {
   assert.deepEqual(cluster.writes, []);
 });
 
-test("edits a source of spec.sources by its name", async () => {
+test("edits a source of spec.sources that --source names", async () => {
   const cluster = clusterWith(undefined);
   const sources = [{ name: "team-a", secretRef: { name: "team-a-pull" } }];
   cluster.objects.set(globalPullSecretPath, object({ spec: { sources } }));
@@ -167,7 +167,7 @@ const misnamed: readonly (readonly [what: string, username: string, said: RegExp
   ["bytes that are not UTF-8", `te\ufffdm`, /^--username: .*UTF-8/],
 ];
 for (const [what, username, said] of misnamed)
-  test(`refuses a user name with ${what}, because clients would read a different name`, async () => {
+  test(`refuses a user name with ${what}`, async () => {
     const cluster = clusterWith(undefined);
     const argv = ["add", "quay.io", "-u", username, "--password-stdin"];
     const { code, out, err } = await call(argv, { cluster, input: password });
@@ -176,7 +176,7 @@ for (const [what, username, said] of misnamed)
     assert.ok(!err.includes("s3cret"), err);
   });
 
-test("refuses a password that was not typed as UTF-8", async () => {
+test("refuses a typed password that is not UTF-8", async () => {
   const cluster = clusterWith(undefined);
   const askPassword = () => Promise.resolve("s3cr\ufffdt");
   const argv = ["add", "quay.io", "-u", "robot"];
@@ -185,7 +185,7 @@ test("refuses a password that was not typed as UTF-8", async () => {
   assert.equal(err, "password: is not UTF-8; type it in a terminal that uses UTF-8\n");
 });
 
-test("refuses a password that is not UTF-8 as misuse, because it would be written as another password", async () => {
+test("treats a password that is not UTF-8 as misuse", async () => {
   const cluster = clusterWith(undefined);
   const input = Buffer.from("s3cret-p\u00e4ss", "latin1");
   const { code, out, err } = await call(["add", "quay.io", ...login], { cluster, input });
@@ -194,13 +194,13 @@ test("refuses a password that is not UTF-8 as misuse, because it would be writte
   assert.ok(!err.includes("s3cret"), err);
 });
 
-test("reports that a password is too long, even if the reading stopped within a character", async () => {
+test("reports that a password is too long, even if it is cut in the middle of a character", async () => {
   const input = "\u00e4".repeat(300_000);
   const { code, err } = await call(["add", "quay.io", ...login], { input });
   assert.deepEqual([code, err], [2, "--password-stdin: longer than 512 KiB\n"]);
 });
 
-test("asks for the password on a terminal without --password-stdin, and writes nothing without a password", async () => {
+test("without --password-stdin, asks on the terminal for the password", async () => {
   for (const [answer, code] of [
     [password, 0],
     ["", 1],
@@ -261,8 +261,8 @@ test("`remove --yes` removes the last entry without a question", async () => {
 });
 
 /**
- * The entries that remain without quay.io, and why they are useless. Undefined: one of them is
- * useful, so the Secret stays.
+ * The entries that remain without quay.io, and the code of the reason why they are useless. The
+ * code is undefined if an entry is useful, so that the Secret stays.
  */
 const leftovers: readonly (readonly [left: object, code: string | undefined])[] = [
   [{ "Quay.io": { auth: btoa("c:1") } }, "capitals in the host"],

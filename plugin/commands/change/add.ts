@@ -17,7 +17,7 @@ import { command } from "#plugin/terminal/command.ts";
 import { Misuse, Refused, type Io } from "#plugin/terminal/io.ts";
 import { registry } from "./registry.ts";
 
-/** Maximum number of bytes of a password. A Secret holds 1 MiB for all entries together. */
+/** Maximum number of bytes of a password. A Secret has at most 1 MiB for all entries together. */
 const longestPassword = 512 * 1024;
 
 export const add = command(
@@ -62,8 +62,8 @@ export const add = command(
 );
 
 /**
- * The problem with a user name, if any. The error does not quote the name, because people sometimes
- * add the password to it.
+ * The problem with a user name, if there is one. The text does not quote the name, because people
+ * sometimes type the password in its place.
  */
 function wrongUser(username: string): string | undefined {
   if (username.includes(":"))
@@ -88,11 +88,14 @@ async function promptPassword(io: Io): Promise<string> {
   return password;
 }
 
-/** Keeps every character except a line break at the end. Throws Misuse if the input is not text. */
+/**
+ * Reads the password from standard input, without the line break at its end. Throws Misuse if the
+ * input is not text.
+ */
 async function readPassword(io: Io): Promise<string> {
   const bytes = await io.read("-", longestPassword);
-  // We check the length before UTF-8. The reading stops at the limit, and a character that is cut
-  // in two there is not UTF-8.
+  // We check the length before UTF-8, because the input can be cut in the middle of a character,
+  // and half a character is not UTF-8.
   if (bytes.length > longestPassword) throw new Misuse("--password-stdin: longer than 512 KiB");
   if (!isUtf8(bytes)) throw new Misuse("--password-stdin: is not UTF-8; give it as UTF-8");
   // We do not use a TextDecoder here, because it drops a byte order mark.

@@ -1,10 +1,10 @@
-/** A registry as an operand. */
+/** The operand REGISTRY of a command. */
 import { Wrong } from "#contract/values.ts";
 import { identity } from "#pullsecret/registry/registry.ts";
 
 /**
- * Reads a registry. A key that no image can match is a typing error, so it is refused here. The
- * controller's verdict reports any other problem of the key.
+ * Reads a registry. Refuses a key that no image can match, because such a key is a typing error.
+ * The controller reports all other problems of a key.
  */
 export function registry(value: string): string | Wrong {
   return identity(value) === undefined

@@ -1,4 +1,4 @@
-/** `clusters delete`: deletes applied manifests from joined clusters. */
+/** `clusters delete`: deletes the objects of applied manifests from joined clusters. */
 import { clusterFlags, dryRunFlag, dryRunNote } from "#plugin/cluster/flags.ts";
 import { routesTo, type Route } from "#plugin/clusters/contexts.ts";
 import { deleteFrom, isDone, type Deletion } from "#plugin/clusters/delete.ts";

@@ -6,7 +6,7 @@ import { path } from "#plugin/document/path.ts";
 import type { Reach } from "#plugin/terminal/io.ts";
 
 /**
- * For commands on two clusters: --context is for the joined cluster, and --host-context for the
+ * For commands on two clusters: --context is for the joined cluster, --host-context is for the
  * host.
  */
 export const pairFlags = {
@@ -18,7 +18,7 @@ export const pairFlags = {
   },
 } as const;
 
-/** The flags that reach the host, taken from the flags of a command on two clusters. */
+/** How to reach the host, by the flags of a command on two clusters. */
 export const hostOf = (how: Reach & Readonly<{ "host-context": string | undefined }>): Reach => ({
   ...how,
   context: how["host-context"],
@@ -27,8 +27,8 @@ export const hostOf = (how: Reach & Readonly<{ "host-context": string | undefine
 });
 
 /**
- * The same cluster, reached with the token. The token's account is not allowed to impersonate other
- * users.
+ * How to reach the same cluster with the token. Drops --as and --as-group, because the token's
+ * account is not allowed to impersonate users.
  */
 export const withToken = (how: Reach, token: string): Reach => ({
   ...how,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
 import { withToken } from "./flags.ts";
 
-test("refuses an empty --context before any request, because the current context is usually the host's", async () => {
+test("refuses an empty --context before any request", async () => {
   const cluster = new FakeCluster();
   cluster.get = () => assert.fail("a request is sent");
   const { code, out, err } = await call(["clusters join", "east", "--context", ""], { cluster });
@@ -11,7 +11,7 @@ test("refuses an empty --context before any request, because the current context
   assert.equal(err, "--context: is empty; give the kubeconfig's context of the joined cluster\n");
 });
 
-test("ignores --as and --as-group with the new account's token, because the account may not impersonate", () => {
+test("ignores --as and --as-group for requests with the new account's token", () => {
   const how = { kubeconfig: "k", context: "east", "request-timeout": 1 };
   const {
     as,

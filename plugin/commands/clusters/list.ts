@@ -35,7 +35,9 @@ type Row = Readonly<{
   /** Whether policies in the cluster restrict the account. */
   guarded: string;
   version: string;
-  /** The message of the first condition that is not True, or the note of an interrupted removal. */
+  /**
+   * The message of the first condition that is not True, or a note that a removal was interrupted.
+   */
   message?: string;
 }>;
 

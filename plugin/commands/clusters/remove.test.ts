@@ -1,6 +1,6 @@
 /**
- * Removes clusters that this host or another host has joined. One fake is both the host and the
- * cluster.
+ * Checks the removal of clusters that this host or another host has joined. One fake is both the
+ * host and the joined cluster.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -12,7 +12,10 @@ import { paths } from "#plugin/joining/rights.ts";
 const unasked = ["clusters remove", "east", "--context", "fake"];
 const words = [...unasked, "--yes"];
 
-/** A cluster with an account of this join. Undefined: a cluster without an account. */
+/**
+ * A cluster with the account of this join. If `joinedBy` is undefined, a cluster without an
+ * account.
+ */
 function clusterOf(joinedBy: string | undefined) {
   const cluster = new FakeCluster();
   const keep = (path: string, metadata: object, more: object = {}) =>
@@ -28,7 +31,7 @@ function clusterOf(joinedBy: string | undefined) {
   return cluster;
 }
 
-test("refuses to remove a cluster that a host with another id has joined, and lists the objects to delete there", async () => {
+test("refuses to remove a cluster that another host has joined, and lists the objects to delete there", async () => {
   const cluster = clusterOf("before/east");
   const { code, out, err } = await call(words, { cluster });
   assert.deepEqual([code, out, cluster.writes], [1, "", []]);
@@ -59,7 +62,7 @@ for (const [what, joinedBy, expected] of [
     assert.deepEqual([...cluster.objects.keys()], ["/api/v1/namespaces/kube-system"]);
   });
 
-test("asks before it deletes placed Secrets, unless --yes is given or it deletes nothing there", async () => {
+test("asks before it deletes placed Secrets", async () => {
   for (const [more, answer, asked, removed] of [
     [[], true, 1, true],
     [[], false, 1, false],
@@ -80,7 +83,9 @@ test("asks before it deletes placed Secrets, unless --yes is given or it deletes
   assert.equal((await call(["clusters remove", "east", "--forget"], { cluster })).code, 0);
 });
 
-/** A joined cluster. A FleetSecret lists it until it has been read `times` times. */
+/**
+ * A joined cluster, and a FleetSecret that lists the cluster until it has been read `times` times.
+ */
 function listedFor(times: number) {
   const cluster = clusterOf("id/east");
   const listed = [{ name: "global-pull-secret-clusters/east" }];
@@ -114,7 +119,7 @@ for (const flag of ["--yes", "--keep-secrets", "--forget"])
     assert.equal(seen.deletions[0], 2);
   });
 
-test("removes a cluster that a FleetSecret lists for more than half a minute, and names that object", async (t) => {
+test("removes a cluster even if a FleetSecret still lists it after half a minute, and names this FleetSecret", async (t) => {
   let now = 0;
   t.mock.method(performance, "now", () => (now += 16_000));
   const { cluster } = listedFor(Infinity);
@@ -127,7 +132,7 @@ test("removes a cluster that a FleetSecret lists for more than half a minute, an
   assert.ok(!cluster.objects.has(profilePath("east")));
 });
 
-test("waits for the controller and warns if the caller may not list the host's FleetSecrets", async (t) => {
+test("if the caller is not allowed to list FleetSecrets, waits 5 seconds and warns", async (t) => {
   let now = 0;
   t.mock.method(performance, "now", () => (now += 4000));
   const { cluster, seen } = listedFor(0);
@@ -141,7 +146,7 @@ test("waits for the controller and warns if the caller may not list the host's F
   assert.equal(seen.deletions[0], 2);
 });
 
-test("waits for nothing on a host without FleetSecrets", async () => {
+test("does not wait on a host without FleetSecrets", async () => {
   const { cluster, seen } = listedFor(0);
   cluster.pages = async (path) => {
     seen.reads += 1;
@@ -151,7 +156,7 @@ test("waits for nothing on a host without FleetSecrets", async () => {
   assert.equal(seen.deletions[0], 1);
 });
 
-test("does not mark a cluster as leaving with --dry-run, or if another host has joined it", async () => {
+test("does not mark a cluster as leaving with --dry-run, or when another host has joined the cluster", async () => {
   for (const [joinedBy, more] of [
     ["id/east", ["--dry-run=server"]],
     ["before/east", []],

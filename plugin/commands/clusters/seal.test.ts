@@ -23,7 +23,10 @@ file("west.pem", west);
 
 const sealed = join(folder, "sealed");
 
-/** Deletes the directory before the test. A hook would also run before the tests of other files. */
+/**
+ * Declares a test that first deletes the directory. A beforeEach hook would also run before the
+ * tests of other files.
+ */
 function test(name: string, run: () => Promise<void>): void {
   nodeTest(name, async () => {
     rmSync(sealed, { recursive: true, force: true });
@@ -31,7 +34,10 @@ function test(name: string, run: () => Promise<void>): void {
   });
 }
 
-/** Runs a line. Checks that neither the output nor a written file contains the planted password. */
+/**
+ * Runs a command line, and checks that its output and the written files do not contain the planted
+ * password.
+ */
 async function call(line: string) {
   const result = await runHere(line.split(" "));
   const files = existsSync(sealed)
@@ -62,7 +68,7 @@ test("M9: writes a separate file for each cluster, and nothing secret into any f
 });
 
 for (const scope of ["namespace-wide", "cluster-wide"])
-  test(`records scope ${scope} for the controller in the file's metadata and in its template`, async () => {
+  test(`writes the annotation for scope ${scope} into the metadata of the SealedSecret and of its template`, async () => {
     assert.equal((await seal(`--cert east=east.pem --scope ${scope}`)).code, 0);
     const text = readFileSync(join(sealed, "east.yaml"), "utf8");
     const annotations = text.match(/^ *sealedsecrets\.bitnami\.com.*$/gm);
@@ -73,7 +79,7 @@ for (const scope of ["namespace-wide", "cluster-wide"])
     );
   });
 
-test("M9: stores names, fingerprints, dates and a random number in the index, but no digest of the content", async () => {
+test("M9: stores a random number in the index, but no digest of the content", async () => {
   await seal(both);
   const { sealing: first } = index();
   await seal(both);
@@ -99,7 +105,7 @@ test("never seals a pull secret that the controller would refuse", async () => {
   assert.ok(!existsSync(sealed));
 });
 
-test("does not change the files of other clusters when one more cluster is added", async () => {
+test("does not change the files of other clusters when a cluster is added", async () => {
   await seal("--cert east=east.pem");
   const before = readFileSync(join(sealed, "east.yaml"), "utf8");
   await seal("--cert west=west.pem");
@@ -107,7 +113,7 @@ test("does not change the files of other clusters when one more cluster is added
   assert.deepEqual(Object.keys(index().clusters), ["east", "west"]);
 });
 
-test("shows a certificate that differs from the last one, and writes nothing until a flag confirms it", async () => {
+test("when a cluster's certificate has changed, writes nothing until --renewed confirms the change", async () => {
   await seal(both);
   const [one, other] = [index().clusters["east"], index().clusters["west"]];
   const before = readFileSync(join(sealed, "west.yaml"), "utf8");
@@ -142,7 +148,7 @@ test("never replaces a file that it did not write", async () => {
   assert.deepEqual(Object.keys(index().clusters), ["west"]);
 });
 
-test("--check shows which file is current, old, missing or left over", async () => {
+test("--check shows which files are current, old, missing or left over", async () => {
   const check = (certificates: string) => call(`seal --check sealed ${certificates}`);
   const states = ({ out }: { out: string }) => out.match(/current|old|missing|left over/g);
   assert.equal((await check(both)).code, 1);
@@ -157,7 +163,7 @@ test("--check shows which file is current, old, missing or left over", async () 
   assert.deepEqual([few.code, states(few)], [1, ["current", "left over"]]);
 });
 
-test("reports a cluster as behind after a run that left it out, until it is sealed again", async () => {
+test("reports a cluster as behind after a run that sealed only for other clusters", async () => {
   await seal(both);
   await seal("--cert east=east.pem");
   const check = () => call(`seal --check sealed ${both}`);
@@ -168,7 +174,7 @@ test("reports a cluster as behind after a run that left it out, until it is seal
   assert.equal((await check()).code, 0);
 });
 
-test("reports no cluster as current after an interrupted run, until all are sealed again", async () => {
+test("reports all clusters as behind after an interrupted run", async () => {
   await seal(both);
   const blocked = join(sealed, "west.yaml.new");
   mkdirSync(blocked);
@@ -183,7 +189,7 @@ test("reports no cluster as current after an interrupted run, until all are seal
   assert.equal((await check()).code, 0);
 });
 
-test("forgets a cluster whose file was deleted, unless the command line names the cluster", async () => {
+test("forgets a cluster whose file was deleted if the command line does not name the cluster", async () => {
   await seal(both);
   rmSync(join(sealed, "west.yaml"));
   assert.equal((await call("seal --check sealed --cert east=east.pem")).code, 0);
@@ -193,7 +199,7 @@ test("forgets a cluster whose file was deleted, unless the command line names th
   assert.deepEqual(Object.keys(index().clusters), ["east"]);
 });
 
-test("does not follow a committed symbolic link, and escapes all names of the folder on the terminal", async () => {
+test("does not follow a symbolic link in the folder, and escapes names from the folder on the terminal", async () => {
   await seal("--cert west=west.pem");
   const victim = join(folder, "victim");
   writeFileSync(victim, "mine");
@@ -209,7 +215,7 @@ test("does not follow a committed symbolic link, and escapes all names of the fo
   assert.ok(!`${checked.out}${changed.err}`.includes("\u001b"));
 });
 
-test("accepts a Secret of any namespace, and keeps its names as texts in YAML", async () => {
+test("accepts a Secret of any namespace, and writes its names as texts into the YAML", async () => {
   for (const secret of ["web/regcred", "123/1e5", "no/true", "null/0x1f"]) {
     rmSync(sealed, { recursive: true, force: true });
     assert.equal((await seal(`--cert east=east.pem --secret ${secret}`)).code, 0);
@@ -252,7 +258,7 @@ const wrong: readonly (readonly [line: string, err: RegExp])[] = [
   [`-f ${good} -o sealed`, /^--cert: is missing; /],
 ];
 for (const [line, expected] of wrong)
-  test(`treats \`seal ${line}\` as a misuse, prints one line and writes nothing`, async () => {
+  test(`treats \`seal ${line}\` as misuse, and writes nothing`, async () => {
     const { code, err } = await call(`seal ${line}`);
     assert.equal(code, 2, err);
     assert.match(err, expected);
@@ -313,7 +319,7 @@ const unsealable: readonly (readonly [what: string, manifest: object, wanted: Re
   ["without data", { data: {} }, /^data: is empty/],
 ];
 for (const [what, more, wanted] of unsealable)
-  test(`refuses a manifest ${what}, and prints no value`, async () => {
+  test(`refuses a manifest ${what}, without its values in the output`, async () => {
     const manifest = {
       apiVersion: "v1",
       kind: "Secret",

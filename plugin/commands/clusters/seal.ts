@@ -1,6 +1,6 @@
 /**
- * `seal`: writes a Secret into files that are safe in Git. There is one file for each cluster, and
- * only this cluster can open it.
+ * `seal`: encrypts a Secret into files that are safe in Git: one file for each cluster. Only this
+ * cluster can decrypt its file.
  */
 import { randomBytes } from "node:crypto";
 import type { Rule } from "#contract/flags.ts";
@@ -36,7 +36,10 @@ function certificateFile(text: string): Given | Wrong {
     : new Wrong("is not CLUSTER=FILE (example: east=east.pem)");
 }
 
-/** Reads NAME or NAMESPACE/NAME of a Secret. Sealing binds the value to both. */
+/**
+ * Reads NAME or NAMESPACE/NAME of a Secret. In scope `strict`, a sealed value is valid only for
+ * this name and namespace.
+ */
 function secretAt(text: string): Readonly<{ namespace: string; name: string }> | Wrong {
   const [name = "", where = namespace, ...more] = text.split("/").toReversed();
   const isName = name.length <= 253 && name.split(".").every((label) => clusterName.test(label));
@@ -83,7 +86,7 @@ const flags = {
     what: "the name of its Service",
   },
   ...clusterFlags,
-  // This flag means a joined cluster, not a cluster of the kubeconfig as in other commands.
+  // Here, --cluster names a joined cluster. In other commands it names a cluster of the kubeconfig.
   cluster: {
     read: cluster,
     repeated: true,
@@ -144,8 +147,8 @@ export const seal = command(
     const foreign = foreignIn(output, Object.keys(files));
     if (foreign !== undefined)
       throw new Refused(`${output}/${foreign}: is not a sealed file; give another directory`);
-    // The first write changes only the run's id in the index. If this run is interrupted after
-    // that, the id of every file differs from it, and --check reports every file as behind.
+    // First we write only this run's id to the index. If the run is then interrupted, the files
+    // still have other ids, so --check reports all files as behind.
     writeFiles(output, { [indexName]: writeIndex({ ...target, sealing, clusters: before }) });
     writeFiles(output, { ...files, [indexName]: writeIndex({ ...target, sealing, clusters }) });
     io.out(`${output}: sealed for ${Object.keys(certificates).join(", ")}\n`);
@@ -196,7 +199,10 @@ async function fetchAll(how: How, io: Io): Promise<readonly Fetched[]> {
   );
 }
 
-/** Adds the fetched certificates to the given ones. Throws Refused if one could not be fetched. */
+/**
+ * Adds the fetched certificates to the given certificates. Throws Refused if we could not fetch
+ * all.
+ */
 function withFetched(
   given: Readonly<Record<string, Certificate>>,
   fetched: readonly Fetched[],
@@ -215,8 +221,8 @@ function withFetched(
 }
 
 /**
- * Several clusters with the same certificate. Either they share a key on purpose, or the caller
- * named a wrong certificate.
+ * Lines that warn about clusters with the same certificate. Either they share a key on purpose, or
+ * the caller named a wrong certificate.
  */
 function sharedLines(all: Readonly<Record<string, Sealed>>): readonly string[] {
   const clusters = new Map<string, string[]>();
@@ -232,8 +238,8 @@ function sharedLines(all: Readonly<Record<string, Sealed>>): readonly string[] {
 }
 
 /**
- * The index of the directory. Throws Refused if it is for another Secret or another scope. Leaves
- * out clusters that have no file and are not named now.
+ * The clusters in the directory's index that have a file or that the command line names. Throws
+ * Refused if the index is for another Secret or scope.
  */
 function sealedBefore(
   directory: string,
@@ -286,7 +292,7 @@ function printStates(
     throw new Refused(`${directory}: has no ${indexName}; seal into it first`);
   const names = new Set(unknown.map((one) => one.cluster));
   const verdicts = judge(index, clustersIn(directory), certificates, names);
-  // Anyone who can commit to the folder may have chosen these names.
+  // We escape these names, because anyone who can commit to the folder can choose them.
   const rows = verdicts.map(({ cluster: name, state, sealedUntil }) =>
     [name, state, sealedUntil].map(escape),
   );

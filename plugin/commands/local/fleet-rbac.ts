@@ -1,4 +1,4 @@
-/** `fleet rbac`: the rights that a cluster has to grant for a FleetSecret's target. */
+/** `fleet rbac`: prints the rights that a cluster must grant for a FleetSecret's target. */
 import { namespace } from "#contract/names.ts";
 import { target } from "#plugin/clusters/names.ts";
 import { guards, guestRights } from "#plugin/show/guest-rights.ts";

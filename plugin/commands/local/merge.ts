@@ -32,7 +32,9 @@ const oneInput: Rule<typeof flags> = ({ original, additional }) =>
     ? "--additional -: standard input is --original already; give one of the two as a file"
     : undefined;
 
-/** Standard output ends up in logs, so we print credentials there only on request. */
+/**
+ * Standard output often goes to logs, so we print credentials there only with --show-credentials.
+ */
 const oneOutput: Rule<typeof flags> = (given) => {
   const file = given["output-file"];
   const show = given["show-credentials"];

@@ -11,7 +11,7 @@ async function printed(name: string): Promise<string> {
   return text;
 }
 
-test("writes the name of a tenant's namespace as a text into its manifest, whatever the name is", async () => {
+test("writes any name of a tenant's namespace as text into the manifest", async () => {
   for (const name of ["tenant-a", "1234", "1e3", "0x1f", "12-34", "true", "null", "on", "y"]) {
     const text = await printed(name);
     const isPlain = name === "tenant-a";

@@ -1,4 +1,4 @@
-/** `tenant`: the objects that a tenant's namespace in the management cluster needs. */
+/** `tenant`: prints the objects that a tenant's namespace in the management cluster needs. */
 import { managementAccount, tenantAccount, tenantBound, tenantLabel } from "#contract/names.ts";
 import { integer, Wrong } from "#contract/values.ts";
 import { command } from "#plugin/terminal/command.ts";
@@ -6,8 +6,8 @@ import { command } from "#plugin/terminal/command.ts";
 function namespace(value: string): string | Wrong {
   const fits = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value);
   if (!fits) return new Wrong("is not a valid namespace name (example: tenant-a)");
-  // In this namespace, a tenant's bootstrap token or static pod's Secret would affect the whole
-  // cluster.
+  // In kube-system, a tenant's Secret could affect the whole cluster, for example as a bootstrap
+  // token.
   const own = value === "default" || value.startsWith("kube-");
   return own ? new Wrong("belongs to the cluster; give the tenant's own namespace") : value;
 }
@@ -44,7 +44,7 @@ export const tenant = command(
 );
 
 /**
- * The name as YAML, in quotes if a reader would take it for a number, a boolean or null. kubectl
+ * The name as YAML, in quotes if YAML would otherwise read a number, a boolean or null. kubectl
  * reads YAML 1.1, in which `on` and `y` are booleans.
  */
 const scalar = (name: string): string =>

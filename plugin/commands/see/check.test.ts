@@ -13,7 +13,7 @@ function cluster(entries: Record<string, string>, path = additionalPath): FakeCl
   return fake;
 }
 
-test("checks the cluster's Secret if no file is given, and applies spec.protectedRegistries", async () => {
+test("checks the cluster's Secret if no file is given, with spec.protectedRegistries", async () => {
   const fake = cluster({ "quay.io": "u:p" });
   assert.deepEqual(await call(["check"], { cluster: fake }), {
     code: 0,
@@ -27,7 +27,7 @@ test("checks the cluster's Secret if no file is given, and applies spec.protecte
 });
 
 /**
- * The commands that check a document. They must not refuse a document that the controller may
+ * The commands that check a document. They must not refuse a document that the controller might
  * accept.
  */
 const judging: readonly (readonly [words: readonly string[], input?: string])[] = [
@@ -37,7 +37,7 @@ const judging: readonly (readonly [words: readonly string[], input?: string])[] 
   [["diff", "-f", "-"], JSON.stringify({ auths: { "quay.io": { auth: btoa("u:p") } } })],
 ];
 for (const [words, input = ""] of judging)
-  test(`\`${words[0]}\` does not refuse an entry for a protected registry if the original may contain the same`, async () => {
+  test(`\`${words[0]}\` does not refuse an entry for a protected registry if an original exists`, async () => {
     const fake = cluster({ "quay.io": "u:p", "a.io": "u:p" });
     const spec = { protectedRegistries: ["quay.io"] };
     const accepted = { accepted: "True", reason: "Accepted", message: "in order" } as const;
@@ -62,7 +62,7 @@ test("reports a missing Secret, with what to do", async () => {
   assert.match(err, /^additional-pull-secret: there is no such Secret in kube-system; give --file/);
 });
 
-test("prints a line for each registry with --login, and exits with 1 if one refuses", async () => {
+test("--login prints a line for each registry, and exits with 1 if a registry refuses", async () => {
   await using takes = await serve(({ authorization }, response) =>
     respond(response, authorization === "" ? 401 : 200, { "www-authenticate": "Basic" }),
   );
@@ -83,7 +83,7 @@ test("prints a line for each registry with --login, and exits with 1 if one refu
   assert.ok(!`${good.err}${bad.out}${bad.err}`.includes(password));
 });
 
-test("warns that standard input is not read if it is a pipe and no file is given", async () => {
+test("warns that it does not read standard input if input is piped, but no file is given", async () => {
   const fake = cluster({ "quay.io": "u:p" });
   const piped = await call(["check"], { cluster: fake, io: { piped: true } });
   assert.deepEqual([piped.code, piped.out], [0, "accepted: 1 registry\n"]);
@@ -91,7 +91,7 @@ test("warns that standard input is not read if it is a pipe and no file is given
   assert.equal((await call(["check"], { cluster: fake })).err, "");
 });
 
-test("accepts a credential that contains its expiry time, even if it has expired, and prints a warning", async () => {
+test("accepts an expired credential with a warning", async () => {
   const token = btoa(JSON.stringify({ payload: "x", expiration: 1_600_000_000 }));
   const fake = cluster({ "1.dkr.ecr.eu-west-1.amazonaws.com": `AWS:${token}` });
   const { code, err } = await call(["check"], { cluster: fake });

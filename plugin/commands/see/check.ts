@@ -34,7 +34,7 @@ import { paintFor } from "#plugin/terminal/paint.ts";
 /** A problem or a warning as `-o json` prints it. */
 type Finding = Readonly<{
   code: string;
-  /** The file, and the object in it. */
+  /** Names the file, and the object in it. */
   source: string;
   path: string;
   message: string;
@@ -42,12 +42,12 @@ type Finding = Readonly<{
   next: string;
 }>;
 
-/** The result as `-o json` prints it. The shape is stable, also for a refused document. */
+/** The result as `-o json` prints it. Its shape is stable, even for a document that we refuse. */
 type Answer = Readonly<{
   accepted: boolean;
   problems: readonly Finding[];
   warnings: readonly Finding[];
-  /** `answer` and `why` with --login. */
+  /** With --login, each registry has `answer` and `why`. */
   registries: readonly (Readonly<{ registry: string }> & Partial<LoginOutcome>)[];
 }>;
 
@@ -127,7 +127,7 @@ export const check = command(
 
 function judge(document: FoundDocument, protection: Protection): Examined {
   const { name, bytes } = document;
-  // A tool fills in the whole document later, so there is nothing to check now.
+  // A tool will fill in the whole document later, so there is nothing to check now.
   if (isWholeTemplate(document)) return { entries: [], problems: [], warnings: [] };
   const found = examine(bytes, protection, name);
   if (found.problems.length > 0) return found;
@@ -137,8 +137,8 @@ function judge(document: FoundDocument, protection: Protection): Examined {
 }
 
 /**
- * One warning for each credential in which we find an expiry time. An expired credential is also
- * only a warning.
+ * A warning for each credential that contains its expiry time. An expired credential causes only a
+ * warning too.
  */
 const expiries = (name: string, { entries }: Examined): Problem[] =>
   entries.flatMap(({ registry, credential }) => {
@@ -156,7 +156,7 @@ const findingOf = ({ code, source, path, what, todo }: Problem): Finding => ({
   next: todo,
 });
 
-/** Workflow commands of GitHub Actions, escaped by its rules. */
+/** The problems as workflow commands of GitHub Actions, escaped by the rules of GitHub. */
 function annotations(
   file: string | undefined,
   problems: readonly Problem[],

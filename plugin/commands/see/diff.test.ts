@@ -81,7 +81,7 @@ test("refuses a file that the controller would refuse, with the reason and no cr
   assert.doesNotMatch(odd.err, /PLANTED/);
 });
 
-test("shows everything as new if the Secret does not exist, and takes the source from --source", async () => {
+test("shows all registries as new if the Secret of --source does not exist", async () => {
   const fake = cluster({ sources: [{ name: "team-a", secretRef: { name: "team-a-pull" } }] });
   const { out } = await call([...diff, "--source", "team-a"], { cluster: fake, input: edited });
   assert.match(out, /^team-a-pull\n {2}\+ +a\.io +added\n/);

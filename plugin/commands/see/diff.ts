@@ -20,7 +20,7 @@ import { paintFor, type Paint } from "#plugin/terminal/paint.ts";
 type Answer = Readonly<{
   secret: string;
   changes: readonly (Difference & Readonly<{ servedBy?: string }>)[];
-  /** The kubelets that a rollout of the changes would restart; absent if this is unknown. */
+  /** How many kubelets a rollout of the changes would restart. Absent if this is unknown. */
   restarts?: number;
 }>;
 

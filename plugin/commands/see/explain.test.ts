@@ -32,7 +32,7 @@ test("`explain` names the sources of an image's entries, in the kubelet's order,
   assert.match(other, /ghcr\.io +another host$/);
 });
 
-test("lists the original's entries first in mode CredentialProvider, because config.json holds only these, and shows a scope", async () => {
+test("in mode CredentialProvider, lists the original's entries first, and shows the scope", async () => {
   const mode = "CredentialProvider";
   const image = ["explain", "quay.io/team/app:1"];
   const all = await call(image, { cluster: cluster(0, { mode }) });

@@ -1,4 +1,7 @@
-/** `explain`: what the kubelet does for an image, a pod, a workload or a manifest. */
+/**
+ * `explain`: shows which credentials the kubelet tries for an image, a pod, a workload or a
+ * manifest.
+ */
 import { Buffer } from "node:buffer";
 import { text, Wrong } from "#contract/values.ts";
 import { sourceIds, useAnnotation } from "#contract/names.ts";
@@ -26,7 +29,10 @@ import { Misuse, Refused, type ExitCode, type Io, type Reach } from "#plugin/ter
 import { outputFlag, print, type Format } from "#plugin/terminal/output.ts";
 import { paintFor, type Paint } from "#plugin/terminal/paint.ts";
 
-/** The kubelet reads a file of any size. 16 MiB is 16 times the size of the largest Secret. */
+/**
+ * Maximum number of bytes of a file that we read: 16 times the size of the largest Secret. The
+ * kubelet has no limit for config.json.
+ */
 const longestFile = 16 * 1024 * 1024;
 
 export const explain = command(
@@ -125,10 +131,10 @@ async function readWhole(file: string, wanted: string, io: Io): Promise<Uint8Arr
   return bytes;
 }
 
-/** The manifests of a file that have pods. Throws Misuse if the file has none. */
+/** The pods and workloads in a file of manifests. Throws Misuse if there are none. */
 async function manifestsIn(file: string, io: Io): Promise<PodOwner[]> {
   const bytes = await readWhole(file, "a manifest", io);
-  // The parser's own error may quote the file.
+  // We drop the parser's error, because it can quote the file.
   const documents = await io.documents(Buffer.from(bytes).toString("utf8")).catch(() => []);
   const found = ownersIn(documents);
   if (found.length > 0) return found;
@@ -149,7 +155,7 @@ async function objectAt(cluster: Cluster, named: Named, namespace: string): Prom
 
 type Named = NamedObject & Readonly<{ text: string }>;
 
-/** An image, or an object as kubectl writes it, TYPE/NAME. */
+/** An image, or an object as TYPE/NAME, like in kubectl. */
 function target(value: string): string | Named | Wrong | undefined {
   const named = namedObject(value);
   if (named === undefined) return value === "" ? undefined : value;
@@ -188,7 +194,10 @@ function linesOf({ image, tried, ignored }: Shown, paint: Paint, how: string): s
   ];
 }
 
-/** Maximum number of printed registries that do not match. People do not read thousands of them. */
+/**
+ * Maximum number of registries to print that do not match the image. People do not read thousands
+ * of lines.
+ */
 const mostIgnored = 20;
 
 type Shown = Readonly<{

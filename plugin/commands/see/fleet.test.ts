@@ -4,7 +4,7 @@ import { wholeFleet } from "#api/whole-fleet.fixture.ts";
 import type { FleetSecret } from "#api/fleet-secret.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
 
-/** A FleetSecret with a Ready condition, and one cluster whose state began at that second. */
+/** A FleetSecret with the condition Ready, and with one cluster whose state began at `second`. */
 function reported(ready: boolean, second = 0): FleetSecret {
   const since = `2026-11-23T09:00:0${second}Z`;
   const condition = { lastTransitionTime: since, reason: "Why", message: "so many have it" };
@@ -29,8 +29,7 @@ test("`fleet --watch` prints a line to a pipe for each change except a change of
     () => cluster.change(reported(false)),
     () => {
       cluster.change(reported(false, 6));
-      // When this callback runs, the command has printed the output of that change, if there is
-      // any.
+      // When this callback runs, the command has already printed the previous change.
       setImmediate(() => cluster.change(reported(true)));
     },
   ];

@@ -1,4 +1,4 @@
-/** `fleet`: the progress of a FleetSecret's clusters, once or until you interrupt it. */
+/** `fleet`: shows the progress of a FleetSecret's clusters, once or until you interrupt it. */
 import { namespace as standard } from "#contract/names.ts";
 import type { Table } from "#contract/table.ts";
 import { toggle, Wrong } from "#contract/values.ts";
@@ -61,8 +61,8 @@ export const fleet = command(
     let shown = "";
     const show = async () => {
       const all = await read(cluster, namespace);
-      // A pipe gets a line for each change. Only a terminal also shows the times, because they
-      // change all the time.
+      // Into a pipe, we print a line for each change, without ages, because ages change all the
+      // time.
       const lines = io.terminal === undefined ? short : whole;
       const now = JSON.stringify(lines(all));
       if (now === shown || signal.aborted) return;
@@ -94,8 +94,8 @@ async function read(cluster: Cluster, namespace: string): Promise<FleetSecret[]>
 }
 
 /**
- * The object without managedFields. They are longer than the rest of the object, and no reader
- * needs them here.
+ * The object without managedFields. They are longer than the rest of the object, and users do not
+ * need them here.
  */
 function withoutFields(object: FleetSecret): FleetSecret {
   const { managedFields: _, ...metadata } = object.metadata;

@@ -39,7 +39,7 @@ function cluster(): FakeCluster {
   pod(fake, "n2");
   const terminated = { message: "GPS206 /host/kubelet is a link; put it right" };
   pod(fake, "n4", { last: { state: { waiting: {} }, lastState: { terminated } } });
-  // The kubelet reported both codes. The command has to show the code of the later Event.
+  // The kubelet has reported both codes. The command must show the code of the later Event.
   probe(fake, "n2", 513, "2026-11-23T09:00:05Z");
   probe(fake, "n2", 502, "2026-11-23T09:00:00Z");
   // This Event is from before the agent was ready.
@@ -88,8 +88,8 @@ const failure = (node: string, text: string) => {
 };
 
 /**
- * The known facts about node n1, and the printed line. Unless `isSilent` is true, an old Event is
- * known too.
+ * The facts about node n1, and the line that the command prints. There is also an old Event, except
+ * with `isSilent`.
  */
 const reasons: readonly (readonly [
   when: string,
@@ -116,7 +116,7 @@ const reasons: readonly (readonly [
     /GPS334 +the node's kubelet does not answer; /,
   ],
   [
-    "its image cannot be pulled",
+    "the agent's image cannot be pulled",
     { agent: { last: { state: { waiting } } } },
     /GPS336 +the node's agent does not start: ImagePullBackOff: Back-off pulling image$/,
   ],
@@ -126,7 +126,7 @@ const reasons: readonly (readonly [
     /GPS336 .*: ErrImagePull: GET https:\/\/a\.io\/v2\/\?token=\[redacted\] failed$/,
   ],
   [
-    "its container is being created",
+    "the agent's container is being created",
     { agent: { last: { state: { waiting: { reason: "ContainerCreating" } } } }, isSilent: true },
     /8 +no +no report yet$/,
   ],
@@ -136,7 +136,7 @@ const reasons: readonly (readonly [
     /GPS335 +the node's agent did not answer in time; kubectl pull-secret nodes .* \(50m ago\)$/,
   ],
   [
-    "it has no pod",
+    "the node has no agent pod",
     { failure: "GPS337 the node has no agent pod", isPodless: true },
     /- +no +GPS337 +the node has no agent pod; .*kubectl describe daemonset .* \(50m ago\)$/,
   ],

@@ -1,4 +1,4 @@
-/** `nodes`: a line for each node's agent, once or until you interrupt it. */
+/** `nodes`: prints a line for each node's agent, once or until you interrupt it. */
 import type { V1Node, V1Pod } from "@kubernetes/client-node";
 import { setTimeout as pause } from "node:timers/promises";
 import { agentName, revisionAnnotation } from "#contract/names.ts";
@@ -64,13 +64,13 @@ export const nodes = command(
 const query = { labelSelector: `name=${agentName}` };
 const unhealthy = { fieldSelector: "reason=Unhealthy" };
 
-/** The rows, and how many agents there should be. */
+/** The rows, and how many agents there should be in total. */
 type Found = Readonly<{ all: readonly NodeRow[]; desired: number }>;
 
-/** The rows of these pods. Facts that the caller is not allowed to read are left out. */
+/** Makes the rows of these pods, without facts that the caller is not allowed to read. */
 async function find(cluster: Cluster, pods: readonly V1Pod[]): Promise<Found> {
   const late = notReadyLongest(pods);
-  // We need Events only for agents that are not ready, because Events show the reason.
+  // We read Events only if an agent is not ready: the Events show why.
   const [object, events, nodes] = await Promise.all([
     peekObject(cluster),
     late.length === 0 ? [] : listOf<ProbeEvent>(cluster, collections.events, unhealthy),
@@ -84,12 +84,12 @@ async function find(cluster: Cluster, pods: readonly V1Pod[]): Promise<Found> {
 }
 
 /**
- * Maximum number of Nodes to read. A fault usually affects fewer nodes, but a rollout can affect
- * many.
+ * Maximum number of Nodes to read. A fault usually affects fewer nodes. During a rollout, many
+ * agents are not ready.
  */
 const mostNodes = 10;
 
-/** Names of the nodes whose agents have not been ready for longest. */
+/** Names of the nodes whose agents turned NotReady first. */
 function notReadyLongest(pods: readonly V1Pod[]): readonly string[] {
   const at = ({ status }: V1Pod) => String(conditionOf(status, "Ready")?.lastTransitionTime ?? "");
   return pods
@@ -99,7 +99,7 @@ function notReadyLongest(pods: readonly V1Pod[]): readonly string[] {
     .slice(0, mostNodes);
 }
 
-/** The Node if it exists and may be read. */
+/** Undefined if the Node does not exist, or if the caller is not allowed to read it. */
 async function peekNode(cluster: Cluster, name: string): Promise<V1Node | undefined> {
   try {
     return await cluster.get<V1Node>(`${collections.nodes}/${name}`);
@@ -109,7 +109,9 @@ async function peekNode(cluster: Cluster, name: string): Promise<V1Node | undefi
   }
 }
 
-/** The rows, the numbers of ready agents and of all agents, and how many nodes have no row. */
+/**
+ * The lines to print: the rows, how many of the agents are ready, and how many nodes have no agent.
+ */
 function table(
   shown: readonly NodeRow[],
   all: readonly NodeRow[],
@@ -132,7 +134,7 @@ const whyNone = `kubectl describe daemonset ${agentName} -n kube-system shows wh
 /** Minimum milliseconds between two reads. During a rollout every pod changes several times. */
 const pauseMilliseconds = 1000;
 
-/** Shows the rows at each change, until the signal aborts. */
+/** Shows the rows again at each change, until `signal` aborts. */
 async function watchNodes(
   cluster: Cluster,
   wanted: (all: readonly NodeRow[]) => readonly NodeRow[],
@@ -145,7 +147,7 @@ async function watchNodes(
     const pods = [...informer.view.items.values()];
     const { all, desired } = await find(cluster, pods);
     const rows = wanted(all);
-    // If the kubelet repeats an Event, only the row's time changes.
+    // If the kubelet repeats an Event, only the time changes. We do not print this change.
     const now = new Map(rows.map((row) => [row.node, JSON.stringify({ ...row, since: "" })]));
     const isChanged = ({ node }: NodeRow) => shown.get(node) !== now.get(node);
     const changed = rows.filter(isChanged);
@@ -168,7 +170,7 @@ async function watchNodes(
     last = last.then(async () => {
       isDue = false;
       await look().catch(failed);
-      // Rejects only if it is aborted.
+      // This rejects only if `signal` aborts.
       await pause(pauseMilliseconds, undefined, { signal }).catch(() => {});
     });
   };

@@ -1,5 +1,6 @@
 /**
- * `preflight`: what an installation would do on this cluster's nodes, before you install anything.
+ * `preflight`: predicts what an installation would do on this cluster's nodes, before you install
+ * it.
  */
 import type { V1Node } from "@kubernetes/client-node";
 import { collections } from "#kube/client/paths.ts";

@@ -1,4 +1,4 @@
-/** `status`: the object's state, once or until you interrupt it. */
+/** `status`: shows the state of the GlobalPullSecret, once or until you interrupt it. */
 import { toggle } from "#contract/values.ts";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { clusterFlags } from "#plugin/cluster/flags.ts";
@@ -9,7 +9,7 @@ import type { Io } from "#plugin/terminal/io.ts";
 import { home, outputFlag, print } from "#plugin/terminal/output.ts";
 import { paintFor } from "#plugin/terminal/paint.ts";
 
-/** The number of columns if the output is not a terminal. */
+/** The number of columns to use if the output is not a terminal. */
 const columns = 80;
 
 export const status = command(
@@ -52,8 +52,8 @@ export const status = command(
 );
 
 /**
- * The object without managedFields. They are longer than the rest of the object, and no reader
- * needs them here.
+ * The object without managedFields. They are longer than the rest of the object, and users do not
+ * need them here.
  */
 function withoutFields(object: GlobalPullSecret): GlobalPullSecret {
   const { managedFields: _, ...metadata } = object.metadata;

@@ -7,7 +7,7 @@ import { deployment } from "#plugin/removal/objects.ts";
 
 const password = "pl4nted-s3cret";
 
-/** Metadata with the planted value in every place where others can write it. */
+/** Metadata with the planted value in every field that other clients can write. */
 const metadata = (name: string) => ({
   name,
   annotations: {
@@ -72,7 +72,7 @@ type Bundle = Readonly<{
   deployment: Readonly<{ template: Readonly<{ containers: readonly object[] }> }>;
 }>;
 
-test("contains the helpful data, and never the planted value, in any form", async () => {
+test("contains the helpful data, but not the planted value in any form", async () => {
   const { code, out, err } = await call(["support-bundle"], { cluster: cluster() });
   assert.deepEqual([code, err], [0, ""]);
   const pair = Buffer.from(`robot:${password}`).toString("base64");
@@ -122,7 +122,7 @@ test("names a failed node that no longer exists", async () => {
   assert.equal(globalPullSecret.status?.failures?.[0]?.node, "n9-c3d4");
 });
 
-test("lists the objects that the caller is not allowed to read, and shows the rest", async () => {
+test("lists the objects that the caller is not allowed to read, and shows all other objects", async () => {
   const fake = cluster();
   for (const path of [additionalPath, deployment.path]) fake.refusals.set(path, 403);
   const { code, out } = await call(["support-bundle"], { cluster: fake });

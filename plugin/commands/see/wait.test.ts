@@ -27,7 +27,7 @@ test("returns at once when every node has the edit", async () => {
   });
 });
 
-test("does not accept Ready of the previous version, and prints each step once", async () => {
+test("does not accept Ready while Ready describes the previous version", async () => {
   const fake = cluster(before);
   fake.later.push(onItsWay, onItsWay, served);
   const { code, out, err } = await call(["wait"], { cluster: fake });
@@ -55,7 +55,7 @@ test("shows one live line with elapsed and expected time on a terminal", async (
   assert.equal(lines.at(-1), "");
 });
 
-test("exits with 1 and the reason when only a person can continue", async () => {
+test("exits with 1 and prints the reason when a person has to act", async () => {
   const { code, err } = await call(["wait"], { cluster: cluster(failed) });
   assert.deepEqual([code, err], [1, "Halted: revision 8 failed on n7\n"]);
 });
@@ -91,7 +91,7 @@ test("exits with 3 when interrupted", async () => {
   assert.equal((await call(["wait"], setting)).code, 3);
 });
 
-test("waits only for the object if the caller is not allowed to get the Secret, and reports that", async () => {
+test("if the caller is not allowed to get the Secret, waits only for Ready and reports this", async () => {
   const fake = cluster(before);
   fake.refusals.set(additionalPath, 403);
   const { code, err } = await call(["wait"], { cluster: fake });
@@ -99,7 +99,7 @@ test("waits only for the object if the caller is not allowed to get the Secret, 
   assert.match(err, /^additional-pull-secret: no right to get the Secret; waiting for Ready .*\n$/);
 });
 
-/** The object, and the exit code of each wait, while no Secret exists. */
+/** The object, the command line and the exit code while no Secret exists. */
 const absent: readonly (readonly [reported: GlobalPullSecret, argv: string, code: number])[] = [
   [object({ status: { conditions: noSource } }), "", 3],
   [object({ status: { conditions: noSource } }), "--source additional-pull-secret", 3],
@@ -112,7 +112,7 @@ const absent: readonly (readonly [reported: GlobalPullSecret, argv: string, code
   [served, "--deleted", 3],
 ];
 
-test("succeeds without a Secret only if another source is in force, or a deletion is awaited", async () => {
+test("without a Secret, succeeds only if another source is in force, or with --deleted", async () => {
   for (const [reported, argv, wanted] of absent) {
     const fake = new FakeCluster();
     fake.change(reported);

@@ -45,9 +45,9 @@ export const wait = command(
 type Waiting = Readonly<{
   timeout: number;
   present: readonly PresentSource[];
-  /** The Secrets were deleted on purpose. */
+  /** Whether to wait until all nodes have removed the entries of deleted Secrets. */
   deleted?: boolean;
-  /** A withdrawal counts as a failure. */
+  /** Whether a withdrawal counts as a failure. */
   notWithdrawn?: boolean;
 }>;
 
@@ -84,8 +84,8 @@ export async function untilServed(
 }
 
 /**
- * The current versions of the Secrets. If the caller is not allowed to read a Secret, we leave it
- * out and print that. Without `name`, additional-pull-secret need not exist.
+ * The current versions of the Secrets. If the caller is not allowed to read a Secret, the version
+ * is `hidden`, and we print this. Without `name`, additional-pull-secret can be missing.
  */
 async function presentVersions(
   cluster: Cluster,

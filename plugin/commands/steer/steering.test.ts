@@ -15,7 +15,7 @@ function declared({ writes }: FakeCluster): Body {
   const [{ path, body, options } = { path: "", body: {}, options: {} }] = writes.slice(-1);
   assert.equal(path, globalPullSecretPath);
   assert.deepEqual(options, { manager: "kubectl-pull-secret", force: true });
-  // JSON is the form in which the client sends the body.
+  // Converts the body to JSON, as the client sends it.
   return JSON.parse(JSON.stringify(body)) as Body;
 }
 
@@ -105,7 +105,7 @@ test("refuses to change a field that a GitOps tool declares", async () => {
   assert.equal((await call(["retry"], { cluster })).code, 0);
 });
 
-test("writes the reason even if a GitOps tool already declares the wanted state", async () => {
+test("accepts a state that a GitOps tool already declares", async () => {
   const fieldsV1 = { "f:spec": { "f:managementState": {} } };
   const managedFields = [{ manager: "argocd-controller", operation: "Apply", fieldsV1 }];
   const spec = { managementState: "Withdrawn" } as const;
@@ -146,7 +146,7 @@ test("`withdraw` asks on a terminal, and requires --yes without one", async () =
 });
 
 for (const argv of ["pause", "resume", "withdraw", "retry"])
-  test(`\`${argv} --dry-run=server\` does not ask, and reports that nothing is written`, async () => {
+  test(`\`${argv} --dry-run=server\` does not ask, and prints that nothing is written`, async () => {
     const { code, out } = await call([argv, "--dry-run=server"], {
       cluster: clusterWith(object({})),
     });

@@ -1,5 +1,5 @@
 /**
- * `pause`, `resume`, `withdraw`, `retry`: each command sets one field of the object, and records
+ * `pause`, `resume`, `withdraw` and `retry`. Each command sets one field of the object, and records
  * the reason.
  */
 import type { V1Lease } from "@kubernetes/client-node";
@@ -21,7 +21,8 @@ import { command, type Command } from "#plugin/terminal/command.ts";
 import { Refused, type Reach } from "#plugin/terminal/io.ts";
 
 /**
- * Maximum number of characters of a reason. A longer one does not fit into the condition's message.
+ * Maximum number of characters of a reason. A longer reason does not fit into the condition's
+ * message.
  */
 const longestReason = 256;
 
@@ -51,7 +52,7 @@ const judged = "the API server accepts it; nothing is written (server dry run)\n
 
 type Given = Readonly<{ reason: string | undefined }> & Reach;
 
-/** The part that all four commands share. `then`: what to do next. */
+/** The part that is the same in all four commands. `then`: what to do next. */
 function steering(
   about: Readonly<{ what: string; example: string; more: string }>,
   change: Change,
@@ -95,7 +96,7 @@ export const resume = command(
       io.out("not withdrawn; nothing is done\n");
       return 0;
     }
-    // The next withdrawal then has its grace period again.
+    // This removes the annotation of --now, so that the next withdrawal has a grace period again.
     const annotations = { [reasonAnnotation]: reason, [withdrawNowAnnotation]: undefined };
     await steer(cluster, { state: "Managed", annotations, overPolicy: ifWithdrawn });
     io.out(dryRunNote(how) === "" ? "resumed; next: kubectl pull-secret wait\n" : judged);
@@ -112,8 +113,8 @@ export const retry: Command = command(
     flags,
   },
   async ({ reason, ...how }, io) => {
-    // Any new value requests a retry. We use the time, so the value also shows when the retry was
-    // requested.
+    // Any new value requests a retry. We use the time, which also shows when the user requested the
+    // retry.
     const now = { [retryAnnotation]: new Date().toISOString() };
     // Without a new reason, the former reason stays.
     const annotations = reason === undefined ? now : { ...now, [reasonAnnotation]: reason };
@@ -159,9 +160,9 @@ export const withdraw = command(
 );
 
 /**
- * False if no controller ever held the Lease. Such an installation has changed nothing on the
- * nodes. If the Lease is free now, no controller runs, and the withdrawal would begin only when the
- * next controller starts. So in this case the function throws Refused.
+ * Whether a controller runs and can withdraw. False without a Lease, because then no controller has
+ * ever run, and no node has changed. Throws Refused if no controller holds the Lease, because the
+ * withdrawal would begin only when a controller starts.
  */
 async function hasController(cluster: Cluster): Promise<boolean> {
   const lease = await cluster.get<V1Lease>(leaseIn(namespace));

@@ -25,7 +25,7 @@ function installed(first: GlobalPullSecret): FakeCluster {
 const deletions = ({ writes }: FakeCluster) =>
   writes.filter(({ verb }) => verb === "remove").map(({ path }) => path);
 
-test("deletes the controller and its rights after the nodes, and the CRD last", async () => {
+test("cleans the nodes, then deletes the controller and its rights, then the CRD", async () => {
   const fake = installed(object({}));
   fake.later.push(objectWith(rolling), withdrawn);
   fake.before = ({ verb }) =>
@@ -50,7 +50,7 @@ test("deletes the controller and its rights after the nodes, and the CRD last", 
   });
 });
 
-test("writes nothing if the object is already withdrawn, even if a GitOps tool declares that", async () => {
+test("does not write the object if a GitOps tool has already withdrawn it", async () => {
   const fieldsV1 = { "f:spec": { "f:managementState": {} } };
   const managedFields = [{ manager: "argocd-controller", operation: "Apply", fieldsV1 }];
   const fake = installed({ ...withdrawn, metadata: { ...withdrawn.metadata, managedFields } });
@@ -58,7 +58,7 @@ test("writes nothing if the object is already withdrawn, even if a GitOps tool d
   assert.ok(fake.writes.every(({ verb }) => verb === "remove"));
 });
 
-test("shows one live line on a terminal, and prints each deleted object below", async () => {
+test("on a terminal, shows one live line, and prints each deleted object below it", async () => {
   const fake = installed(objectWith(rolling));
   fake.later.push(withdrawn);
   const drawn: string[] = [];
@@ -72,7 +72,7 @@ test("shows one live line on a terminal, and prints each deleted object below", 
   assert.equal(out.match(/ deleted\n/g)?.length, installation.length + 1);
 });
 
-test("lists what would be deleted in a dry run, without a question or a wait", async () => {
+test("in a dry run, lists what would be deleted, without a question or a wait", async () => {
   const fake = installed(object({}));
   fake.objects.set("/api/v1/namespaces/kube-system/pods/controller-1", {});
   const { code, out, err } = await call(["uninstall", "--dry-run=server"], { cluster: fake });
@@ -121,7 +121,7 @@ for (const [what, first, code, why] of refusals)
     assert.deepEqual(deletions(fake), []);
   });
 
-test("asks without --yes, and refuses without a terminal", async () => {
+test("asks if --yes is missing, and refuses without a terminal", async () => {
   const fake = installed(withdrawn);
   const alone = await call(["uninstall"], { cluster: fake });
   assert.equal(alone.code, 2);
@@ -138,7 +138,7 @@ test("asks without --yes, and refuses without a terminal", async () => {
   assert.match(asked[0] ?? "", /off every node of fake/);
 });
 
-test("continues after it was killed, and does nothing if everything is already deleted", async () => {
+test("continues after it was killed", async () => {
   const fake = installed(withdrawn);
   for (const { path } of installation.slice(0, 4)) fake.objects.delete(path);
   const again = await call(["uninstall", "--yes"], { cluster: fake });
@@ -157,7 +157,7 @@ for (const [what, path] of [
   ["controller", deployment.path],
   ["CRD of GlobalPullSecret", definition.path],
 ] as const)
-  test(`refuses if agents are left, but the ${what} does not exist`, async () => {
+  test(`refuses if agents exist, but not the ${what}`, async () => {
     const fake = installed(withdrawn);
     fake.objects.delete(path);
     fake.objects.set(owned.daemonSet, {});
@@ -191,7 +191,7 @@ test("keeps the CRD while the controller's pods still exist", async () => {
 const leftAt =
   "the other objects, such as the CRD of GlobalPullSecret, still exist; run uninstall again";
 
-test("stops at once if it is interrupted while it waits for pods to end, and lists the deleted objects", async () => {
+test("when interrupted while it waits for pods to end, stops at once and lists the deleted objects", async () => {
   const fake = installed(withdrawn);
   fake.objects.set("/api/v1/namespaces/kube-system/pods/controller-1", {});
   const enough = new AbortController();
@@ -209,7 +209,7 @@ test("stops at once if it is interrupted while it waits for pods to end, and lis
   );
 });
 
-test("stops between two deletions when interrupted", async () => {
+test("when interrupted between two deletions, stops at once", async () => {
   const fake = installed(withdrawn);
   const enough = new AbortController();
   fake.before = () => enough.abort();

@@ -1,4 +1,4 @@
-/** `uninstall`: cleans the nodes first, then deletes the controller, then the CRD. */
+/** `uninstall`: cleans the nodes, then deletes the controller, then the CRD. */
 import { clusterFlags, dryRunFlag, dryRunNote, timeoutFlag } from "#plugin/cluster/flags.ts";
 import { peekObject } from "#plugin/cluster/object.ts";
 import { sourceSecrets } from "#plugin/cluster/secrets.ts";
@@ -11,7 +11,7 @@ import { outputFlag, print } from "#plugin/terminal/output.ts";
 
 /** The result that `-o json` prints. Its shape is stable. */
 type Answer = Readonly<{
-  /** The deleted objects, as KIND/NAME; empty if there was nothing left to delete. */
+  /** The objects that this command has deleted, as KIND/NAME. Empty if none existed. */
   deleted: readonly string[];
   /** The user's own Secrets, which we keep. */
   kept: readonly string[];

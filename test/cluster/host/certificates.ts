@@ -16,8 +16,8 @@ export type Authority = Readonly<{
 }>;
 
 /**
- * Writes NAME.crt and NAME.key into `directory`. The directory's CA signs the certificate, or the
- * certificate signs itself.
+ * Writes NAME.crt and NAME.key into `directory`. If NAME is `ca`, the certificate is self-signed.
+ * Otherwise the CA in `directory` signs it.
  */
 async function certify(
   directory: string,
@@ -52,7 +52,7 @@ export async function makeAuthority(directory: string): Promise<Authority> {
   return authorityAt(directory);
 }
 
-/** The authority that an earlier process made. */
+/** The certificate authority that an earlier process made. */
 export function authorityAt(directory: string): Authority {
   const path = (file: string): string => join(directory, file);
   const base64 = (file: string): string => readFileSync(path(file)).toString("base64");

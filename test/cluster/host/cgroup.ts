@@ -1,8 +1,8 @@
 /**
- * Every process of a cluster lives in the cluster's own control groups, so that all of them can be
- * found and ended, even if no file records them. Each node gets its own group in *every* hierarchy.
- * The node's systemd, containers and leftovers are below this group, so two nodes' systemd never
- * manage the same tree.
+ * Every process of a cluster lives in the cluster's own control groups, so that all processes can
+ * be found and ended, even if no file records them. Each node gets its own group in *every*
+ * hierarchy. The node's systemd, containers and leftovers are below this group. Therefore no two
+ * nodes' systemd manage the same tree.
  */
 import {
   existsSync,
@@ -16,9 +16,9 @@ import { join } from "node:path";
 import { untilSync } from "../await.ts";
 
 /**
- * The parents of a cluster's groups: this process's own group in each mounted hierarchy. On a
- * machine with only cgroup v2 the root is the parent, because no controller can be enabled below a
- * group that holds processes.
+ * The parents of a cluster's groups: this process's own group in each mounted hierarchy. But on a
+ * machine with only cgroup v2 the parent is the root, because no cgroup controller can be enabled
+ * below a group that contains processes.
  */
 export function parentGroups(): string[] {
   const mounts = new Map<string, string>();
@@ -43,7 +43,7 @@ export function makeGroups(parents: readonly string[], name: string): string[] {
   return parents.map((parent) => {
     const group = join(parent, name);
     mkdirSync(group, { recursive: true });
-    // A new cpuset is empty, and an empty one accepts no process.
+    // A new cpuset is empty, and an empty cpuset accepts no process.
     for (const file of ["cpuset.cpus", "cpuset.mems"]) {
       if (existsSync(join(group, file)))
         writeFileSync(join(group, file), readFileSync(join(parent, file), "utf8"));

@@ -18,8 +18,8 @@ export type Daemon = Readonly<{
 }>;
 
 /**
- * Starts a program that outlives this process. Returns its pid, and a check that the probes of
- * waits call. Once the program has died, the check throws an error with the end of the log.
+ * Starts a program that outlives this process. Returns its pid and `check`, which the probes of
+ * waits call. Once the program has died, `check` throws an error with the end of the log.
  */
 export function startDaemon(daemon: Daemon): { pid: number; check: () => void } {
   const log = openSync(daemon.log, "a", 0o600);

@@ -4,8 +4,8 @@
  * single veth pair connects the machine with the hub. There is no route to any other network.
  *
  * With slot N all addresses are in 10.(100+N).0.0/16: hub .0.1, node i .0.(10+i), pods of node i
- * .i.0/24, Services .255.0/24. In-cluster clients call the first Service address. The hub itself
- * has this address, and the API server answers there, so the cluster needs no kube-proxy.
+ * .i.0/24, Services .255.0/24. Clients in pods call the API server at the first Service address.
+ * The hub itself has this address, so the cluster needs no kube-proxy.
  *
  */
 import { existsSync } from "node:fs";
@@ -102,7 +102,7 @@ export async function makeNodeNetwork(network: Network, index: number): Promise<
     ],
     name,
   );
-  // The CNI plugin ptp requires this setting, and cannot write it from inside the node, where
+  // The CNI plugin ptp requires this setting. The plugin cannot write it inside the node, because
   // /proc/sys is read-only.
   await run(
     inNamespace(network, `node${index}`, ["sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"]),
@@ -110,9 +110,9 @@ export async function makeNodeNetwork(network: Network, index: number): Promise<
 }
 
 /**
- * Connects two hubs with a veth pair, so that pods of either cluster reach the other's API server.
- * The pair disappears with either hub. The far hub answers for its own address, so the pair needs
- * no address.
+ * Connects two hubs with a veth pair, so that pods of each cluster reach the other cluster's API
+ * server. The pair disappears when one of the hubs is removed. Each hub answers ARP for its own
+ * address, so the pair itself needs no addresses.
  */
 export async function joinHubs(one: Network, other: Network): Promise<void> {
   const [here, there] = [`to-${other.device}`, `to-${one.device}`];
@@ -147,7 +147,7 @@ export function removeNetwork(network: Network): void {
     .map((line) => line.split(" ")[0] ?? "");
   for (const name of names)
     if (name.startsWith(`${network.device}-`)) runSync(["ip", "netns", "delete", name]);
-  // The kernel removes the device with the hub, but not at once.
+  // Deletes the device at once. The kernel would delete it some time after the hub's namespace.
   runSync(["ip", "link", "delete", network.device]);
 }
 

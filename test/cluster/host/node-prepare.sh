@@ -1,5 +1,5 @@
-# Runs once in a booting node. systemd-nspawn mounts some paths read-only that a kubelet or runc
-# must write. This makes them writable.
+# Runs once in a booting node. Makes the paths writable that systemd-nspawn mounts read-only and
+# that a kubelet or runc must write.
 set -eu
 
 # Containers get their own groups in every hierarchy.
@@ -8,14 +8,15 @@ while read -r _ path type _; do
 done </proc/mounts
 case $(stat -f -c %T /sys/fs/cgroup) in tmpfs) mount -o remount,bind,rw /sys/fs/cgroup || true ;; esac
 
-# The kubelet's OOM watcher opens it.
+# The kubelet's OOM watcher opens /dev/kmsg.
 [ -e /dev/kmsg ] || ln -s null /dev/kmsg
 
-# runc and the CNI plugins set these per network namespace.
+# runc and the CNI plugins write settings of a network namespace here.
 mount --bind /proc/sys/net /proc/sys/net
 mount -o remount,bind,rw /proc/sys/net
 
-# The kubelet requires these values and may not write them: mount files that contain them.
+# The kubelet requires these values but cannot write them here. Therefore mount files with these
+# values.
 mkdir -p /run/sysctl
 for setting in vm/overcommit_memory=1 vm/panic_on_oom=0 kernel/panic=10 kernel/panic_on_oops=1 \
   kernel/keys/root_maxkeys=1000000 kernel/keys/root_maxbytes=25000000; do

@@ -1,4 +1,4 @@
-/** The files that turn a Debian into a Kubernetes node. Path below its root → content. */
+/** The files that turn a Debian into a Kubernetes node: path below the node's root → content. */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -54,14 +54,14 @@ function kubeletConfiguration(network: Network): Record<string, unknown> {
     // every pod gets a Warning.
     clusterDNS: [network.hub],
     containerRuntimeEndpoint: "unix:///run/containerd/containerd.sock",
-    volumePluginDir: "/var/lib/kubelet/plugins-exec", // the usual one is below /usr
-    // The rest is needed only because the node is not a real machine.
+    volumePluginDir: "/var/lib/kubelet/plugins-exec", // the default is below the read-only /usr
+    // The settings below are needed only because the node is not a real machine.
     failCgroupV1: false,
     failSwapOn: false,
     cgroupDriver: "cgroupfs",
-    cgroupsPerQOS: false, // no tree of classes on a hybrid hierarchy
+    cgroupsPerQOS: false, // no QoS groups if cgroup v1 and v2 are mixed
     enforceNodeAllocatable: [],
-    localStorageCapacityIsolation: false, // the disk's device is not visible
+    localStorageCapacityIsolation: false, // the node does not see the disk's device
     evictionHard: {
       "memory.available": "1Mi",
       "nodefs.available": "0%",
@@ -111,7 +111,7 @@ RestartSec=1
 `;
 
 /**
- * The unit is like kubeadm's, with the same two EnvironmentFiles in the same order. Only RestartSec
+ * The unit is like kubeadm's, with the same two EnvironmentFiles in the same order. But RestartSec
  * is shorter (kubeadm uses 10), so that tests of a failing kubelet wait less.
  */
 function kubeletUnit(name: string, address: string): string {

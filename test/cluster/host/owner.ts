@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 
-/** A pid alone may be reused; with the start time it is unique until a reboot. */
+/** The kernel can reuse a pid. Pid and start time together are unique until a reboot. */
 export type Owner = Readonly<{ pid: number; started: string }>;
 
 export const thisProcess: Owner = { pid: process.pid, started: startTime(process.pid) ?? "" };
@@ -20,7 +20,7 @@ export function isAlive(owner: Owner): boolean {
 function startTime(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name in brackets may hold blanks.
+    // The program's name, in brackets, may contain blanks.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     if (fields[0] === "Z") return undefined;
     return `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()} ${fields[19]}`;

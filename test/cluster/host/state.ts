@@ -22,11 +22,11 @@ import { isAlive, thisProcess, type Owner } from "./owner.ts";
 export type ClusterState = Readonly<{
   name: string;
   slot: number;
-  /** The next start removes the cluster if this process is gone, unless `keep` is set. */
+  /** If this process is gone and `keep` is not set, the next start removes the cluster. */
   owner: Owner;
   /** The cluster stays until you remove it by its name. */
   keep: boolean;
-  /** Control groups, one per hierarchy, that hold all processes. */
+  /** Control groups, one per hierarchy, that contain all processes of the cluster. */
   groups: readonly string[];
   /** Indexes of the nodes; node i is named `nodeI`. */
   nodes: readonly number[];
@@ -35,8 +35,8 @@ export type ClusterState = Readonly<{
 }>;
 
 /**
- * One folder per machine, whatever XDG_CACHE_HOME or HOME contain: names in the kernel are
- * machine-wide, and two folders would give the same slot to two clusters.
+ * One folder per machine, whatever XDG_CACHE_HOME or HOME contain. Names in the kernel are
+ * machine-wide, so two folders would give the same slot to two clusters.
  */
 const clusters = join(userInfo().homedir, ".cache/global-pull-secret/clusters");
 
@@ -52,7 +52,8 @@ export async function claim(fresh: Pick<ClusterState, "name" | "users">): Promis
   mkdirSync(clusters, { recursive: true });
   for (let slot = 0; slot < slots; slot++) {
     const groups = parentGroups().map((group) => join(group, networkOf(slot).device));
-    // Kernel objects with these names belong to another cluster, recorded or not.
+    // If a name exists in the kernel, it belongs to another cluster, even if no file records that
+    // cluster.
     if ([join(clusters, String(slot)), ...groups].some((path) => existsSync(path))) continue;
     if (await isTaken(networkOf(slot))) continue;
     const state: ClusterState = {
@@ -105,7 +106,6 @@ export function takenSlots(): Set<number> {
   return new Set(existsSync(clusters) ? readdirSync(clusters).map(Number) : []);
 }
 
-/** Every cluster on this machine. */
 export function allStates(): ClusterState[] {
   if (!existsSync(clusters)) return [];
   return readdirSync(clusters).flatMap((entry) => {

@@ -34,8 +34,9 @@ export function remove(state: ClusterState): void {
 
 /**
  * Removes a cluster that a killed run left. Test files start at the same time, so another process
- * may have removed the leftover already, and its slot may belong to a new cluster. Therefore a
- * process removes a leftover only while it holds the lock, and only if it is still a leftover.
+ * might have removed the leftover already, and the leftover's slot might belong to a new cluster.
+ * Therefore a process removes a leftover only while it holds the lock, and only if it is still a
+ * leftover.
  */
 export function removeLeftover({ slot, name }: ClusterState): void {
   const lock = join(directoryOf({ slot }), "sweep.lock");
@@ -48,7 +49,7 @@ export function removeLeftover({ slot, name }: ClusterState): void {
 
 function holds(lock: string): boolean {
   try {
-    // Twice: the first try removes the lock of a sweep that was itself killed.
+    // Tries twice: the first try removes the lock of a sweep that was itself killed.
     return take(lock) || take(lock);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
@@ -67,7 +68,7 @@ function removeTraces(device: string, directory: string): void {
   }
   for (const entry of entries(directory)) {
     const found = statSync(join(directory, entry), { throwIfNoEntry: false });
-    if (found === undefined) continue; // another run's lock, put back
+    if (found === undefined) continue; // another run has just removed the lock
     rmSync(`/run/systemd/nspawn/locks/inode-${found.dev}:${found.ino}`, { force: true });
   }
 }
@@ -79,9 +80,9 @@ function entries(directory: string): string[] {
 /** Removes every cluster whose process is gone, unless the cluster was to be kept. */
 export function sweep(): void {
   for (const state of allStates().filter(isLeftover)) removeLeftover(state);
-  // A program that a killed run had started may make its namespace after the cluster was removed.
-  // A namespace with a process is in use and stays. The slots are read after the namespaces,
-  // because a process takes its slot before it makes a namespace.
+  // Deletes namespaces that a program of a killed run made after the cluster was removed. A
+  // namespace with a process is in use and stays. The slots are read after the namespaces, because
+  // a run takes its slot before it makes a namespace.
   const names = entries("/run/netns");
   const taken = takenSlots();
   for (const name of names) {

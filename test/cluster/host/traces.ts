@@ -5,8 +5,8 @@ import { parentGroups } from "./cgroup.ts";
 import { runSync } from "../run.ts";
 
 /**
- * Every process, mount, network namespace, device, control group and file of the cluster in
- * `directory`, one line each. Searches by name, not by the cluster's own records.
+ * Every process, mount, network namespace, device, control group and file of the cluster whose
+ * state is in `directory`, one line each. Searches by name, not by the cluster's own records.
  */
 export function tracesOf(directory: string): string[] {
   const device = `gps${basename(directory)}`;

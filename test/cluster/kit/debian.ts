@@ -1,16 +1,16 @@
-/** Installs the Debian packages that the machine needs. If it has no right to do so, lists them. */
+/** Installs the Debian packages that the tests need on this machine. */
 import { existsSync } from "node:fs";
 import { run, progress, runSync } from "../run.ts";
 
 /** Program → its package. The package counts as installed if the program exists. */
 const needed: Readonly<Record<string, string>> = {
   "/usr/sbin/debootstrap": "debootstrap", // makes a node's root file system
-  "/usr/bin/systemd-nspawn": "systemd-container", // boots it
+  "/usr/bin/systemd-nspawn": "systemd-container", // boots a node
   "/usr/bin/buildah": "buildah", // builds our image
   "/usr/bin/strace": "strace", // injects faults
-  "/usr/bin/openssl": "openssl", // certificates
+  "/usr/bin/openssl": "openssl", // makes certificates
   "/usr/bin/nsenter": "util-linux",
-  "/usr/bin/zsh": "zsh", // complete the plugin's commands, as bash does
+  "/usr/bin/zsh": "zsh", // zsh and fish complete the plugin's commands
   "/usr/bin/fish": "fish",
   "/usr/bin/jq": "jq", // reads the audit log, as in docs/extend/tenants.md
   "/usr/bin/perl": "perl-base", // hashes the registry's passwords (bcrypt)
@@ -37,7 +37,8 @@ export async function installPackages(): Promise<void> {
   progress(`installing ${missing.join(", ")}`);
   const env = { ...(process.env as Record<string, string>), DEBIAN_FRONTEND: "noninteractive" };
   await run(install.split(" "), { env }).catch(async () => {
-    // apt-get fails if the machine's package lists are absent or old. Only then we fetch new lists.
+    // apt-get fails if the machine's package lists are absent or old. Fetches new lists only in
+    // this case.
     await run(["apt-get", "update", "-qq"], { env });
     await run(install.split(" "), { env }).catch((error: unknown) => {
       throw new Error(`could not install packages; run as root: apt-get update && ${install}`, {
@@ -57,7 +58,9 @@ export async function debianMirror(): Promise<string> {
   );
 }
 
-/** apt lists its index files only after an update. */
+/**
+ * Returns undefined until the first `apt-get update`, because apt then has no index files to list.
+ */
 async function configuredMirror(): Promise<string | undefined> {
   const targets = await run([
     "apt-get",

@@ -22,7 +22,7 @@ export const buildFlags = (linkerFlags: string, speed: Speed = "quick"): readonl
   ...(speed === "quick" ? ["-gcflags=all=-N -l -dwarf=false"] : []),
 ];
 
-/** The options to run `go` for the module in this folder. */
+/** The options that run `go` for the module in this folder. */
 export const goIn = (folder: string): RunOptions => ({
   cwd: folder,
   env: { ...(process.env as Record<string, string>), CGO_ENABLED: "0", GOFLAGS: "" },

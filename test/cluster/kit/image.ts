@@ -1,6 +1,6 @@
 /**
- * Our own image: the repository's Containerfile, built on the tests' base image. The Containerfile
- * pins a base image at a public registry, but tests fetch nothing from there.
+ * Our own image: the repository's Containerfile, built on the tests' base image. The base image
+ * that the Containerfile pins is not used, because tests fetch nothing from a public registry.
  */
 import { existsSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -54,7 +54,10 @@ export async function buildImage(
   return await cluster.registry.push(layout, `global-pull-secret:${tag ?? key}`, host);
 }
 
-/** Deletes images that were not made today, because every change of the code adds 50 MB. */
+/**
+ * Deletes images that are older than a day, because every change of the code adds an image of 50
+ * MB.
+ */
 function forgetOld(): void {
   if (!existsSync(built)) return;
   const yesterday = Date.now() - 24 * 3600_000;

@@ -27,7 +27,8 @@ export type Images = Readonly<{
 export const architecture = process.arch === "x64" ? "amd64" : process.arch;
 
 /**
- * Prints hello, then waits. Ends at once on SIGTERM, which a shell as PID 1 would otherwise ignore.
+ * Prints hello, then waits. Ends at once on SIGTERM: without a trap, a shell as PID 1 ignores this
+ * signal.
  */
 const appCommand = [
   "/bin/sh",

@@ -6,7 +6,10 @@ import { cacheRoot, once } from "../cache.ts";
 import { progress, run } from "../run.ts";
 
 const repository = join(import.meta.dirname, "../../..");
-/** A folder with its manifests/, Containerfile and dist/ (5 s; a minute with other packages). */
+/**
+ * Returns a folder with the release's manifests/, Containerfile and dist/ (5 s; a minute if its
+ * packages are not those of this checkout).
+ */
 export async function buildLastRelease(): Promise<string> {
   const { version, commit } = lastRelease;
   return await once(join(cacheRoot, "releases", commit), async (draft) => {
@@ -16,7 +19,7 @@ export async function buildLastRelease(): Promise<string> {
     await run(["tar", "-x", "-C", draft], { input: lastArchive() });
     const packages = join(draft, "node_modules");
     const same = packagesOf(draft) === packagesOf(repository);
-    // If the release has the same packages as this checkout, nothing is fetched. Otherwise the
+    // If the release has the same packages as this checkout, nothing is fetched. If not, the
     // release's own build/run.mjs installs its packages.
     if (same) symlinkSync(join(repository, "node_modules"), packages);
     const door = same ? [] : ["build/run.mjs"];
@@ -26,7 +29,10 @@ export async function buildLastRelease(): Promise<string> {
   });
 }
 
-/** The locked packages of a checkout, without the checkout itself, whose version always differs. */
+/**
+ * The locked packages of a checkout, without the checkout's own entry, because its version always
+ * differs.
+ */
 function packagesOf(root: string): string {
   const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
   return JSON.stringify({ ...lock.packages, "": undefined });

@@ -1,6 +1,6 @@
 /**
- * Limits of this machine that several clusters at once would reach. All their nodes run as root on
- * this machine, so they share limits that a real node has for itself.
+ * Limits of this machine that several clusters at once would reach. All nodes run as root on this
+ * machine, so they share limits that each real node has for itself.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { progress } from "../run.ts";
@@ -14,7 +14,10 @@ const file = "/proc/sys/fs/inotify/max_user_instances";
  */
 const enough = 1024;
 
-/** Raises a lower limit until the next boot. Prints a message if that is not allowed. */
+/**
+ * Raises the machine's limit to this number until the next boot, if it is lower. Prints a message
+ * if the machine does not allow the change.
+ */
 export function raiseLimits(): void {
   if (Number(readFileSync(file, "utf8")) >= enough) return;
   try {

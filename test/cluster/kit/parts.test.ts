@@ -7,7 +7,7 @@ import { findProgram } from "./parts.ts";
 
 const goMod = "require (\n\tk8s.io/kubernetes v1.36.3\n\tgo.etcd.io/etcd/server/v3 v3.6.7\n)\n";
 
-test("takes a program only in the pinned version, from KUBEBUILDER_ASSETS before the PATH", (t) => {
+test("finds a program only in the pinned version, first in KUBEBUILDER_ASSETS, then on the PATH", (t) => {
   const [assets, path] = [0, 1].map(() => mkdtempSync(join(tmpdir(), "parts-"))) as [
     string,
     string,

@@ -1,6 +1,6 @@
 /**
- * The Go programs of a real cluster, as pinned by the tool lines of test/go.mod: copied if this
- * machine has the pinned version, otherwise compiled, once for each machine.
+ * The Go programs of a real cluster, in the versions that the tool lines of test/go.mod pin. A
+ * program is copied if this machine has the pinned version. If not, it is compiled once.
  */
 import { copyFileSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { basename, delimiter, join } from "node:path";
@@ -51,7 +51,10 @@ const findable: Readonly<Record<string, readonly [args: readonly string[], modul
   kubelet: [["--version"], "k8s.io/kubernetes"],
 };
 
-/** A program of the pinned version in KUBEBUILDER_ASSETS, as envtest has it, or on the PATH. */
+/**
+ * Finds a program of the pinned version in the folder KUBEBUILDER_ASSETS (the variable of envtest)
+ * or on the PATH.
+ */
 export function findProgram(name: string, goMod: string): string | undefined {
   const [args, module] = findable[name] ?? [];
   if (args === undefined) return undefined;
@@ -70,7 +73,6 @@ export function findProgram(name: string, goMod: string): string | undefined {
 export type Parts = Readonly<{
   /** The folder that contains every program. */
   directory: string;
-  /** Path of a program by its name. */
   path: (program: string) => string;
 }>;
 

@@ -1,8 +1,8 @@
 /**
  * The Debian that every node boots, made once by debootstrap.
  *
- * A node gets /etc and /var of its own (a few MB, copied quickly) and shares /usr read-only:
- * Kubernetes and our programs write nothing there.
+ * A node gets /etc and /var of its own (a few MB, copied quickly). The nodes share /usr read-only,
+ * because Kubernetes and our programs write nothing to /usr.
  */
 import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,8 +14,8 @@ import { progress, run } from "../run.ts";
 const suite = "bookworm";
 
 /**
- * libatomic1 and busybox-static are not for the nodes. The images that the tests push are made from
- * the same files and need them.
+ * The nodes do not need libatomic1 and busybox-static. But the tests' images are made from these
+ * packages' files.
  */
 const packages = [
   "systemd",
@@ -49,7 +49,7 @@ export async function makeRootFileSystem(): Promise<string> {
     const mirror = await debianMirror();
     progress("making the nodes' root file system with debootstrap");
     const flags = ["--variant=minbase", `--include=${packages.join(",")}`];
-    // In its own namespaces, debootstrap leaves neither processes nor mounts when it is killed.
+    // Because of these namespaces, debootstrap leaves no processes and no mounts when it is killed.
     const alone = ["unshare", "--mount", "--pid", "--fork", "--kill-child"];
     await run([...alone, "debootstrap", ...flags, suite, draft, mirror]);
     for (const path of [

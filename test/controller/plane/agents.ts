@@ -11,10 +11,7 @@ export async function agents({ api }: Pick<Plane, "api">): Promise<readonly V1Po
   return found;
 }
 
-/**
- * Node → the revision that its pod is granted. 0 means that the grant was revoked, undefined that
- * there is no grant.
- */
+/** Node → the revision of its pod's grant. 0: the grant was revoked. undefined: no grant. */
 export async function grants(plane: Pick<Plane, "api">): Promise<Map<string, number | undefined>> {
   const pods = await agents(plane);
   return new Map(

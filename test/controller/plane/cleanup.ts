@@ -5,8 +5,8 @@ import { ownPaths } from "./paths.ts";
 import type { Plane } from "./start.ts";
 
 /**
- * Deletes all our objects directly while no controller runs, because a removal by the controller
- * would not be part of any test.
+ * Deletes all our objects while no controller runs. This is faster than a removal by the
+ * controller, which these tests do not check.
  */
 export async function wipe(plane: Plane): Promise<void> {
   const kubectl = (...args: string[]) =>

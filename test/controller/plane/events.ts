@@ -40,7 +40,7 @@ export async function untilEvent(
   );
 }
 
-/** Deletes all Events in one request; kubectl's `--all` sends one for each. */
+/** Deletes all Events in one request. kubectl's `--all` would send a request for each Event. */
 export async function forgetEvents(plane: Plane): Promise<void> {
   await plane.cluster.kubectl("delete", "--raw", `/api/v1${system}/events`);
 }

@@ -10,21 +10,31 @@ import { agentImage, type Plane } from "./start.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
-/** A kill does not release the Lease, so another controller waits until it expires. */
+/**
+ * A running controller. A killed controller does not release its Lease, so another controller waits
+ * until the Lease expires.
+ */
 export type Controller = RunningProgram & AsyncDisposable;
 
-/** Milliseconds that a controller may take to release the Lease. Then the test continues anyway. */
+/**
+ * The longest time, in milliseconds, for which a test waits until a controller has released the
+ * Lease.
+ */
 const releaseTimeout = 5000;
 
 /**
- * With POD_NAME in the environment, the controller finds the agents' image by itself. It is
- * restarted, as by its Deployment, if this machine was too busy for it to renew its Lease.
+ * Starts a controller. If POD_NAME is in the environment, the controller finds the agents' image by
+ * itself. A controller that ends because it could not renew its Lease on a busy machine is started
+ * again, as its Deployment would do.
  */
 export function startController(kubeconfig: string, ...flags: readonly string[]): Controller {
   return disposable(keepRunning(() => processOf(kubeconfig, flags), lostLease));
 }
 
-/** `startController` without restarts, for tests of how the controller ends. */
+/**
+ * Like `startController`, but never starts the controller again. For tests of how the controller
+ * ends.
+ */
 export function startOnce(kubeconfig: string, ...flags: readonly string[]): Controller {
   return disposable(processOf(kubeconfig, flags));
 }
@@ -60,7 +70,7 @@ export async function leader(plane: Plane): Promise<string> {
   );
 }
 
-/** Makes the Lease look expired, as after a kill. */
+/** Deletes the Lease, so that after a kill a test need not wait until it expires. */
 export async function freeLease(plane: Plane): Promise<void> {
   await plane.cluster.kubectl("delete", ...lease, "--ignore-not-found");
 }

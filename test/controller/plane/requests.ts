@@ -8,8 +8,8 @@ const account = "system:serviceaccount:kube-system:global-pull-secret-controller
 export type Request = AuditedRequest;
 
 /**
- * The controller's requests from `since` on, without its Lease requests. A watch is listed when it
- * has ended.
+ * The controller's requests from `since` on, without its Lease requests. The list contains a watch
+ * only after the watch has ended.
  */
 export function requests(plane: Pick<Plane, "cluster">, since = ""): Request[] {
   return allRequests(plane, since).filter(({ resource }) => resource !== leases);

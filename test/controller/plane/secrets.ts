@@ -71,8 +71,8 @@ export async function untilPublished(
 }
 
 /**
- * Waits until every living node has this revision, as the Event reports. Returns the Event's
- * message.
+ * Waits for the Event which reports that every reachable node has this revision. Returns the
+ * Event's message.
  */
 export async function untilRolledOut(
   plane: Plane,

@@ -42,10 +42,10 @@ type lookup struct {
 	Varies bool         `json:"varies"`
 }
 
-// A keyring keeps the order in which it met the entries of a registry. Go chooses this order at
-// random for each range over a map. A range over a small map begins at one of eight places, so two
-// neighbours change places in one keyring of eight. 128 keyrings show both orders except in one
-// case in 20 million.
+// A keyring keeps the order in which it has read the entries of a registry from a map. Go chooses
+// the order of each range over a map at random. A range over a small map begins at one of eight
+// places, so two neighbours are in reverse order in one keyring of eight. All of 128 keyrings have
+// the same order only in one case in 20 million.
 const keyrings = 128
 
 type answer struct {
@@ -56,10 +56,11 @@ type answer struct {
 
 func main() {
 	log.SetFlags(0)
-	// The kubelet logs every key that it skips.
+	// Without this the kubelet's code would log every key that it skips.
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
-	// The kubelet reads a file of this name. On tmpfs 10,000 rewrites are cheap.
+	// The kubelet's code reads a file in this directory. On tmpfs 10,000 rewrites of the file are
+	// cheap.
 	directory, err := os.MkdirTemp("/dev/shm", "oracle-")
 	if err != nil {
 		log.Fatal(err)
@@ -129,8 +130,8 @@ func keyringOfSecrets(documents [][]byte) credentialprovider.DockerKeyring {
 	return keyring
 }
 
-// find does the same as the kubelet's image manager before a pull: it takes the name without tag
-// and digest, then asks the keyring.
+// find does the same as the kubelet's image manager before a pull: it looks the image's name,
+// without tag and digest, up in the keyring.
 func find(keyring credentialprovider.DockerKeyring, image string) lookup {
 	name, _, _, err := parsers.ParseImageName(image)
 	if err != nil {

@@ -1,11 +1,11 @@
 // Package main registers credential providers as a kubelet does at its start, and looks images up
-// as it does before a pull.
+// as a kubelet does before a pull.
 //
 // Arguments: the configuration (a file or a directory), the directory of the programs, the number
 // of simultaneous look-ups, then images. The first output line is the hash of the configuration in
-// the kubelet's metric, as JSON. Then there is one JSON line for each look-up: the credentials that
-// the kubelet tries, in order, bytes as base64, and its log lines. If a kubelet would not start, it
-// exits with 1 and prints the kubelet's own error.
+// the kubelet's metric, as JSON. Then there is one JSON line for each look-up: the kubelet's log
+// lines, and the credentials that the kubelet tries, in order, with bytes as base64. If a kubelet
+// would not start, the program exits with 1 and prints the kubelet's own error.
 package main
 
 import (

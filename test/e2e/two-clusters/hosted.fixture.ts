@@ -110,9 +110,9 @@ export function hosted(on: () => BothClusters): void {
 
 /** The last of the tests, because it deletes the hosted cluster. */
 export function hostedGuestDeleted(on: () => BothClusters): void {
-  test("H8: does not delay the deletion of a hosted cluster's namespace when its API server is gone", async () => {
+  test("H8: does not delay the deletion of a hosted cluster's namespace when the hosted API server is gone", async () => {
     const { management, guest, image } = on();
-    // Stops the controller in the hosted cluster. It holds another Lease, so both controllers would
+    // Stops the controller in the hosted cluster. It uses another Lease, so both controllers would
     // write.
     const name = "global-pull-secret-controller";
     await guest.kubectl("scale", `deployment/${name}`, "-n", "kube-system", "--replicas=0");

@@ -1,4 +1,7 @@
-/** Two clusters with one node each that reach each other, and a desk with contexts of both. */
+/**
+ * Two clusters with one node each that reach each other, and a desk: a folder in which a test runs
+ * the commands of a page, with contexts of both clusters.
+ */
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +29,6 @@ export function withImage(text: string, image: string): string {
     .replace(/newTag: .*/, `newName: ${name}\n    newTag: ${tag}`);
 }
 
-/** The chart's values for the image. */
 export function imageValues(image: string): readonly string[] {
   const [name, tag] = parts(image);
   return [`--set=image.repository=${name}`, `--set-string=image.tag=${tag}`];

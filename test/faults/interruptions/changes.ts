@@ -80,7 +80,8 @@ function served({ node }: AgentPlace): void {
 function answers(place: AgentPlace, asked: number): void {
   served(place);
   const answer = answeredPasswords(place.node.kubelet);
-  // Read after the answer, which may be emptied at any moment once the kubelet has passed.
+  // Reads the phase after the answer, because the agent may empty the answer at any moment once the
+  // kubelet has passed probation.
   const phase = phaseOf(place.node) ?? "";
   if (asked === 0 || ["restarting", "settling"].includes(phase)) assert.deepEqual(answer, mine);
 }
@@ -254,7 +255,7 @@ function assertOwned({ node }: AgentPlace, modes: readonly number[]): void {
   assert.deepEqual([uid, gid], [0, 0]);
 }
 
-/** The check for what the kubelet reads at the end of the change. */
+/** Checks what the kubelet reads at the end of the change. */
 export function checkFiles(place: AgentPlace, row: Change): void {
   const { kubelet, file } = place.node;
   assertOwned(place, [file === theirsIn(row) ? 0o640 : 0o600]);
@@ -268,8 +269,8 @@ export function checkFiles(place: AgentPlace, row: Change): void {
 const phases = { GPS200: "applied", GPS219: "applied", GPS224: undefined, GPS254: "restarting" };
 
 /**
- * The check for the end of the change. `restarts`: how many restarts the agents requested from this
- * node's systemd, which counts from 0 after a boot.
+ * Checks the node at the end of the change. `restarts`: how many restarts the agents requested from
+ * this node's systemd, which counts from 0 after a boot.
  */
 export function check(place: AgentPlace, row: Change, restarts = row.restarts): void {
   const { node, systemd } = place;

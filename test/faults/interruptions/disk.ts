@@ -67,7 +67,7 @@ class Replay {
     this.#durable = new Map(this.#now);
   }
 
-  /** Replays a call that succeeded. False if it cannot have changed the directory. */
+  /** Replays a call that succeeded. Returns false if the call cannot have changed the directory. */
   take(name: string, args: string, root: string): boolean {
     const texts = Array.from(args.matchAll(/"((?:[^"\\]|\\.)*)"/g), ([, text = ""]) => text);
     const [path = "", to = ""] = texts.map((text) => relative(root, text) || ".");
@@ -117,7 +117,7 @@ class Replay {
     this.#unsynced.add(file);
   }
 
-  /** Every state that a power failure now may leave. */
+  /** Every state in which a power failure at this moment may leave the directory. */
   states(): Disk[] {
     return Array.from({ length: 2 ** this.#pending.length }, (_, kept) => {
       const names = new Map(this.#durable);
@@ -146,8 +146,7 @@ function apply(names: Map<string, Name>, change: Change): void {
 }
 
 /**
- * Every state that a power failure may leave of the directory `root`. The states are in the order
- * of the calls.
+ * Every state in which a power failure may leave the directory `root`, in the order of the calls.
  */
 export function crashes(calls: readonly Call[], start: Disk, root: string): Crash[] {
   const replay = new Replay(start);

@@ -37,7 +37,10 @@ const endings: Readonly<Record<string, readonly [code: number, message: RegExp]>
   GPS224: [0, /^GPS224 /],
 };
 
-/** Waits until the agent is Ready or NotReady with the change's code. False if it ended instead. */
+/**
+ * Waits until the agent is Ready or NotReady with the change's code. False if the agent ended
+ * instead.
+ */
 async function reachesCode(agent: AgentProcess, { code }: Change): Promise<boolean> {
   let shows = false;
   const wanted = code === "GPS219" || code === "GPS254" ? "5nn" : 200;
@@ -74,8 +77,8 @@ async function runNextAgent(place: AgentPlace, change: Change): Promise<void> {
 }
 
 /**
- * A disk after a power failure, with the journal's phase on it. `asked`: restarts requested before
- * the failure. `last`: the change was over.
+ * A disk after a power failure. `phase`: from the journal on this disk. `asked`: restarts requested
+ * before the failure. `last`: whether the change was over.
  */
 type State = Readonly<{
   disk: Disk;
@@ -156,7 +159,6 @@ function withCurrentTimes({ disk, at }: State, years: number): Disk {
 
 const records = new Map<Change, Promise<Recorded>>();
 
-/** The record of a change, made once. */
 function recordOf(change: Change): Promise<Recorded> {
   const known = records.get(change) ?? record(change);
   records.set(change, known);
@@ -183,7 +185,7 @@ async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"):
       }
     };
     await reachesCode(agent, change);
-    // The agent reaches the last points only while it ends.
+    // Ends the agent, because it reaches the last points only while it ends.
     const ended = await agent.end("SIGTERM");
     if (ended === "SIGKILL") made = point.nth;
     else made = point.received ? received : await madeBy(agent, node, point);
@@ -204,12 +206,13 @@ async function booted(change: Change, state: State, years = 0): Promise<boolean>
   const isWhole = await wholeness(change);
   await using place = await placeOf(change, { disk: withCurrentTimes(state, years) });
   isWhole(place, asked);
-  // An agent is not Ready before the files are durable.
+  // The agent was Ready before the failure, so the files must be durable.
   if (last) checkFiles(place, change);
   const isUndone = phase === "restoring" || phase === "reviving" || asked === change.restarts;
   const end = isUndone ? change : (change.unbroken ?? change);
   await runNextAgent(place, end);
-  // The boot is the owed restart only if the journal shows that the file was in place before it.
+  // The boot counts as the owed restart only if the journal shows that the file was in place before
+  // the boot.
   const proves = phase === "restarting" || phase === "settling" || phase === "reviving";
   check(place, end, proves || asked === change.restarts ? 0 : 1);
   return true;
@@ -231,7 +234,7 @@ async function hungUp(change: Change, message = Infinity): Promise<Record<"all" 
   return { all: relay.passed, sure };
 }
 
-/** Selects points so that every phase of the journal has one. */
+/** Selects points so that every phase of the journal has a point. */
 const isTurn = ({ call }: Point) => call === "rename" || call === "RestartUnit";
 
 const killed = async (change: Change) =>

@@ -28,8 +28,8 @@ const dropping = ["setpriv", "--bounding-set=-all", "--no-new-privs"] as const;
 
 /**
  * Put these words before a program to run it as root without capabilities, as in the DaemonSet's
- * container. Empty if the tests do not run as root (setpriv then drops nothing and reports
- * success), or if setpriv is BusyBox's. The program then runs unchanged.
+ * container. Empty, so that the program runs unchanged, if the tests do not run as root or if
+ * setpriv is BusyBox's.
  */
 export const withoutCapabilities: readonly string[] =
   process.getuid?.() === 0 && spawnSync(dropping[0], [...dropping.slice(1), "true"]).status === 0
@@ -39,8 +39,8 @@ export const withoutCapabilities: readonly string[] =
 let bundles: Promise<string[]> | undefined;
 
 /**
- * Path of the agent as it is shipped. Bundles it again, once in each test file, if a source has
- * changed.
+ * Path of the agent's bundle. The first call in each test file builds the bundle again if a source
+ * has changed.
  */
 export async function agentBundle(): Promise<string> {
   bundles ??= freshBundle();
@@ -52,8 +52,8 @@ type Mounts = Pick<NodeDirectory, "kubelet" | "secret" | "systemd" | "pod" | "te
 
 /**
  * The agent's flags are written for the permission model of Node 24, the version in the image.
- * Later versions of Node also deny the network and fsync by handle, so on those versions the tests
- * run the agent without the permission model.
+ * Later versions of Node also deny the network and fsync by handle, therefore on those versions the
+ * tests run the agent without the permission model.
  */
 const isPermission = (flag: string) => /^--(?:permission|allow-)/.test(flag);
 const fitsPermissions = process.versions.node.startsWith("24.");

@@ -1,8 +1,8 @@
 /**
- * Plays an hour with a kubelet that does not start while the new credential is in its file, and an
- * hour with a kubelet that never starts again after it was stopped. The agent's own observe, decide
- * and execute run on a directory; only systemd, healthz and the clock are fakes, so an hour takes a
- * second.
+ * Simulates an hour with a kubelet that does not start while its file has the new credential, and
+ * an hour with a kubelet that never starts again after it was stopped. The agent's real observe,
+ * decide and execute run on a directory. Only systemd, healthz and the clock are fakes, therefore
+ * an hour takes a second.
  */
 import { act } from "#agent/execute.ts";
 import { parseConfig } from "#agent/facts/config.ts";
@@ -15,11 +15,11 @@ import { NodeDirectory } from "./agent.ts";
 
 const hour = 3_600_000;
 /**
- * The kubelet waits between 10 s and 5 minutes before it starts a container again. The shortest
- * wait is the hardest for the node.
+ * The kubelet waits 10 s to 5 minutes before it starts a container again. The simulation uses the
+ * shortest wait, the worst case for the node.
  */
 const containerBackOff = 10_000;
-/** The agent's shortest `back off`. */
+/** The agent's shortest wait for `back off`. */
 const retry = 1000;
 
 /** The condition under which the kubelet fails to start. */
@@ -90,7 +90,7 @@ class FakeKubelet {
   }
 
   pass(milliseconds: number): void {
-    // Every check takes some time, even one that is due at once.
+    // At least 1 ms, so that time passes even if the next check is due at once.
     const passed = Math.max(1, milliseconds);
     this.clock += passed;
     if (this.#up) return;

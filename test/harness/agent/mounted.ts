@@ -36,7 +36,7 @@ export function filesFor(
 
 /**
  * The keys of the mounted Secret besides those of the newest content. Their values mean mode
- * Restart, and no served content, so new nodes get nothing.
+ * Restart and no served content, therefore new nodes get nothing.
  */
 export const beside: Readonly<Record<string, string>> = {
   ...Object.fromEntries(Object.values(servedKeys).map((key) => [key, ""])),

@@ -26,7 +26,10 @@ import {
 } from "./mounted.ts";
 import { inTime } from "./waiting.ts";
 
-/** The names of the journal, and of the files that keep these texts until they are restored. */
+/**
+ * The names of the journal and of the files in which the agent keeps these texts until it restores
+ * them.
+ */
 export function keeping(...texts: readonly string[]): string[] {
   return [
     "journal.json",
@@ -49,11 +52,9 @@ export class NodeDirectory implements Disposable {
   readonly pod: string;
   readonly config: string;
   readonly folder: string;
-  /** The default flags of its agents. */
+  /** The default flags of agents on this node. */
   flags: readonly string[] = [];
-  /**
-   * True if the pod is new. A new pod has reported nothing, and will end to confirm a withdrawal.
-   */
+  /** True for a new pod, which has reported nothing, and which must still confirm a withdrawal. */
   #isNew = false;
   #swaps = 0;
   #secret: Readonly<Record<string, string>> = {};
@@ -78,8 +79,8 @@ export class NodeDirectory implements Disposable {
   }
 
   /**
-   * Sets what the first container has found at the places that a kubelet searches besides its own
-   * directory.
+   * Sets the files that the pod's first container has found outside the kubelet's directory, where
+   * a kubelet also looks for credentials.
    */
   sees(others: Readonly<Record<string, FileContent>>): void {
     const files = {
@@ -103,8 +104,8 @@ export class NodeDirectory implements Disposable {
   }
 
   /**
-   * Grants a revision. Without another `since` the grant is the same as before. Swaps the volume,
-   * but keeps the Secret in it. If the pod is not new, it counts as having confirmed a withdrawal.
+   * Grants a revision. A repeated call makes a new grant only if `since` differs. The mounted
+   * Secret stays the same. A pod that is not new counts as having confirmed a withdrawal.
    */
   grant(revision: number, given: Partial<Grant> = {}): void {
     const digest = this.digest(revision);
@@ -137,7 +138,7 @@ export class NodeDirectory implements Disposable {
     this.#swap();
   }
 
-  /** From now on the mounted Secret names the mode of agents with these flags. */
+  /** Sets the mode in the mounted Secret to the mode that these flags give an agent. */
   isFor(flags: readonly string[]): void {
     const isProvider = flags.includes("--delivery=CredentialProvider");
     const restarts = !flags.includes("--restart=Never");
@@ -163,7 +164,6 @@ export class NodeDirectory implements Disposable {
     if (before !== undefined) rmSync(join(this.secret, before), { recursive: true });
   }
 
-  /** config.json as text; `undefined` if absent. */
   get file(): string | undefined {
     return existsSync(this.config) ? readFileSync(this.config, "utf8") : undefined;
   }

@@ -2,10 +2,8 @@
  * A fake of systemd's own socket (`private` in /run/systemd), served by the test's own process.
  * dbus-next composes and parses the messages, as in the agent.
  *
- * It behaves like systemd on that socket. It has the handshake (EXTERNAL), but no Hello and no
- * names, and sends signals to every connection. The cluster tests use the real socket.
- *
- *
+ * Like systemd on that socket, the fake has the handshake (EXTERNAL), but no Hello and no names,
+ * and sends signals to every connection. The cluster tests use the real socket.
  */
 import { once } from "node:events";
 import { mkdirSync, renameSync } from "node:fs";
@@ -20,9 +18,7 @@ export type Wire = Readonly<{
   send(message: Message): void;
   /** If true, the program stops reading, like a stopped process. */
   freeze(isFrozen: boolean): void;
-  /**
-   * Ends all connections. Until `close` is called, it leaves a socket on which no program listens.
-   */
+  /** Ends all connections, and leaves a socket on which no program listens. */
   die(): void;
   close(): void;
 }>;
@@ -41,7 +37,7 @@ const { marshallMessage, messageToJsFmt } = internals(
 
 const theBus = "org.freedesktop.DBus";
 
-/** Serves a program in `directory`; `answer` gets each call to it. */
+/** Serves a scripted program at `private` in `directory`. `answer` receives each client's call. */
 export async function servePrivately(
   directory: string,
   answer: (call: Message) => void,
@@ -71,8 +67,8 @@ export async function servePrivately(
     freeze: (is) => (isFrozen = is),
     die: () => {
       if (!server.listening) return;
-      // When Node closes the server, it removes the file at the server's path, so this moves the
-      // file away.
+      // Moves the socket away and back, because Node removes the file at the server's path on
+      // close.
       renameSync(path, `${path}.dead`);
       end();
       renameSync(`${path}.dead`, path);
@@ -92,7 +88,6 @@ class Connection {
     this.socket = socket;
     this.#name = name;
     this.#answer = answer;
-    // Some tests kill their client.
     socket.on("error", () => {});
     this.#authenticate();
   }
@@ -117,8 +112,8 @@ class Connection {
   }
 
   /**
-   * The first message may have come together with the last line of the handshake. Like systemd,
-   * this reads such a message only when more data arrives.
+   * The first message may have come together with the last line of the handshake. Like systemd, the
+   * fake reads such a message only when more data arrives.
    */
   #begin(rest: Buffer): void {
     const listen = (bytes: Buffer) => {
@@ -139,7 +134,9 @@ class Connection {
     unmarshalMessages(this.socket, onMessage, {});
   }
 
-  /** Sends a copy: marshalling changes the message, and a signal goes to many connections. */
+  /**
+   * Sends a copy, because marshalling changes the message, and a signal goes to many connections.
+   */
   send(message: Message): void {
     const [bytes] = marshallMessage({ ...message, serial: ++this.#serial });
     this.socket.write(bytes);

@@ -29,10 +29,10 @@ export type AgentOptions = Readonly<{
   flags?: readonly string[];
   /** A program and its arguments that run the agent, such as strace. */
   under?: readonly string[];
-  /** Flags of Node itself, beside the DaemonSet's. */
+  /** Flags of Node itself, in addition to the DaemonSet's flags. */
   nodeFlags?: readonly string[];
   probePort?: number;
-  /** Replaces the checkout's bundle. */
+  /** Replaces the agent's bundle. */
   program?: string;
   /**
    * The grant's digest. By default the digest of the content that was last mounted for the
@@ -42,8 +42,8 @@ export type AgentOptions = Readonly<{
 }>;
 
 /**
- * Adds the default probation, unless the test's flags have one, because a flag may be given only
- * once.
+ * Adds a probation of `seconds`, unless the test's flags have one, because the agent accepts each
+ * flag only once.
  */
 export function withProbation(seconds: number, flags: readonly string[]): readonly string[] {
   return flags.some((flag) => flag.startsWith("--probation="))
@@ -112,7 +112,7 @@ export class AgentProcess implements AsyncDisposable {
     return promise;
   }
 
-  /** Waits until readiness has this status, and a line that contains `text`. */
+  /** Waits until readiness has this status, and its body contains `text`. */
   async shows(status: ProbeAnswer, text = "", within = 15_000): Promise<string> {
     let last = "";
     const seen = await inTime(async () => {

@@ -14,7 +14,6 @@ import { servePrivately, type Wire } from "./private-socket.ts";
 const name = "org.freedesktop.systemd1";
 const path = "/org/freedesktop/systemd1";
 
-/** The effect of one RestartUnit. */
 export type ScriptedRestart = Readonly<{
   /** The result of the job. If absent, the job never ends. */
   job?: string;
@@ -24,7 +23,7 @@ export type ScriptedRestart = Readonly<{
   after: "running" | "auto-restart" | "failed" | "inactive" | "unchanged";
   /** Whether the new process answers healthz; default: yes if it runs. */
   healthy?: boolean;
-  /** Answers with this D-Bus error instead. */
+  /** If set, the fake only answers RestartUnit with this D-Bus error. */
   error?: string;
   /** The fake sends JobRemoved before the reply. */
   signalFirst?: boolean;
@@ -58,11 +57,11 @@ export const jobResults = [
 export const questioned = "Get LoadState";
 
 export class ScriptedSystemd implements AsyncDisposable {
-  /** The name of the unit; every other unit is absent, or as in `others`. */
+  /** The name of the unit. Every other unit is absent unless it is in `others`. */
   unit = "kubelet.service";
   /** Unit → its ActiveState. */
   readonly others = new Map<string, string>();
-  /** Properties that this systemd is too old to have. */
+  /** Properties that this systemd does not have, because it is too old. */
   readonly unknown = new Set<string>();
   workingDirectory = "";
   user = "";
@@ -87,13 +86,12 @@ export class ScriptedSystemd implements AsyncDisposable {
    * Methods called, in order, such as `RestartUnit`, `Get LoadState` or `Get LoadState of another`.
    */
   readonly calls: string[] = [];
-  /** Units for which RestartUnit was called. */
   readonly restarted: string[] = [];
   /** The results of the next restarts. The last result is used for all further restarts. */
   script: ScriptedRestart[] = [comesBack];
   /** Decides the result of a restart when it is requested, instead of the script. */
   outcome: (() => ScriptedRestart) | undefined;
-  /** Methods that are never answered. */
+  /** Methods that the fake never answers. */
   readonly silent = new Set<string>();
   /** Called for each of `calls`, before it is answered. */
   onCall: (call: string) => void = () => {};
@@ -128,8 +126,8 @@ export class ScriptedSystemd implements AsyncDisposable {
   }
 
   /**
-   * Closes its connections and answers no new ones, like a systemd that re-executes itself;
-   * healthz goes on.
+   * Closes all connections and accepts no new ones, like a systemd that re-executes itself. healthz
+   * still answers.
    */
   die(): void {
     this.#wire?.die();
@@ -143,7 +141,7 @@ export class ScriptedSystemd implements AsyncDisposable {
     return this.calls.filter((one) => one === "RestartUnit").length;
   }
 
-  /** Acts as if any client had started the unit, with a new process and a new InvocationID. */
+  /** Acts as if another client had started the unit: a new process and a new InvocationID. */
   started(healthy = true): void {
     this.invocation = randomBytes(16);
     this.mainPid += 1;
@@ -152,7 +150,7 @@ export class ScriptedSystemd implements AsyncDisposable {
     this.healthy = healthy;
   }
 
-  /** Lets the process die. systemd waits before it starts the unit again. */
+  /** Lets the kubelet's process die, before systemd starts the unit again. */
   died(): void {
     [this.active, this.sub, this.result] = ["activating", "auto-restart", "exit-code"];
     this.mainPid = 0;
@@ -288,7 +286,6 @@ export class ScriptedSystemd implements AsyncDisposable {
   }
 }
 
-/** The unit of an object's path. */
 function unitOf(object: string): string {
   return object
     .slice(object.lastIndexOf("/") + 1)

@@ -1,9 +1,9 @@
-/** Tests that are the steps of one story, on one node. */
+/** Tests that are consecutive steps on one node. */
 import type { TestContext } from "node:test";
 
 /**
- * Makes the steps of one story. After a failed step the node is in a state that the next steps do
- * not expect, so they are skipped with the reason "an earlier step failed".
+ * Makes consecutive steps. Skips the steps after a failed step, with the reason "an earlier step
+ * failed", because they expect another state of the node.
  */
 export function steps() {
   let isBroken = false;

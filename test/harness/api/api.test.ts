@@ -50,7 +50,7 @@ describe("fake API server: writes", () => {
     assert.ok(Number(changed.metadata?.resourceVersion) > Number(made.metadata?.resourceVersion));
   });
 
-  test("merges a patch into the object of that version, and refuses a patch for another object", async () => {
+  test("merges a patch into the object of that version, and refuses a patch for another version or uid", async () => {
     const { cluster } = setUp();
     const made = await cluster.create<V1Secret>(
       collections.secrets,
@@ -142,7 +142,7 @@ describe("fake API server: server-side apply", () => {
       fieldsV1,
     ]);
 
-  test("refuses another manager's value unless forced, and then takes it over", async () => {
+  test("refuses to change another manager's field, and takes the field over if forced", async () => {
     const { cluster } = setUp();
     await cluster.apply(one, secret({ a: "1", b: "1" }), mine);
     const theirs = { manager: "theirs", force: false };
@@ -166,7 +166,7 @@ describe("fake API server: server-side apply", () => {
     assert.deepEqual(left.data, { a: "1", b: "1" });
   });
 
-  test("removes fields that a manager no longer declares, and keeps those that others wrote", async () => {
+  test("removes fields that a manager no longer declares, and keeps fields that others wrote", async () => {
     const { cluster } = setUp();
     const labels = (...names: string[]) => ({
       labels: Object.fromEntries(names.map((name) => [name, "x"])),
@@ -231,7 +231,7 @@ spec:
     });
   });
 
-  test("creates but does not change an object if the apply has a version that no object has, and creates nothing for a uid that is gone", async () => {
+  test("creates but never changes an object by an apply with a version that no object has, and creates nothing for the uid of a deleted object", async () => {
     const { cluster } = setUp();
     const conflict = refusedWith(409, "Conflict");
     const made = await cluster.apply<V1Secret>(one, secret({}, { resourceVersion: newborn }), mine);
@@ -248,7 +248,7 @@ spec:
     );
   });
 
-  test("stores what admission changes without an owner", async () => {
+  test("stores a field that admission adds, without an owner", async () => {
     const { api, cluster } = setUp();
     api.store.admit = (object) => (object.data = { ...object.data, admitted: "1" });
     const made = await cluster.apply<Stored>(one, secret({ a: "1" }), mine);
@@ -258,7 +258,7 @@ spec:
 });
 
 describe("fake API server: deletion", () => {
-  test("refuses to delete another object or version, and treats an absent one as deleted", async () => {
+  test("refuses a deletion for another uid or version, and treats an absent object as deleted", async () => {
     const { cluster } = setUp();
     const { metadata } = await cluster.create<Stored>(collections.secrets, secret({}));
     await assert.rejects(cluster.remove(one, "other"), refusedWith(409, "Conflict"));
@@ -268,7 +268,7 @@ describe("fake API server: deletion", () => {
     await cluster.remove(one, metadata.uid);
   });
 
-  test("waits for finalizers", async () => {
+  test("keeps a deleted object until its finalizers are removed", async () => {
     const { cluster } = setUp();
     const held = secret({}, { finalizers: ["x/y"] });
     const { metadata } = await cluster.create<Stored>(collections.secrets, held);
@@ -279,7 +279,7 @@ describe("fake API server: deletion", () => {
     assert.equal(await cluster.get(one), undefined);
   });
 
-  test("waits for the kubelet of a pod that is bound to a node, and deletes other pods at once", async () => {
+  test("keeps a deleted pod that is bound to a node until its kubelet ends it, and deletes other pods at once", async () => {
     const { cluster } = setUp();
     const path = `${collections.pods}/one`;
     const pod = (spec: object) => ({ metadata: { name: "one" }, spec });

@@ -24,7 +24,6 @@ export type ApiRequest = Readonly<{
   query?: Query;
   body?: object | undefined;
   accept?: string | undefined;
-  /** Content type of the body. */
   type?: string | undefined;
   /** Name of the program, which identifies its requests. */
   userAgent?: string;
@@ -62,7 +61,6 @@ const verbs: Readonly<Record<string, string>> = {
 
 export class FakeApi {
   readonly store: Store;
-  /** All requests so far, in order. */
   readonly asked: Asked[] = [];
   /**
    * Tests set this to refuse requests, for example to simulate a rate limit, a missing right or an
@@ -81,7 +79,7 @@ export class FakeApi {
     return found as T | undefined;
   }
 
-  /** Answers a request. Never throws for anything that a client may send. */
+  /** Answers a request. Never throws, whatever the client sends. */
   answer(request: ApiRequest): Answer {
     const { verb, address } = this.#read(request);
     try {

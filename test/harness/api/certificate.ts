@@ -64,7 +64,9 @@ export type Issued = ServerCertificate & Readonly<{ name: Buffer; signer: KeyObj
 /** A self-signed certificate and its key. It is valid from two hours ago until tomorrow. */
 export const makeCertificate = (): ServerCertificate => issue("fake API server");
 
-/** Issues one certificate, for an authority that is also a server on 127.0.0.1. */
+/**
+ * A certificate, signed by `by` or by itself, for an authority that is also a server on 127.0.0.1.
+ */
 export function issue(commonName: string, by?: Issued): Issued {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const algorithm = sequence(objectId(ids.ecdsaWithSha256));

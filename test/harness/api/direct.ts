@@ -1,7 +1,7 @@
 /**
  * Fake API server without a network: it answers the calls of lib/kube/client in memory, in the same
- * turn of the event loop, so that a test may use a clock of its own. A watch ends only when its
- * client aborts it, because the fake has no clock that could end it.
+ * turn of the event loop, so that a test can use a fake clock. A watch ends only when its client
+ * aborts it, because the fake has no clock that could end the watch.
  */
 import { once } from "node:events";
 import type { ResponseContext } from "@kubernetes/client-node";
@@ -16,8 +16,7 @@ import type { Answer, FakeApi } from "./api.ts";
 const largest = 2 ** 30;
 
 /**
- * The calls to this API by a program. `manager` is the program's name, as field manager and as user
- * agent.
+ * A client that calls this API. `manager`: the program's name, as field manager and as user agent.
  */
 export function directly(api: FakeApi, manager: string): Cluster {
   const answered = ({ method, path, query = {}, body, type, accept }: Request): Answer =>

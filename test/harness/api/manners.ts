@@ -6,7 +6,6 @@ import type { Http2ServerResponse } from "node:http2";
 import type { ApiRequest, FakeApi } from "./api.ts";
 import { addressOf, picksOf } from "./protocol.ts";
 
-/** One request to answer. */
 export type Call = Readonly<{
   api: FakeApi;
   request: ApiRequest;
@@ -41,7 +40,7 @@ function renewed({ api, request: { path, query } }: Call): string {
   return JSON.stringify({ kind, apiVersion, ...found, metadata });
 }
 
-/** Five hundred events at a time. */
+/** Endless events, sent five hundred at a time. */
 const flood = (call: Call): Pourer => ({
   next: () =>
     Array.from({ length: 500 }, () => `{"type":"MODIFIED","object":${renewed(call)}}\n`).join(""),
@@ -49,8 +48,8 @@ const flood = (call: Call): Pourer => ({
 });
 
 /**
- * 1.8 MiB that take long to read, because they contain nearly as many values as the fleet's
- * controller accepts.
+ * 1.8 MiB of JSON that takes long to parse, because it contains nearly as many values as the
+ * fleet's controller accepts.
  */
 const fat = Array.from({ length: 33_000 }, (_, n) => `"k${"-".repeat(40)}${n}":{"a":[]}`).join(",");
 const bloat = (call: Call): Pourer => ({
@@ -81,7 +80,6 @@ export const manners = {
   well: ({ serve }: Call) => serve(),
   /** Answers 500 with planted words. */
   fails: fail,
-  /** Never answers. */
   hangs: () => {},
   /** An answer that never stops. */
   endless: ({ pour }: Call) => pour(endless),
@@ -98,7 +96,6 @@ export const manners = {
   drips: ({ pour }: Call) => pour(drip),
   /** Sends watches one byte every half second, without end. */
   stutters: watching(({ pour }) => pour(drip)),
-  /** Watches end at once. */
   ends: watching(({ response }) => void response.writeHead(200).end("{}")),
   /** Accepts writes, reports each change, and stores nothing. */
   forgets: ({ api, serve }: Call) => {

@@ -59,8 +59,8 @@ const isJson = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * A value with the schema of its custom resource or the name of its field. The schema or the name
- * determines whether a list or an object is merged.
+ * A value. Its custom resource's schema or its field's name determines whether a list or an object
+ * is merged.
  */
 type Part = Readonly<{ value: unknown; name: string; schema?: Schema | undefined }>;
 
@@ -141,7 +141,7 @@ function changedFields(before: Part, after: Part): Fields | undefined {
 
 const isLeaf = (fields: Fields): boolean => Object.keys(fields).length === 0;
 
-/** `fields` without those of `gone`. */
+/** `fields` without the fields in `gone`. */
 function without(fields: Fields, gone: Fields): Fields | undefined {
   if (isLeaf(gone) || isLeaf(fields)) return undefined;
   const left: Fields = {};
@@ -152,14 +152,14 @@ function without(fields: Fields, gone: Fields): Fields | undefined {
   return isLeaf(left) ? undefined : left;
 }
 
-/** The fields of both trees. */
+/** All fields of the two trees. */
 function union(one: Fields, other: Fields): Fields {
   const all: Fields = { ...one };
   for (const [key, below] of Object.entries(other)) all[key] = union(all[key] ?? {}, below);
   return all;
 }
 
-/** Those of `fields` that still exist in the value. */
+/** The fields in `fields` that still exist in the value. */
 function present(fields: Fields, part: Part): Fields {
   const parts = partsOf(part);
   const left: Fields = {};
@@ -172,7 +172,7 @@ function present(fields: Fields, part: Part): Fields {
 
 const absent: Part = { value: undefined, name: "" };
 
-/** Paths of fields that both trees have and whose values differ, as a conflict names them. */
+/** Fields that both managers own with different values: their paths as in a conflict's message. */
 function contested(theirs: Fields, ours: Fields, live: Part, wanted: Part): string[] {
   const [old, now] = [partsOf(live), partsOf(wanted)];
   return Object.entries(theirs).flatMap(([key, below]) => {
@@ -185,7 +185,7 @@ function contested(theirs: Fields, ours: Fields, live: Part, wanted: Part): stri
   });
 }
 
-/** Applies `wanted` to `live`: merges objects and lists with keys, replaces the rest. */
+/** Applies `wanted` to `live`: merges objects and lists with keys, replaces everything else. */
 function merged(live: Part, wanted: Part): unknown {
   const [old, now] = [partsOf(live), partsOf(wanted)];
   if (old === undefined || now === undefined) return wanted.value;
@@ -199,7 +199,7 @@ function merged(live: Part, wanted: Part): unknown {
 }
 
 /**
- * The value without the fields of `gone`, unless `kept` has them. Also removes an object that is
+ * The value without the fields in `gone` that are not in `kept`. Also removes an object that is
  * empty afterwards.
  */
 function removed(part: Part, gone: Fields, kept: Fields): unknown {
@@ -247,7 +247,7 @@ function entryOf(
 
 const fieldsIn = (entry: ManagedFields | undefined): Fields => (entry?.fieldsV1 ?? {}) as Fields;
 
-/** Removes these fields from the entries, and each entry that then owns nothing. */
+/** Removes these fields from the entries, and then removes each entry that owns nothing. */
 function shrunk(entries: readonly ManagedFields[], gone: Fields): ManagedFields[] {
   return entries.flatMap((entry) => {
     const fieldsV1 = without(fieldsIn(entry), gone);
@@ -256,10 +256,10 @@ function shrunk(entries: readonly ManagedFields[], gone: Fields): ManagedFields[
 }
 
 /**
- * Server-side apply of `config`, whose metadata has only declared fields. If another manager owns a
- * field with another value, the answer is 409; with `force` the new manager takes the field over.
- * If this manager applied a field before and no longer declares it, the field is removed, unless
- * another manager owns it.
+ * Server-side apply of `config`, whose metadata has only fields that the manager declares. If
+ * another manager owns a field with another value, the answer is 409; with `force` the new manager
+ * takes the field over. If this manager applied a field before and no longer declares it, the field
+ * is removed, unless another manager owns it.
  */
 export function applied(
   live: Stored | undefined,
@@ -291,7 +291,7 @@ export function applied(
   return { ...result, metadata: { ...((result["metadata"] ?? {}) as Json), managedFields } };
 }
 
-/** Returns the owners after a write has replaced `before` by `after`. The write is not an apply. */
+/** Returns the owners after a write other than an apply has replaced `before` by `after`. */
 export function updated(
   before: Stored | undefined,
   after: Stored,

@@ -49,9 +49,9 @@ export type Resource = Readonly<{
   apiVersion: string;
   plural: string;
   kind: string;
-  /** Writes to `spec` are counted in metadata.generation. */
+  /** If set, metadata.generation counts the writes to `spec`. */
   counted?: true;
-  /** Clients can write `status` only through the path `/status`. */
+  /** If set, clients can write `status` only through the path `/status`. */
   hasStatus?: boolean;
   /** The status of a new object; none by default. `given`: the status in the request. */
   bornStatus?: object | "given";
@@ -143,7 +143,6 @@ export function addressOf(path: string, served: readonly Resource[]): Address {
 /** True for an object that matches the query's labelSelector and fieldSelector. */
 export type Picks = (object: Stored) => boolean;
 
-/** Reads both selectors of a query. */
 export function picksOf(query: URLSearchParams): Picks {
   const labels = termsOf(query.get("labelSelector")).map((term) => labelTerm(term));
   const fields = termsOf(query.get("fieldSelector")).map((term) => fieldTerm(term));
@@ -206,7 +205,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   return merged;
 }
 
-/** A refused request, which becomes a Status of the API. */
+/** A refused request. The answer to it is a Status of the API. */
 export class Refusal extends Error {
   readonly status: number;
   readonly reason: string;
@@ -220,7 +219,6 @@ export class Refusal extends Error {
     this.retryAfterSeconds = retryAfterSeconds;
   }
 
-  /** The body of the answer. */
   get body(): object {
     const { status: code, reason, message } = this;
     return {

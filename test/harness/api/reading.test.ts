@@ -69,7 +69,7 @@ describe("fake API server: reads", () => {
     );
   });
 
-  test("shows metadata only, and pods as kubectl prints them", async () => {
+  test("returns only metadata, or pods as kubectl prints them, on request", async () => {
     const { cluster } = await filled(named("a", {}, { spec: {} }));
     const containerStatuses = [
       {
@@ -152,7 +152,7 @@ describe("fake API server: watches", () => {
     assert.deepEqual(events, ["ADDED a", "DELETED a"]);
   });
 
-  test("reports after a compaction that its version is too old", async (t) => {
+  test("sends an error after a compaction if the watch's version is too old", async (t) => {
     const { api, cluster } = await filled(named("a"));
     const found = await cluster.get<List>(collections.pods);
     api.store.compact();
@@ -162,7 +162,7 @@ describe("fake API server: watches", () => {
     assert.deepEqual(events, ["ERROR 410"]);
   });
 
-  test("forgets the oldest of a thousand changes", async (t) => {
+  test("keeps only a thousand changes for watches", async (t) => {
     const { cluster } = await filled(named("a"));
     const found = await cluster.get<List>(collections.pods);
     for (let change = 0; change < 1002; change++)
@@ -173,7 +173,7 @@ describe("fake API server: watches", () => {
     assert.deepEqual(events, ["ERROR 410"]);
   });
 
-  test("ends when its reader leaves", async () => {
+  test("ends when the client aborts the watch", async () => {
     const { cluster } = await filled();
     const stop = new AbortController();
     const { ended } = watched(cluster, {}, stop.signal);

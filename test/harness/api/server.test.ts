@@ -37,7 +37,7 @@ describe("fake API server: over the wire", () => {
     return found;
   }
 
-  test("serves each cluster below its own path, to the unmodified client", async () => {
+  test("serves each cluster below its own path, to our unmodified client", async () => {
     const [a, b] = [clusterAs("a"), clusterAs("b")];
     await a.apply(one, secret, { manager: "test", force: false });
     assert.equal((await a.get<Stored>(one))?.data?.["a"], "1");
@@ -60,7 +60,7 @@ describe("fake API server: over the wire", () => {
     assert.deepEqual([patched.metadata.labels, patched.data], [{ a: "b" }, { a: "1" }]);
   });
 
-  test("streams a watch, and ends it when the server is replaced", async () => {
+  test("streams a watch, and ends it when the cluster is given a manner", async () => {
     const cluster = clusterAs("streams");
     await cluster.create(collections.secrets, secret);
     const [line = ""] = await lines(cluster, 1);
@@ -74,12 +74,12 @@ describe("fake API server: over the wire", () => {
     await ended;
   });
 
-  test("returns a kubeconfig that a fleet accepts", () => {
+  test("returns a kubeconfig that the fleet's controller accepts", () => {
     const read = parseKubeconfig(JSON.parse(server.kubeconfig("a")), "test");
     assert.ok(read.ok, JSON.stringify(read));
   });
 
-  test("fails with planted words", async () => {
+  test("answers 500 with planted words in manner fails", async () => {
     const refused = await clusterAs("fails", "fails")
       .get(`${collections.daemonSets}/x`)
       .catch((error: ApiError) => error);
@@ -88,7 +88,7 @@ describe("fake API server: over the wire", () => {
     assert.ok(refused.message.includes(planted));
   });
 
-  test("sends events without end, each of a later version", async () => {
+  test("sends endless events of later versions in manner floods", async () => {
     const cluster = clusterAs("floods", "floods");
     const found = (await lines(cluster, 600)).slice(0, 600);
     const versions = found.map(
@@ -98,14 +98,14 @@ describe("fake API server: over the wire", () => {
     assert.ok(server.poured > 1);
   });
 
-  test("stores no write", async () => {
+  test("stores no write in manner forgets", async () => {
     const cluster = clusterAs("forgets", "forgets");
     const made = await cluster.create<Stored>(collections.secrets, secret);
     assert.equal(made.metadata.name, "one");
     assert.equal(await cluster.get(one), undefined);
   });
 
-  test("ends watches at once, and answers everything else", async () => {
+  test("ends watches at once and serves all other requests in manner ends", async () => {
     const cluster = clusterAs("ends", "ends");
     assert.deepEqual(await lines(cluster, 1), []);
     assert.ok(await cluster.create(collections.secrets, secret));

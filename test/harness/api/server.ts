@@ -84,7 +84,7 @@ export class FakeServer implements AsyncDisposable {
     });
   }
 
-  /** The API of that cluster, created when it is first named. */
+  /** The API of that cluster; the first call for a name creates it. */
   api(name: string): FakeApi {
     return this.#cluster(name).api;
   }
@@ -99,12 +99,11 @@ export class FakeServer implements AsyncDisposable {
     return this.#sessions.size;
   }
 
-  /** Forgets the requests so far. */
   forget(): void {
     for (const { requests } of this.#clusters.values()) requests.length = 0;
   }
 
-  /** From now on that cluster answers like this; its watches end, as when a server stops. */
+  /** Sets how that cluster answers from now on, and ends its watches, like a server that stops. */
   become(name: string, manner: Manner): void {
     const cluster = this.#cluster(name);
     cluster.manner = manner;
@@ -194,7 +193,7 @@ export class FakeServer implements AsyncDisposable {
     this.#keep(response, timer);
   }
 
-  /** Ends these timers with the answer, or with the server. */
+  /** Stops these timers when the answer or the server ends. */
   #keep(response: Http2ServerResponse, ...timers: readonly NodeJS.Timeout[]): void {
     for (const timer of timers) {
       this.#timers.add(timer);

@@ -1,9 +1,9 @@
 /**
  * Fake API server: its objects, in memory and without a clock of its own. It has the rules that our
  * programs depend on: versions, conflicts, field owners, deletion in two steps, watches from a
- * version. It has no controllers, so nothing deletes the pods of a deleted owner.
- * test/harness/nodes plays the controllers of nodes and DaemonSets. The fake does not require a
- * namespace to exist, and validates only pull secrets.
+ * version. It has no controllers, therefore the pods of a deleted owner stay. test/harness/nodes
+ * plays the controllers of nodes and DaemonSets. The fake does not require a namespace to exist,
+ * and validates only pull secrets.
  */
 import { isDeepStrictEqual } from "node:util";
 import { applied, updated, type Writer } from "./ownership.ts";
@@ -62,7 +62,7 @@ export class Store {
   readonly #resources: Resource[] = [...builtIn];
   readonly #watchers = new Set<(change: Change) => void>();
   #history: Change[] = [];
-  /** The changes up to this version are forgotten. */
+  /** The store has forgotten the changes up to this version. */
   #compacted = firstVersion;
   #version = firstVersion;
   #uids = 0;
@@ -77,7 +77,7 @@ export class Store {
     return String(this.#version);
   }
 
-  /** Uses up a version, as if a client had written an unrelated object, and returns it. */
+  /** Uses up a version, as if a client had written an unrelated object, and returns the version. */
   spent(): string {
     return this.#next();
   }
@@ -124,8 +124,8 @@ export class Store {
   }
 
   /**
-   * Calls `each` with every change after `version`, beginning with those already made. Returns a
-   * function that ends the watch. Refuses with 410 if the store has forgotten some of the changes.
+   * Calls `each` with every change after `version`, including earlier changes. Returns a function
+   * that ends the watch. Refuses with 410 if the store has forgotten some of the changes.
    */
   watch(version: number, each: (change: Change) => void): () => void {
     if (version < this.#compacted) throw refuse(410, "Expired", "too old resource version");
@@ -167,8 +167,8 @@ export class Store {
   }
 
   /**
-   * Applies a JSON merge patch. Compares the version first: if an object was created again under
-   * the same name, it has another version. Then compares the uid, which a patch cannot change.
+   * Applies a JSON merge patch. Compares the version first, which also differs if the object was
+   * deleted and created again. Then compares the uid, which a patch cannot change.
    */
   patch(address: Address, body: Body, { manager, dryRun = false }: WriteOptions): Stored {
     const live = this.get(address);
@@ -446,8 +446,8 @@ function isSame(one: Stored, other: Stored): boolean {
 }
 
 /**
- * The key by which the entries are sorted. With a fixed order, two writers that write the same
- * values in turn change nothing.
+ * The sort key of entries. Without a fixed order, two writers that write the same values in turn
+ * would change the object.
  */
 const entryKey = ({ manager, operation, subresource = "" }: ManagedFields): string =>
   [operation, manager, subresource].join("/");

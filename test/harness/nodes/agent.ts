@@ -9,7 +9,6 @@ import { messageOf, type MessageKind } from "#contract/termination-message.ts";
 import { digestOf } from "#pullsecret/merge/digest.ts";
 import type { Agent, Answer, Content, Journal, ModelNode, ModelPod, Texts } from "./nodes.ts";
 
-/** The document of a withdrawal. */
 const emptyDocument = '{"auths":{}}';
 
 const lines: Readonly<Record<Exclude<MessageKind, "failed">, string>> = {
@@ -23,7 +22,7 @@ const lines: Readonly<Record<Exclude<MessageKind, "failed">, string>> = {
 export const revisionOf = ({ annotations }: Pick<ModelPod, "annotations">): number =>
   grantOf(annotations)?.revision ?? 0;
 
-/** True while the pod holds a grant that its node has not fulfilled. */
+/** True while the pod has a grant that its node has not fulfilled. */
 export function isAtWork({ journal }: ModelNode, { ending, mounted }: ModelPod): boolean {
   const grant = grantOf(mounted?.annotations);
   return !ending && grant !== undefined && grant.revision > 0 && !has(journal, grant);
@@ -39,7 +38,7 @@ export const agent: Agent = (node, pod, { behaviour, mounted, now, began }) => {
       : { exitCode, message };
   };
   if (node.kubelet === "down") {
-    // A pod without a grant reports its predecessor's grant.
+    // A pod without a grant reports the failure of its predecessor's grant.
     const { begun } = node.journal ?? {};
     const failed = key || (begun ? keyOf({ ...begun, since: "before" }) : "");
     rollBack(node, failed);
@@ -99,7 +98,7 @@ function isAnswered(pod: ModelPod, grant: Grant | undefined, now: number): boole
 const has = (journal: Journal | undefined, { revision, digest }: Grant): boolean =>
   journal?.begun === undefined && journal?.revision === revision && journal.digest === digest;
 
-/** The slot of the Secret that a grant names. */
+/** The content in the Secret that a grant names. */
 const slotOf = (secret: Texts, { revision, digest }: Grant): Content | undefined =>
   [contentIn(secret, secretKeys), contentIn(secret, servedKeys)].find(
     (one) => one?.revision === revision && one.digest === digest,

@@ -1,6 +1,6 @@
 /**
  * The DaemonSet controller (kubernetes/pkg/controller/daemon) with the update strategy OnDelete,
- * for APIs that have none. It computes which pods must be created, and the numbers in the
+ * for APIs without this controller. It computes which pods must be created, and the numbers in the
  * DaemonSet's status.
  */
 import type { ModelNode, ModelPod } from "./nodes.ts";
@@ -9,15 +9,16 @@ export type DaemonRules = Readonly<{
   /** The hash of the current template. Pods of this template count as updated. */
   hash: string;
   minReadySeconds: number;
-  /** Since when the pod is Ready, as the controller sees it; undefined if it is not. */
+  /** Since when the API shows the pod as Ready; undefined if the pod is not Ready. */
   ready: (pod: ModelPod) => number | undefined;
 }>;
 
 export type DaemonCounts = { desired: number; updated: number; ready: number; available: number };
 
 /**
- * Plays one sync at `now`. Returns the nodes that have no pod, and the status, which counts the
- * oldest pod of each node. A pod of an older template stays until a client deletes it.
+ * Simulates one sync at `now`. Returns the nodes that have no pod, and the DaemonSet's status,
+ * which counts the oldest pod of each node. A pod of an older template stays until a client deletes
+ * it.
  */
 export function syncDaemonSet(
   { hash, minReadySeconds, ready }: DaemonRules,

@@ -1,4 +1,4 @@
-/** The driver on the fake API server, with a clock of its own. */
+/** The driver on the fake API server, with a fake clock. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1DaemonSet, V1Node, V1Pod } from "@kubernetes/client-node";
@@ -54,7 +54,7 @@ async function played(...names: string[]) {
   return { api, nodes, pods, pass, counts };
 }
 
-test("gives each node a pod, which its kubelet reports Ready and the DaemonSet counts", async () => {
+test("gives each node a pod, which its kubelet reports as Ready and the DaemonSet counts", async () => {
   const { pods, pass, counts } = await played("a", "b");
   await pass(5);
   const found = await pods();
@@ -85,7 +85,7 @@ test("keeps changes by others to the pod when it writes the status", async () =>
   assert.equal(nodes.model.nodes[0]?.pods[0]?.mounted?.annotations["x.example/granted"], "1");
 });
 
-test("replaces a deleted pod, and removes all pods with their DaemonSet or their node", async () => {
+test("replaces a deleted pod, and removes the pods of a deleted DaemonSet or node", async () => {
   const { api, nodes, pods, pass } = await played("a", "b");
   await pass(2);
   const [{ metadata: { name = "", uid = "" } = {} } = {}] = await pods();

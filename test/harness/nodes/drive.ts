@@ -1,7 +1,8 @@
 /**
- * Plays the model's nodes against an API. A real cluster has a DaemonSet controller, so there the
- * driver plays only kubelets, and follows a watch. For a fake API server it also plays the
- * DaemonSet controller and reads everything at each step, so that a test's own clock can drive it.
+ * Plays the model's nodes against an API. A real cluster has a DaemonSet controller, therefore the
+ * driver plays only kubelets there, and follows a watch. For a fake API server, the driver also
+ * plays the DaemonSet controller. It then reads everything at each step, so that a test's fake
+ * clock can set the pace.
  */
 import type {
   V1DaemonSet,
@@ -36,7 +37,9 @@ type Options = Readonly<{
   daemonSets?: boolean;
   /** Milliseconds between two steps of nodes on which nothing happens. */
   pace?: number;
-  /** The duration of a node's lease. In this time the lease is renewed four times. */
+  /**
+   * The duration of a node's lease. In this time the driver renews the lease at least four times.
+   */
   leaseSeconds?: number;
 }>;
 
@@ -60,7 +63,6 @@ const secret = [
 
 export class NodesDriver implements AsyncDisposable {
   readonly model: NodesModel;
-  /** All starts of agents with a grant, in order. */
   readonly starts: PodStart[] = [];
   /** The highest number of nodes that held unfulfilled grants at the same time. */
   mostAtOnce = 0;
@@ -97,7 +99,7 @@ export class NodesDriver implements AsyncDisposable {
     const { signal } = this.#stop;
     const every = (milliseconds: number, work: () => Promise<void>) => {
       const loop = repeat(milliseconds, signal, work);
-      // A caller that disposes of the driver gets the error.
+      // Only the caller that disposes of the driver gets the loop's error.
       loop.catch(() => {});
       this.#loops.push(loop);
     };
@@ -105,7 +107,7 @@ export class NodesDriver implements AsyncDisposable {
     if (daemonSets) every(pace, () => this.step());
     else {
       every(500, async () => {
-        // A watch begins with existing objects, and does not report deleted ones.
+        // The watch does not report pods that were deleted before it began.
         await this.#list();
         await watch<V1Pod>(this.#cluster, pods, signal, (pod, gone) => this.#see(pod, gone));
       });
@@ -123,7 +125,7 @@ export class NodesDriver implements AsyncDisposable {
     await Promise.all(this.#loops);
   }
 
-  /** The pod's state that the API server has, as far as this driver has written it. */
+  /** The pod's state that the driver has last written to the API server. */
   reported(pod: ModelPod | undefined): PodState | undefined {
     return this.#pods.get(pod?.uid ?? "")?.reported;
   }
@@ -135,7 +137,6 @@ export class NodesDriver implements AsyncDisposable {
     this.model.behaviour = ({ name, trouble }, pod) => trouble ?? of(name, revisionOf(pod));
   }
 
-  /** Nodes in the order in which a revision started on them. */
   order(revision: number): string[] {
     return this.starts.filter((start) => start.revision === revision).map(({ node }) => node);
   }
@@ -144,8 +145,8 @@ export class NodesDriver implements AsyncDisposable {
   async add(name: string, object?: object): Promise<ModelNode> {
     this.#setClock();
     const node = this.model.join(name);
-    // This comes before the request that creates the Node, because the node's pod may appear before
-    // the API server answers.
+    // Registers the node before it creates the Node, because the node's pod may appear before the
+    // API server answers.
     this.#reported.set(node, node.ready);
     this.#nodes.set(name, node);
     await this.#cluster.create(collections.nodes, object ?? nodeObject(name, node.ready));
@@ -154,7 +155,8 @@ export class NodesDriver implements AsyncDisposable {
 
   async remove(name: string): Promise<void> {
     const node = this.#nodes.get(name);
-    // Its kubelet ends the pods at once, because the pod garbage collector would take a minute.
+    // Revives the kubelet, which ends the pods at once. The pod garbage collector would take a
+    // minute.
     if (node !== undefined) this.model.revive(node);
     this.model.leave(name);
     this.#nodes.delete(name);
@@ -164,15 +166,15 @@ export class NodesDriver implements AsyncDisposable {
   }
 
   /**
-   * Removes all nodes except these, and revives these: nodes that a failed test added or killed
-   * must not break the next test.
+   * Removes all nodes except these, and revives these, so that nodes that a failed test added or
+   * killed do not break the next test.
    */
   async reset(names: readonly string[]): Promise<void> {
     for (const name of this.#nodes.keys()) if (!names.includes(name)) await this.remove(name);
     for (const name of this.#nodes.keys()) await this.revive(name);
   }
 
-  /** Removes everything of ours from the nodes, as if all of them were newly installed. */
+  /** Removes everything of ours from the nodes, as if all nodes were new. */
   forget(): void {
     for (const node of this.model.nodes)
       Object.assign(node, { applied: undefined, journal: undefined, restarts: [] });
@@ -180,7 +182,7 @@ export class NodesDriver implements AsyncDisposable {
     this.mostAtOnce = 0;
   }
 
-  /** Silences the kubelet of the node, and lets the node controller notice it. */
+  /** Silences the node's kubelet, and reports the node as Unknown, as the node controller does. */
   async die(name: string): Promise<void> {
     await this.#change(name, (node) => this.model.die(node));
   }
@@ -191,7 +193,8 @@ export class NodesDriver implements AsyncDisposable {
   }
 
   /**
-   * Plays the next step by the clock: the DaemonSet controller, the kubelets, and their reports.
+   * Plays the next step at the clock's time: the DaemonSet controller, the kubelets, and their
+   * reports.
    */
   async step(): Promise<void> {
     this.#setClock();
@@ -276,10 +279,7 @@ export class NodesDriver implements AsyncDisposable {
     return known;
   }
 
-  /**
-   * If something has happened to a node, plays the node at once. Plays all other nodes every
-   * `pace`.
-   */
+  /** Plays a node at once after a change of its pods. Plays all other nodes every `pace`. */
   async #follow(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
@@ -360,5 +360,5 @@ export class NodesDriver implements AsyncDisposable {
   }
 }
 
-/** A salt is the only value that is not text. */
+/** A salt is the only value in the Secret that is not text. */
 const isSalt = (key: string): boolean => key === secretKeys.salt || key === servedKeys.salt;

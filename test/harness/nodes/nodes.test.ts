@@ -100,7 +100,7 @@ test("never turns Ready and touches nothing when the agent hangs or is not start
   }
 });
 
-test("starts a container that could not be started once it can be", () => {
+test("starts a container later if the kubelet could not start it at first", () => {
   const { model, node, step } = played("never starts");
   step(1, 3);
   model.behaviour = () => "ready";
@@ -136,7 +136,7 @@ test("confirms a withdrawal by termination message, unless the agent writes none
   }
 });
 
-test("brings the newest Secret at once after a patch of the pod, and nothing else before the next sync", () => {
+test("mounts the newest Secret at once after a patch of the pod, and without a patch at the next sync", () => {
   const { model, pod, step } = played();
   step();
   model.secret = content(2, "two");
@@ -150,7 +150,7 @@ test("brings the newest Secret at once after a patch of the pod, and nothing els
   assert.equal(pod.mounted?.secret["revision"], "3");
 });
 
-test("starts an ended container at once, then after 10, 20, 40 s, and at once again after ten minutes", () => {
+test("starts an ended container at once, next after 10, 20, 40 s, and after ten quiet minutes at once again", () => {
   let answer: Answer = { exitCode: 1, message: "" };
   const { model, node, pod, step } = played("ready", { by: () => answer });
   const pauses: number[] = [];
@@ -170,7 +170,7 @@ test("starts an ended container at once, then after 10, 20, 40 s, and at once ag
   assert.equal(node.pods.length, 1);
 });
 
-test("sets Ready to false on the pods of a silent node, keeps ContainersReady, and restores Ready with its old time", () => {
+test("sets only Ready to false, not ContainersReady, on the pods of a silent node, and restores Ready with its old time", () => {
   const { model, node, pod, step } = played();
   step(1, 3);
   step(50);
@@ -214,7 +214,7 @@ test("reports times to the second, and a termination message with its exit code"
   assert.deepEqual([terminated?.exitCode, terminated?.finishedAt], [3, "1970-01-01T00:00:01.000Z"]);
 });
 
-test("creates missing pods, counts the others, and replaces none", () => {
+test("creates missing pods, and counts but never replaces existing pods", () => {
   const model = new NodesModel(() => "ready");
   for (let one = 0; one < 3; one += 1) model.place(model.join(), { hash: "old", annotations: {} });
   const joined = model.join();
@@ -260,7 +260,7 @@ test("applies a grant in the same container, which turns NotReady in a later sec
   assert.ok(pod.state.ready.since > before);
 });
 
-test("brings the newest Secret at once when the annotation sync has another value", () => {
+test("mounts the newest Secret at once when the annotation `sync` gets another value", () => {
   const { model, pod, step } = played("ready", { granted: false });
   step();
   model.secret = content(2, "two");
@@ -289,7 +289,7 @@ test("proves a grant by termination message once, and refuses a grant below the 
   assert.deepEqual([word()?.kind, word()?.journal, pod.state.ready.is], ["behind", 9, false]);
 });
 
-test("rolls back if a kubelet does not come back, and ignores the grant until it has another since", () => {
+test("rolls back if a kubelet does not start again, and ignores the grant until its `since` changes", () => {
   const { model, node, pod, step, grant, word } = played("breaks", { granted: false });
   step(1, 2);
   grant(1, "one");

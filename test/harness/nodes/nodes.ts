@@ -1,7 +1,7 @@
 /**
  * A model of nodes with their kubelets, and of the pods that run there. It only computes; it makes
- * no request. Its one clock is `now`, in seconds since 1970 or since a test's beginning. A node
- * advances by one step with each call of `kubelet`. A function plays its agent (agent.ts).
+ * no request. Its only clock is `now`, in seconds since 1970 or since a test's beginning. Each call
+ * of `kubelet` advances a node by one step. A function plays the node's agent (agent.ts).
  */
 
 /** A condition of a pod or a node. `since`: its transition time, by the writer's clock. */
@@ -22,7 +22,7 @@ type Container = Readonly<{
   startsAt: number;
   restarts: number;
   last: Exit | undefined;
-  /** Why the kubelet does not start it, as the kubelet reports it. */
+  /** The reason that the kubelet reports for not starting the container. */
   waits?: string;
 }>;
 
@@ -37,7 +37,10 @@ export type PodState = Readonly<{
   ready: Condition;
 }>;
 
-/** A volume with a Secret's keys and the pod's annotations: one atomic swap changes both. */
+/**
+ * A volume with a Secret's keys and the pod's annotations: one atomic swap changes keys and
+ * annotations.
+ */
 type Mounted = Readonly<{
   secret: Texts;
   annotations: Texts;
@@ -55,7 +58,7 @@ export type ModelPod = {
   ending: boolean;
   state: PodState;
   mounted: Mounted | undefined;
-  /** The grant that its agent has seen, and whether a probe was answered since. */
+  /** The last grant that the agent has read, and whether it has answered a probe since. */
   seen: Readonly<{ key: string; answered: boolean }>;
 };
 
@@ -74,7 +77,7 @@ export type Journal = Readonly<{
   digest: string;
   /** The content for which the kubelet was restarted. */
   begun?: Content;
-  /** Nothing of ours is left on the node, so the record ends with the pod. */
+  /** True if nothing of ours remains on the node. The journal then ends with the pod. */
   released?: boolean;
   /** A grant that failed here. */
   dead?: string;
@@ -82,9 +85,9 @@ export type Journal = Readonly<{
 
 /**
  * The behaviour of an agent, in the order of the values: it turns Ready; it never turns Ready; the
- * kubelet does not start it; it ends once to report that the node is unfit, and then runs on; it
- * restarts a kubelet that does not come back; it withdraws without reporting it; or it ends with
- * this termination message.
+ * kubelet does not start it; it ends once to report that the node is unfit, and then continues; it
+ * restarts a kubelet that does not start again; it withdraws without a report; or it ends with this
+ * termination message.
  */
 export type Behaviour =
   | "ready"
@@ -122,7 +125,10 @@ export type Agent = (
   on: Readonly<{ behaviour: Behaviour; mounted: Mounted; now: number; began: () => void }>,
 ) => Answer;
 
-/** Seconds after which a kubelet syncs a pod's volumes although nothing has changed: 60 to 90. */
+/**
+ * Seconds after which a kubelet syncs a pod's volumes although nothing has changed. Real kubelets:
+ * 60 to 90.
+ */
 const resyncSeconds = 75;
 /**
  * If a container ends and has not been restarted for ten minutes, the kubelet starts it again at
@@ -136,7 +142,7 @@ export class NodesModel {
   /** The Secret that agents mount, decoded. */
   secret: Texts = {};
   behaviour: (node: ModelNode, pod: ModelPod) => Behaviour = ({ trouble }) => trouble ?? "ready";
-  /** Called when an agent sees a grant for the first time. */
+  /** Called when an agent reads a grant for the first time. */
   began: (node: ModelNode, pod: ModelPod) => void = () => {};
   readonly #agent: Agent;
   #names = 0;
@@ -179,7 +185,7 @@ export class NodesModel {
     return pod;
   }
 
-  /** Silences the kubelet, as if the node controller had already noticed. */
+  /** Silences the kubelet, and sets Ready to false, like the node controller. */
   die(node: ModelNode): void {
     if (!node.ready.is) return;
     node.ready = { is: false, since: this.now };
@@ -188,8 +194,8 @@ export class NodesModel {
   }
 
   /**
-   * The kubelet reports again, first its former report with the old times. After a reboot it starts
-   * the containers again.
+   * Lets the kubelet report again. It repeats its former report with the old times, or reports that
+   * the containers start again after a reboot.
    */
   revive(node: ModelNode, how: "reports" | "rebooted" = "reports"): void {
     if (node.ready.is) return;
@@ -206,7 +212,7 @@ export class NodesModel {
   /** Plays the next step of the node's kubelet. Returns the pods that the kubelet has ended. */
   kubelet(node: ModelNode): ModelPod[] {
     if (!node.ready.is) return [];
-    // A kubelet that is down ends no pod.
+    // A kubelet that does not run ends no pod.
     const ended = node.kubelet === "up" ? node.pods.filter(({ ending }) => ending) : [];
     node.pods = node.pods.filter((pod) => !ended.includes(pod));
     if (ended.length > 0 && node.journal?.released === true) node.journal = undefined;
@@ -240,7 +246,7 @@ export class NodesModel {
     return isFresh || (pod.mounted = { secret: this.secret, annotations, at: this.now });
   }
 
-  /** False while the kubelet waits before it starts the container again, or cannot start it. */
+  /** Starts the container. False while the kubelet cannot start it or still waits. */
   #start(node: ModelNode, pod: ModelPod, behaviour: Behaviour): boolean {
     const { waits, ...container } = pod.state.container;
     if (container.startsAt > this.now || node.kubelet !== "up") return false;
@@ -270,7 +276,7 @@ export class NodesModel {
   }
 }
 
-/** Since when the pod is Ready, as the API has it. */
+/** Since when the pod's status reports Ready; undefined if it does not. */
 export const readySince = ({ state: { ready } }: ModelPod): number | undefined =>
   ready.is ? ready.since : undefined;
 

@@ -77,7 +77,6 @@ export function podStatus({ created, state }: ModelPod): object {
   };
 }
 
-/** The hash of the DaemonSet's template. */
 export const hashOf = ({ spec }: V1DaemonSet): string =>
   createHash("sha256").update(JSON.stringify(spec?.template)).digest("hex").slice(0, 10);
 

@@ -22,8 +22,8 @@ export class DaemonSetPlayer {
   }
 
   /**
-   * Plays one sync. Returns true if it created a pod, or deletes all pods because the DaemonSet is
-   * gone.
+   * Plays one sync. Deletes all pods if the DaemonSet is gone. Returns true if the sync created or
+   * deleted a pod of the DaemonSet.
    */
   async sync(found: V1DaemonSet | undefined, pods: ReadonlyMap<string, Seen>): Promise<boolean> {
     for (const { node, metadata } of pods.values())

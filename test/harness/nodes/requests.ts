@@ -1,4 +1,4 @@
-/** Requests of the played nodes and controllers, and how they continue after a refusal. */
+/** Requests of the simulated nodes and controllers, and what follows if a request is refused. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -34,7 +34,7 @@ export async function endPod(cluster: Cluster, of: V1ObjectMeta): Promise<void> 
 
 /**
  * Returns undefined if the object is gone or another client has written it. The next step then
- * reads it again.
+ * reads the object again.
  */
 export async function lenient<T>(request: Promise<T>): Promise<T | undefined> {
   try {
@@ -46,7 +46,7 @@ export async function lenient<T>(request: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Does the work for each item, for at most 16 at a time. */
+/** Does the work for each item, for at most 16 items at a time. */
 export async function inParallel<T>(
   items: readonly T[],
   work: (item: T) => Promise<void>,
@@ -59,8 +59,8 @@ export async function inParallel<T>(
 }
 
 /**
- * Repeats the work at this interval until `signal` aborts. Ignores a failed turn, but rejects if
- * all turns fail for 30 s.
+ * Repeats the work at this interval until `signal` aborts. Ignores a failed attempt, but rejects if
+ * all attempts fail for 30 s.
  */
 export async function repeat(
   milliseconds: number,
@@ -93,7 +93,7 @@ export async function watch<T>(
     if (type === "ERROR") throw new Error("the watch is too old");
     if (type !== "BOOKMARK") take(object, type === "DELETED");
   };
-  // Without a resourceVersion it begins with the existing objects.
+  // Without a resourceVersion the watch begins with the existing objects.
   const asked = { ...query, allowWatchBookmarks: "true" };
   await cluster.stream(path, asked, signal, receive).catch((error: unknown) => {
     if (!signal.aborted) throw error;

@@ -4,7 +4,7 @@ const lastGood = "The last accepted entries of this source stay in force.";
 const again = "The controller tries again in growing pauses.";
 const tiedUp = "Nodes keep what they have.";
 
-/** Text for every code of a catalogue that has no line below. */
+/** Kind of code → the text for each code of this kind that has no line below. */
 export const general = {
   refused: `The whole source is refused. ${lastGood}`,
   warning: "The source is used.",
@@ -50,14 +50,15 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS329: `The controller asks again. ${tiedUp}`,
   GPS330: "The previous policy stays in force.",
   GPS332:
-    "The agents do their work without that search. On a node without a config.json, ours may hide another file with credentials: `/config.json`, `.docker/config.json` and `.dockercfg` in `/` and `/root`. Agents still judge `.dockercfg` in the kubelet's own directory.",
+    "The agents do their work without that search. On a node without a config.json, the file that the agent creates may hide another file with credentials: `/config.json`, `.docker/config.json` and `.dockercfg` in `/` and `/root`. Agents still check `.dockercfg` in the kubelet's own directory.",
   GPS331:
     "The agents keep the old directory. They use the new directory after a withdrawal, or as soon as the agents of all nodes report GPS261 for the old directory, for example because all nodes were replaced.",
   GPS333:
-    "The spec stays as it is, and the controller follows it. If there was no usable answer, the policy is in force all the same. The controller declares the policy when it can, within half a minute.",
+    "The spec stays as it is, and the controller follows it. If the API server gave no usable answer, the controller follows the policy, too. It declares the policy when it can, within half a minute.",
   GPS334:
-    "No rollout waits for the node. When its kubelet answers again, the node is granted the credential, at the latest ten minutes after its agent is Ready. A node that went away during its change counts as failed (GPS328).",
-  GPS335: "The node counts as failed. It is granted the revision again as GPS328 explains.",
+    "No rollout waits for the node. When its kubelet answers again, the controller grants the node the revision, at the latest ten minutes after its agent is Ready. A node that went away during its change counts as failed (GPS328).",
+  GPS335:
+    "The node counts as failed. The controller grants the revision again, as GPS328 explains.",
   GPS336: "No rollout waits for the node. The kubelet keeps trying to start the agent.",
   GPS337:
     "No rollout waits for the node. The DaemonSet controller creates the pod as soon as it is allowed to.",
@@ -78,7 +79,7 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS446: "No connection to the cluster is made. Other clusters do not wait for it.",
   GPS447: "No connection to the cluster is made. Other clusters do not wait for it.",
   GPS448: "The cluster is served as soon as its credential exists.",
-  GPS449: "All of them are served.",
+  GPS449: "All these clusters are served.",
   GPS451: "The cluster's own controller rolls the Secret out.",
   GPS452: "No other cluster waits for it.",
   GPS453:

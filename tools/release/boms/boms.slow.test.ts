@@ -63,7 +63,7 @@ test("has the fields that SPDX's schema and readers require", () => {
     for (const one of [spdxElementId, relatedSpdxElement]) assert.ok(known.has(one), one);
 });
 
-test("gives the same bytes in another folder and at another time", async () => {
+test("writes the same bytes in another folder and at another time", async () => {
   const folder = mkdtempSync(join(tmpdir(), "another-name-"));
   try {
     for (const file of ["package.json", "package-lock.json"])

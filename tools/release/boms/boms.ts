@@ -1,4 +1,7 @@
-/** Bills of materials in both formats: types for the parts that this file reads and changes. */
+/**
+ * Bills of materials in both formats, CycloneDX and SPDX, with types for the parts that we read and
+ * change.
+ */
 import { createHash } from "node:crypto";
 
 type Others = Readonly<Record<string, unknown>>;
@@ -55,8 +58,8 @@ export function only({ cyclonedx, spdx }: Boms, keep: ReadonlySet<string>): Boms
 
 /**
  * Makes both documents depend only on their content and on `created` (seconds since 1970). SPDX
- * requires a unique name, for which we use a digest of the rest. CycloneDX's serial number is
- * optional.
+ * requires a unique namespace, for which we use a digest of the document. Removes CycloneDX's
+ * serial number, which is optional.
  */
 export function stamp({ cyclonedx, spdx }: Boms, created: number): Boms {
   const time = new Date(created * 1000).toISOString().replace(".000Z", "Z");

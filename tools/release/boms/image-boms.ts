@@ -5,7 +5,7 @@ import type { Image } from "../layout.ts";
 
 type Part = Readonly<{ ref: string; type: string; name: string; version: string; purl: string }>;
 
-/** `packages`: as `name@version`. `base`: the name of the base, without registry and tag. */
+/** `packages`: as `name@version`. `base`: the base's name, without registry and tag. */
 export async function imageBoms(
   all: Boms,
   packages: ReadonlySet<string>,
@@ -57,7 +57,6 @@ function references(purl: string) {
   return [{ referenceCategory: "PACKAGE-MANAGER", referenceType: "purl", referenceLocator: purl }];
 }
 
-/** The base and its Node. */
 async function partsOf(
   { architecture, layers, annotations }: Image["platforms"][number],
   name: string,

@@ -1,7 +1,7 @@
 /**
- * npm's list of the packages in the lock file, and which of them production needs. It does not use
- * `npm sbom --omit=dev`, which also leaves out every package that a development dependency needs,
- * such as zod (npm 11).
+ * npm's list of the packages in the lock file, and which of them production needs. This file does
+ * not use `npm sbom --omit=dev`, which would also omit packages of production that a development
+ * dependency needs too, such as zod (npm 11).
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ export async function npmBoms(repository: string): Promise<Boms> {
   const { metadata, ...rest } = JSON.parse(cyclonedx ?? "") as CycloneDx;
   const manifest = readFileSync(join(repository, "package.json"), "utf8");
   const { name } = JSON.parse(manifest) as { name: string };
-  // As the component's name, npm uses the name of the folder, so we replace it.
+  // Replaces the component's name, for which npm uses the name of the folder.
   const component = { ...metadata.component, name };
   return {
     cyclonedx: { ...rest, metadata: { ...metadata, component } },

@@ -1,7 +1,8 @@
 /**
  * Reads the one GlobalPullSecret for each run, and creates it if it is missing. In its spec the
- * controller writes only the fields of the installer's `--policy`. The other fields are exactly as
- * users declared them, including removals of fields.
+ * controller writes only the fields of the installer's `--policy`, and a scope that was in force
+ * when the object was deleted. The other fields are exactly as users declared them, including
+ * removals of fields.
  */
 import type { Logger } from "pino";
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";

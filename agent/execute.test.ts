@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { act } from "./execute.ts";
+import { answerOf } from "#pullsecret/provider.ts";
 import { parseConfig } from "./facts/config.ts";
 import {
   absent,
@@ -23,8 +24,10 @@ import {
   mounted,
   restarting,
   reviving,
+  withdrawn,
 } from "./facts/facts.fixture.ts";
-import { isFound, type Rewrite } from "./delivery/delivery.ts";
+import { type Delivery, isFound, type Rewrite } from "./delivery/delivery.ts";
+import { identify } from "./files/atomic-write.ts";
 import { Lock } from "./report/lock.ts";
 import { configJson } from "./delivery/config-json/config-json.ts";
 import { configAfterProvider } from "./delivery/provider/provider.ts";
@@ -32,7 +35,7 @@ import { History } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
 import { SystemdError, RestartRefused } from "./systemd/connection.ts";
 import type { Systemd } from "./systemd/systemd.ts";
-import { firstJournal } from "./journal/journal.ts";
+import { firstJournal, type Journal } from "./journal/journal.ts";
 import { saveJournal } from "./journal/store.ts";
 
 function place(t: TestContext) {
@@ -160,18 +163,68 @@ test("keeps the journal unchanged if the provider's answer, which is written fir
   }
 });
 
-test("keeps the journal of a change if the provider's answer is written, but config.json cannot be replaced", async (t) => {
-  const { effects, folder, file } = place(t);
+const former = answerOf(new Map([["a.io", { auth: "dTpw" }]]));
+
+/** Executes a change that writes the answer, and whose config.json must not be replaced. */
+async function applyBesides(t: TestContext, mayPutBack: boolean, known: Buffer | undefined) {
+  const { effects, folder, history, file } = place(t);
+  const answer = join(dirname(file), first.name);
   await saveJournal(folder, idle);
-  const write = () => {
-    writeFileSync(join(dirname(file), first.name), first.bytes);
-    return Promise.reject(Object.assign(new Error("EPERM: rename"), { code: "EPERM" }));
+  const before = kept(folder);
+  writeFileSync(answer, former, { mode: 0o600 });
+  let writes = 0;
+  const write: Delivery["write"] = async (rewrite, found, directory) => {
+    writes += 1;
+    if (writes === 1 || mayPutBack)
+      await configAfterProvider.write({ ...rewrite, kept: true }, found, directory);
+    if (writes === 1 || !mayPutBack)
+      throw Object.assign(new Error("EPERM: rename config.json"), { code: "EPERM" });
   };
   const step = decide(facts({ file: absent, journal: idle }));
   assert.ok(step.action === "apply");
-  const besides: Step = { ...step, plan: { ...step.plan, first } };
-  await assert.rejects(act(besides, { ...effects, delivery: { ...effects.delivery, write } }));
-  assert.equal(kept(folder).phase, "applying");
+  const put = { ...first, expected: identify(answer), ...(known && { former: known }) };
+  const besides: Step = { ...step, plan: { ...step.plan, first: put } };
+  const delivery = { ...effects.delivery, write };
+  await assert.rejects(act(besides, { ...effects, delivery }), /config\.json/);
+  const isKept = JSON.stringify(kept(folder)) === JSON.stringify(before);
+  return { bytes: readFileSync(answer), isKept, blocked: history.blocked(), journal: kept(folder) };
+}
+
+test("puts the old answer back and keeps the journal unchanged if config.json cannot be replaced", async (t) => {
+  const { bytes, isKept, blocked } = await applyBesides(t, true, former);
+  assert.deepEqual(bytes, former);
+  assert.ok(isKept);
+  assert.match(blocked ?? "", /Error/);
+});
+
+test("keeps the journal of the change if config.json cannot be replaced and the old answer is unknown or cannot be put back", async (t) => {
+  for (const [mayPutBack, known] of [
+    [true, undefined],
+    [false, former],
+  ] as const) {
+    const { bytes, blocked, journal } = await applyBesides(t, mayPutBack, known);
+    assert.deepEqual(bytes, first.bytes);
+    assert.equal(journal.phase, "applying");
+    assert.equal(blocked, undefined);
+  }
+});
+
+test("keeps the journal of a withdrawal whose config.json is written if the answer cannot be emptied", async (t) => {
+  const { effects, folder, history, file } = place(t);
+  await saveJournal(folder, idle);
+  const found = facts({ file: absent }).file;
+  assert.ok(isFound(found));
+  const write = () => {
+    writeFileSync(file, "{}");
+    return Promise.reject(Object.assign(new Error("EXDEV: rename"), { code: "EXDEV" }));
+  };
+  const journal: Journal = { ...idle, phase: "applying", matters: true };
+  const plan = { ...found.plan(idle, withdrawn, false), changed: true, last: first };
+  const change = { action: "apply", code: "GPS226", ready: false, again: 0 } as const;
+  const step: Step = { ...change, journal, plan, found, former: { journal: idle } };
+  await assert.rejects(act(step, { ...effects, delivery: { ...effects.delivery, write } }));
+  assert.deepEqual([kept(folder).phase, kept(folder).matters], ["applying", true]);
+  assert.equal(history.blocked(), undefined);
 });
 
 test("restarts a kubelet that a newer agent left stopped, without touching the newer agent's journal", async (t) => {

@@ -66,8 +66,8 @@ async function apply(step: ToApply, effects: Effects): Promise<void> {
     await keep(step.journal, effects);
     await write(step.plan, step.found, effects);
   } catch (error) {
-    const { former, plan } = step;
-    if (former !== undefined && isUntouched(plan, effects) && isForbidden(error)) {
+    const { former } = step;
+    if (former !== undefined && isForbidden(error) && (await isUntouched(step, effects))) {
       await restoreJournal(under(effects, nodeFiles.folder), former.journal);
       effects.history.unwritable = false;
       effects.history.block(describe(error));
@@ -96,12 +96,23 @@ async function leave(effects: Effects): Promise<void> {
 }
 
 /**
- * Whether a failed write left all files unchanged. The file `first`, if set, is written before
- * config.json. Once `first` is written, the journal of the change must stay.
+ * Whether a failed write has changed no file. If only the answer is written, which comes before
+ * config.json, this function puts the old answer back. If another file has changed, the journal of
+ * the change must stay, because only it records a restart that is due. It also stays if the agent
+ * is killed before the former journal is restored. Then the change is tried again.
  */
-function isUntouched({ first }: Rewrite, effects: Effects): boolean {
+async function isUntouched({ plan, found }: ToApply, effects: Effects): Promise<boolean> {
+  const { first } = plan;
   try {
-    return first === undefined || identify(under(effects, first.name)) === first.expected;
+    if (identify(under(effects, nodeFiles.config)) !== found.identity) return false;
+    if (first === undefined) return true;
+    const expected = identify(under(effects, first.name));
+    if (expected === first.expected) return true;
+    if (first.former === undefined) return false;
+    const old = { ...first, bytes: first.former, expected };
+    const back: Rewrite = { changed: true, file: plan.file, kept: true, first: old };
+    await effects.delivery.write(back, found, effects.config.kubeletDirectory);
+    return true;
   } catch {
     return false;
   }

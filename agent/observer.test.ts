@@ -6,6 +6,7 @@ import fs, {
   readFileSync,
   readdirSync,
   rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -23,6 +24,8 @@ import { act } from "./execute.ts";
 import { parseConfig } from "./facts/config.ts";
 import { needsProc as skip } from "./files/needs.fixture.ts";
 import { unit } from "./facts/facts.fixture.ts";
+import { firstJournal } from "./journal/journal.ts";
+import { saveJournal } from "./journal/store.ts";
 import { Observer } from "./observer.ts";
 import { History } from "./observe/stopwatch.ts";
 import type { Step } from "./facts/step.ts";
@@ -575,5 +578,32 @@ test(
       node.kept.filter((name) => name.startsWith("previous")),
       [],
     );
+  },
+);
+
+test(
+  "confirms a withdrawal although it cannot look at the answer, as long as the last journal listed none",
+  { skip },
+  async (t) => {
+    const place = new Place(t, [], "", configAfterProvider);
+    const { node } = place;
+    await place.rests();
+    symlinkSync("/nowhere/here", join(node.kubelet, providerFiles.folder));
+    const release = { intent: "release" } as const;
+    assert.equal((await change(place, 2, release)).code, "GPS224");
+    assert.ok(!existsSync(node.folder));
+    place.restarts();
+    assert.equal((await place.rests()).code, "GPS224");
+    // From now on, an answer is ours. Its journal is lost while no agent runs.
+    const owned = { entries: [], rest: [], answer: "digest" };
+    const journal = { ...firstJournal({ absent: true }), revision: 1, content: "one", owned };
+    await saveJournal(node.folder, journal);
+    place.restarts();
+    let step = await place.acts();
+    for (let rounds = 0; rounds < 3; rounds += 1) step = await place.acts();
+    assert.equal(step.code, "GPS206");
+    rmSync(node.folder, { recursive: true });
+    place.restarts();
+    assert.equal((await place.observe()).code, "GPS206");
   },
 );

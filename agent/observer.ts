@@ -22,6 +22,7 @@ import {
   isIdle,
   type JournalReading,
   type Owned,
+  ownsNoAnswer,
 } from "./journal/journal.ts";
 import { savePast, type Past, readPast, corruptName } from "./journal/store.ts";
 import { failedKey, belongsTo, type Observed } from "./facts/grant.ts";
@@ -100,7 +101,9 @@ export class Observer {
         ? found
         : { kind: "refused", why: blocked, ...(found.answer && { answer: found.answer }) };
     const folder = join(config.kubeletDirectory, nodeFiles.folder);
-    const quarantine = journal.kind === "journal" ? journal.journal.quarantine : undefined;
+    const known = journal.kind === "journal" ? journal.journal : undefined;
+    const lost = existsSync(join(folder, corruptName));
+    const quarantine = known?.quarantine;
     const held = (name: string, value: string | undefined) =>
       this.#stopwatch.unchangedFor(name, value);
     return {
@@ -114,7 +117,8 @@ export class Observer {
       journal,
       vanished,
       former: this.#isCopy(file) ? this.#past.former : [],
-      lost: existsSync(join(folder, corruptName)),
+      lost,
+      noAnswer: known === undefined ? this.#past.noAnswer : ownsNoAnswer(known, lost),
       leftovers: journal.kind === "none" && hasLeftovers(folder),
       file,
       ...unasked,
@@ -179,6 +183,8 @@ export class Observer {
       fulfilled: known !== undefined && isIdle(known) && belongsTo(known, grant),
       failed: failedKey(known),
     };
+    const latest = "journal" in step ? step.journal : known;
+    if (latest !== undefined) this.#noteAnswer(ownsNoAnswer(latest, facts.lost));
     if (step.action === "leave") {
       // Saved before the folder is removed, because the only other record is in the folder.
       this.#keepPast(facts);
@@ -191,6 +197,11 @@ export class Observer {
 
   #isCopy(file: NodeFile): boolean {
     return file.kind === "file" && this.#past.copies.includes(file.digest);
+  }
+
+  /** Noted before the folder is removed, or a journal is written that lists an answer. */
+  #noteAnswer(noAnswer: boolean): void {
+    if (noAnswer !== this.#past.noAnswer) this.#keep({ noAnswer });
   }
 
   /**

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { fieldManager } from "#kube/client/ownership.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { conflicts, policyDeclarer, tryPolicy, wantedFor } from "./declare.ts";
 
@@ -143,6 +144,12 @@ for (const [what, wanted, theirs, found] of [
     const { problems } = await fake.declarer(wanted)(live);
     assert.deepEqual([problems, fake.sent.length], [lines, found.length === 0 ? 1 : 0]);
   });
+
+test("changes a delivery that the controller itself declared", () => {
+  const delivery = { mode: "CredentialProvider", credentialProvider: { scope: "All" } } as const;
+  const fields = { "f:delivery": { "f:mode": {}, "f:credentialProvider": {} } };
+  assert.deepEqual(conflicts({ delivery }, object({}, { [fieldManager]: fields })), []);
+});
 
 test("does not report another tool's name if the name contains control characters", () => {
   const [line] = conflicts(policy, object({}, { "\u001b[31m": state }));

@@ -11,7 +11,7 @@ import { ApiError } from "#kube/client/api-error.ts";
 import { newborn, type Cluster } from "#kube/client/cluster.ts";
 import { quotable } from "#kube/client/conditional.ts";
 import { isDeclaredBy, pathsOf, titleOf, undoneBy } from "#kube/client/declared-by.ts";
-import { pluginManager, policyManager } from "#kube/client/ownership.ts";
+import { fieldManager, pluginManager, policyManager } from "#kube/client/ownership.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
 import type { Again } from "#kube/loop.ts";
 import { laidOver } from "./policy/policy-in-force.ts";
@@ -24,9 +24,10 @@ const pauseSeconds = 30;
 
 /**
  * Our declaration is allowed to change the fields that these managers declare. But it leaves the
- * plugin's `managementState` unchanged while `isHeld` is true.
+ * plugin's `managementState` unchanged while `isHeld` is true. `fieldManager` declares only a scope
+ * that was in force when the object was deleted.
  */
-const ours = [policyManager, pluginManager];
+const ours = [policyManager, pluginManager, fieldManager];
 
 /** The object as it is after the declaration, or as the declaration would make it. */
 export type Declared = Readonly<{
@@ -116,13 +117,14 @@ export function problemOf(error: ApiError): string {
     : `--policy: in force, but its declaration failed: ${error.status || "no answer"} ${why}`;
 }
 
-/** Creates the object with the policy, unless the object exists. */
-export const createDeclared = (
+/** Creates the object with these fields, unless the object exists. */
+export const createObject = (
   cluster: Cluster,
-  policy: GlobalPullSecretSpec,
+  spec: GlobalPullSecretSpec,
+  manager: string,
 ): Promise<GlobalPullSecret> =>
-  cluster.apply(globalPullSecretPath, bodyOf(policy, { resourceVersion: newborn }), {
-    manager: policyManager,
+  cluster.apply(globalPullSecretPath, bodyOf(spec, { resourceVersion: newborn }), {
+    manager,
     force: false,
   });
 

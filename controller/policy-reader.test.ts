@@ -3,12 +3,14 @@ import { test } from "node:test";
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { policyManager } from "#kube/client/ownership.ts";
 import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import { stateSecret, noState } from "./objects/state.ts";
 import { parseConfig } from "./policy/config.ts";
 import { policyReader } from "./policy-reader.ts";
 
-const parsed = parseConfig(["--max-unavailable-limit=50%"]);
+const modes = "--delivery-modes=Restart,CredentialProvider";
+const parsed = parseConfig(["--max-unavailable-limit=50%", modes]);
 assert.ok(parsed.ok);
 const { installed } = parsed.value;
 
@@ -37,7 +39,8 @@ class Fake {
     this.policyReading = policyReader({
       cluster: {
         get: async (path: string) => this.#get(path),
-        apply: async (_: string, body: object) => this.#make(body as GlobalPullSecret),
+        apply: async (_: string, body: object, how: Readonly<{ manager: string }>) =>
+          this.#make(body as GlobalPullSecret, how),
       } as unknown as Cluster,
       installed,
       declares,
@@ -59,11 +62,15 @@ class Fake {
     return this.found;
   }
 
-  #make(body: GlobalPullSecret) {
+  #make(body: GlobalPullSecret, { manager }: Readonly<{ manager: string }>) {
     this.made += 1;
     if (this.making !== undefined) throw this.making;
-    assert.deepEqual(body.spec ?? {}, this.#declares, "nothing else is written");
-    this.found = { ...object(body.spec ?? {}), metadata: body.metadata };
+    const { delivery } = this.remembered instanceof Error ? {} : (this.remembered ?? {});
+    const written = manager === policyManager ? this.#declares : delivery && { delivery };
+    assert.deepEqual(body.spec, written, "nothing else is written");
+    const before = this.found instanceof Error ? undefined : this.found?.spec;
+    const spec = { delivery: { mode: "Restart" }, ...before, ...body.spec } as const;
+    this.found = { ...object(spec), metadata: body.metadata };
     return this.found;
   }
 }
@@ -135,6 +142,24 @@ test("keeps the policy of a deleted object for 30 s, so that the object can be c
   const { policy, again } = await fake.policyReading.read();
   assert.deepEqual([policy.managementState, again, fake.made], ["Managed", undefined, 1]);
 });
+
+for (const [what, declares] of [
+  ["", {}],
+  [" and the installer declares other fields", asks("20%")],
+] as const)
+  test(`creates a deleted object with scope Annotated if it was in force${what}`, async () => {
+    const fake = new Fake(declares);
+    const delivery = {
+      mode: "CredentialProvider",
+      credentialProvider: { scope: "Annotated" },
+    } as const;
+    fake.remembered = { delivery };
+    for (const _ of [1, 2]) {
+      const { policy } = await fake.policyReading.read();
+      assert.deepEqual(policy.agent.delivery, { mode: "CredentialProvider", scope: "Annotated" });
+      assert.equal(policy.rollout.maxUnavailable, declares.rollout?.maxUnavailable ?? "10%");
+    }
+  });
 
 test("decides nothing after a start until the earlier policy is known", async () => {
   const fake = new Fake();

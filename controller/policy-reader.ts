@@ -1,21 +1,23 @@
 /**
  * Reads the one GlobalPullSecret for each run, and creates it if it is missing. In its spec the
- * controller writes only the fields of the installer's `--policy`. The other fields are exactly as
- * users declared them, including removals of fields.
+ * controller writes only the fields of the installer's `--policy`, and a scope that was in force
+ * when the object was deleted. The other fields are exactly as users declared them, including
+ * removals of fields.
  */
 import type { Logger } from "pino";
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
-import { globalPullSecretName } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import { newborn, type Cluster } from "#kube/client/cluster.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { sooner, type Again } from "#kube/loop.ts";
-import { fieldManager } from "#kube/client/ownership.ts";
+import { fieldManager, policyManager } from "#kube/client/ownership.ts";
 import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import type { V1Secret } from "@kubernetes/client-node";
-import { createDeclared, isRefused, policyDeclarer, problemOf } from "./declare.ts";
+import { createObject, isRefused, policyDeclarer, problemOf } from "./declare.ts";
 import {
   inForce,
+  lastingScope,
   readAccepted,
+  type AcceptedSpec,
   type DeclaredObject,
   type InForce,
 } from "./policy/policy-in-force.ts";
@@ -77,14 +79,14 @@ export function policyReader({ cluster, installed, declares, log, now }: Options
   let known = false;
   let goneSince: number | undefined;
 
-  async function declared(): Promise<DeclaredObject> {
+  async function declared(accepted: AcceptedSpec | undefined): Promise<DeclaredObject> {
     const time = now().getTime();
     // If the clock was set back by a year, a pause of half a minute must not last a year.
     pausedUntil = Math.min(pausedUntil, time + pauseSeconds * 1000);
     if (time < pausedUntil) return withoutObject();
     [again, unmade] = [undefined, undefined];
     const found = await present();
-    if (found === undefined) return missing(time);
+    if (found === undefined) return missing(time, accepted?.spec ?? {});
     if (found !== "unreadable") [known, goneSince] = [true, undefined];
     return found;
   }
@@ -98,29 +100,24 @@ export function policyReader({ cluster, installed, declares, log, now }: Options
   }
 
   /** Keeps the policy for `missingSeconds`, then creates the object. */
-  async function missing(time: number): Promise<DeclaredObject> {
+  async function missing(time: number, before: GlobalPullSecretSpec): Promise<DeclaredObject> {
     if (known) goneSince = Math.min(goneSince ?? time, time);
     const left = goneSince === undefined ? 0 : missingSeconds - (time - goneSince) / 1000;
-    if (left <= 0) return made();
+    if (left <= 0) return made(lastingScope(before, declares));
     again = { seconds: left };
     return "unreadable";
   }
 
   /**
-   * Creates the object with the installer's policy, but only if no object exists. The API server
-   * fills in the defaults.
+   * Creates the object, but only if no object exists: with the scope that stays, or with the
+   * installer's policy. The API server fills in the defaults. The scope gets its own field manager:
+   * the policy's manager declares only the policy's fields, and would remove the scope again.
    */
-  async function made(): Promise<DeclaredObject> {
-    const metadata = { name: globalPullSecretName, resourceVersion: newborn };
-    const object = {
-      apiVersion: "globalpullsecret.io/v1alpha1",
-      kind: "GlobalPullSecret",
-      metadata,
-    };
+  async function made(scope: Pick<GlobalPullSecretSpec, "delivery">): Promise<DeclaredObject> {
+    const isWithPolicy = isDeclaring && scope.delivery === undefined;
+    const [spec, manager] = isWithPolicy ? [declares, policyManager] : [scope, fieldManager];
     try {
-      if (isDeclaring) return await createDeclared(cluster, declares);
-      const how = { manager: fieldManager, force: false };
-      return await cluster.apply<GlobalPullSecret>(globalPullSecretPath, object, how);
+      return await createObject(cluster, spec, manager);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       // Another client created the object first.
@@ -134,7 +131,7 @@ export function policyReader({ cluster, installed, declares, log, now }: Options
       // The CRD exists, but the object was not created. No watch shows when another attempt would
       // succeed.
       again = { seconds: pauseSeconds };
-      if (isDeclaring) unmade = error;
+      if (isWithPolicy) unmade = error;
       log.warn({ error: error.message }, "GlobalPullSecret cluster could not be created");
       return withoutObject();
     }
@@ -150,9 +147,9 @@ export function policyReader({ cluster, installed, declares, log, now }: Options
 
   return {
     async read(): Promise<PolicyReading> {
-      const found = await declared();
-      const given = typeof found === "string" ? undefined : await declare(found);
       const accepted = last === undefined ? await remembered() : last.accepted;
+      const found = await declared(accepted);
+      const given = typeof found === "string" ? undefined : await declare(found);
       if (isPolicyRefused() && accepted === undefined) throw unmade;
       last = inForce(installed, given?.object ?? found, accepted, declares);
       return {

@@ -138,6 +138,32 @@ test("restarts the kubelet when a restart is due, even if config.json cannot be 
   ]);
 });
 
+test("makes a restart that is due although a withdrawal can use neither config.json nor the answer", () => {
+  const empty = { name: "answer.json", bytes: Buffer.from("{}"), mode: 0o600, expected: "1" };
+  const file = { kind: "refused", why: "it is a symbolic link", answer: { empty } } as const;
+  const { undo: _undo, ...owing } = tried(1, 60_000);
+  const release = { mounted: { ...withdrawn, digest: "seven's" }, file };
+  const runs: FactsChange = { ...release, journal: owing };
+  const down: FactsChange = { ...runs, unit: limited, healthy: false };
+  const restoring: Journal = { ...tried(1, 60_000), phase: "restoring" };
+  const back: FactsChange = { ...down, journal: restoring };
+  check([
+    ["the disk is full", { ...down, unwritable: true }, "restart GPS214 → restarting"],
+    ["too many writes", { ...down, writeIn: 500 }, "restart GPS214 → restarting"],
+    ["it can be emptied first", down, "restore GPS226"],
+    ["the disk is full, it runs", { ...runs, unwritable: true }, "restore GPS226"],
+    ["too many writes, it runs", { ...runs, writeIn: 500 }, "wait GPS226"],
+    ["a rollback, the disk is full", { ...back, unwritable: true }, "restart GPS217 → restoring"],
+    ["a rollback, too many writes", { ...back, writeIn: 500 }, "restart GPS217 → restoring"],
+    ["a rollback, it can be emptied first", back, "restore GPS226"],
+    [
+      "no restart is due",
+      { ...down, unwritable: true, journal: { ...idle, revision: 6 } },
+      "restore GPS226",
+    ],
+  ]);
+});
+
 /** The step as text: `CODE`, `refused` if other nodes need not wait, `ready`. */
 function summary(change: Parameters<typeof facts>[0]): string {
   const step = decide(facts({ file: absent, ...change }));

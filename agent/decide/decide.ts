@@ -138,10 +138,11 @@ function untouched(facts: Facts, document: Document): Answer {
 }
 
 /**
- * Waits if we cannot read the provider's answer, because the kubelet might still use the answer.
+ * Waits if we cannot read the provider's answer, because the kubelet might still use the answer,
+ * unless the answer is not ours.
  */
-function whyUnseen({ file }: Facts): Step | undefined {
-  const why = file.answer?.unseen;
+function whyUnseen({ file, noAnswer }: Facts): Step | undefined {
+  const why = noAnswer ? undefined : file.answer?.unseen;
   return why === undefined ? undefined : wait(codes.unsafe, soon, why);
 }
 

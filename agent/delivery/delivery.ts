@@ -94,7 +94,14 @@ export type FoundFile = Readonly<{
 }>;
 
 /** A file below the kubelet's directory that is to be written. */
-export type Put = Readonly<{ name: string; bytes: Buffer; mode: number; expected: FileIdentity }>;
+export type Put = Readonly<{
+  name: string;
+  bytes: Buffer;
+  mode: number;
+  expected: FileIdentity;
+  /** The bytes that were in force, to put back if config.json cannot be replaced afterwards. */
+  former?: Buffer;
+}>;
 
 export type Rewrite = Readonly<{
   /** Something must be written or removed. */
@@ -105,7 +112,7 @@ export type Rewrite = Readonly<{
   kept?: true;
   /**
    * `first` is written before config.json, and `last` after it, so that at any instant at least one
-   * of the two files has the credentials.
+   * of the two files has the credentials. `last` always contains an empty answer.
    */
   first?: Put;
   last?: Put;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type Grant, keyOf } from "#contract/grant.ts";
 import { decide as answer } from "../decide/decide.ts";
 import { type Facts, unasked as nothingAsked } from "./facts.ts";
-import { firstJournal, type Journal } from "../journal/journal.ts";
+import { firstJournal, type Journal, ownsNoAnswer } from "../journal/journal.ts";
 import { foundOf } from "../delivery/config-json/plan.ts";
 import type { Document } from "../delivery/mount.ts";
 import type { FoundFile, NodeFile } from "../delivery/delivery.ts";
@@ -159,6 +159,8 @@ export type FactsChange = Partial<Omit<Facts, "config" | "stopwatch" | "journal"
 
 export function facts({ config = {}, stopwatch, journal, grant, ...rest }: FactsChange): Facts {
   const { revision = seven.revision, digest = seven.digest, ...flags } = config;
+  const { lost = false } = rest;
+  const known = journal !== undefined && !("kind" in journal) ? journal : undefined;
   return {
     grant: grant ?? { ...seven, revision, digest },
     refused: undefined,
@@ -185,7 +187,8 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
     former: [],
     vanished: false,
     time,
-    lost: false,
+    lost,
+    noAnswer: known !== undefined && ownsNoAnswer(known, lost),
     leftovers: false,
     file: written,
     unit,
@@ -284,6 +287,7 @@ export function follow(
       now = {
         ...now,
         journal: { kind: "journal", journal: step.journal },
+        noAnswer: ownsNoAnswer(step.journal, now.lost),
         file: fileAfter(step, now.file),
       };
   }

@@ -60,6 +60,11 @@ export type Facts = Readonly<{
   time: BootTime;
   /** An unreadable journal was set aside earlier and still exists. */
   lost: boolean;
+  /**
+   * The journal, or the last journal that this pod saw, proves that an answer of the credential
+   * provider is not ours.
+   */
+  noAnswer: boolean;
   /** Our folder exists without a journal: a withdrawal was interrupted at its very end. */
   leftovers: boolean;
   file: NodeFile;

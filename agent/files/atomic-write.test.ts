@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import {
+  linkSync,
   mkdirSync,
   mkdtempSync,
   promises,
@@ -9,13 +10,15 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
-import { FileChanged, identify, remove, replace } from "./atomic-write.ts";
+import { FileChanged, identify, overwrite, remove, replace } from "./atomic-write.ts";
+import { makeFifo, needsFifo } from "./needs.fixture.ts";
 
 function place(t: TestContext) {
   const root = mkdtempSync(join(tmpdir(), "gps-replace-"));
@@ -83,6 +86,42 @@ test("syncs the staged bytes before the rename, and the directory after each ren
     [root, "new"],
     [root, "absent"],
   ]);
+});
+
+test("overwrites a regular file in place, durably, with its mode", async (t) => {
+  const { target } = place(t);
+  for (const old of ["", "x", "longer than the new bytes"]) {
+    writeFileSync(target, old, { mode: 0o640 });
+    const { ino, mode } = statSync(target);
+    const synced = syncs(t, target);
+    await overwrite(target, bytes, identify(target));
+    assert.equal(readFileSync(target, "utf8"), "new");
+    assert.deepEqual([statSync(target).ino, statSync(target).mode], [ino, mode]);
+    assert.deepEqual(synced, [[target, "new"]]);
+    t.mock.restoreAll();
+  }
+});
+
+test("does not overwrite a link, a file with a second name, a FIFO, or a file that another program changed", async (t) => {
+  const { root, target } = place(t);
+  const other = join(root, "other");
+  const odd: readonly (readonly [prepare: () => void, why: RegExp | typeof FileChanged])[] = [
+    [() => symlinkSync(other, target), /ELOOP/],
+    [() => linkSync(other, target), /second name/],
+    ...(needsFifo ? [] : [[() => makeFifo(target), /ENXIO|regular/] as const]),
+    [() => writeFileSync(target, "new"), FileChanged],
+  ];
+  for (const [prepare, why] of odd) {
+    writeFileSync(other, "theirs");
+    rmSync(target, { force: true });
+    if (why === FileChanged) writeFileSync(target, "old one");
+    const before = identify(target);
+    prepare();
+    const expected = why === FileChanged ? before : identify(target);
+    await assert.rejects(overwrite(target, Buffer.from("ours"), expected), why);
+    assert.equal(readFileSync(other, "utf8"), "theirs");
+  }
+  assert.equal(readFileSync(target, "utf8"), "new");
 });
 
 test("notices a change of a file even if size, mode and modification time stay the same", (t) => {

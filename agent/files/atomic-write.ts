@@ -75,6 +75,29 @@ function verify(file: string, bytes: Buffer): void {
     throw new FileError("the file system returned other bytes than were written");
 }
 
+/**
+ * Overwrites a regular file in place, durably. This breaks the promise above: for a moment, a
+ * reader finds no bytes or a part of them. So it is only for an answer without credentials, and
+ * only if no file can be renamed to this place. Throws FileChanged like `replace`.
+ */
+export async function overwrite(
+  target: string,
+  bytes: Buffer,
+  expected: FileIdentity,
+): Promise<void> {
+  expect(target, expected);
+  const { O_WRONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  await using handle = await promises.open(target, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
+  const found = await handle.stat();
+  // A second name may belong to another program's file.
+  if (!found.isFile() || found.nlink > 1)
+    throw new FileError(`${target} is not a regular file, or it has a second name`);
+  await handle.truncate();
+  await handle.writeFile(bytes);
+  await handle.sync();
+  verify(target, bytes);
+}
+
 /** Removes the file durably, if it exists. Throws FileChanged like `replace`. */
 export async function remove(target: string, expected?: FileIdentity): Promise<void> {
   expect(target, expected);

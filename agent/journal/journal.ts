@@ -136,6 +136,14 @@ export function isIdle(journal: Journal | undefined): boolean {
   return journal === undefined || journal.phase === "applied";
 }
 
+/**
+ * Whether the journal proves that an answer of the credential provider is not ours. `lost`: an
+ * unreadable journal was set aside, which may have listed an answer.
+ */
+export function ownsNoAnswer({ owned, unverified }: Journal, lost: boolean): boolean {
+  return owned.answer === undefined && unverified !== true && !lost;
+}
+
 /** Restarts that we requested in the last `span` milliseconds before `now`. */
 export function restartsWithin({ calls }: Journal, now: number, span: number): number {
   return calls.filter((call) => call <= now && now - call < span).length;

@@ -87,7 +87,7 @@ function podDirectory(t: TestContext): string {
   return directory;
 }
 
-const nothing = { copies: [], present: [], former: [] };
+const nothing = { copies: [], present: [], former: [], noAnswer: false };
 const digest = (nth: number) => digestOf(Buffer.from(String(nth)));
 
 test("saves digests with mode 0600, and reads them back", (t) => {
@@ -97,6 +97,7 @@ test("saves digests with mode 0600, and reads them back", (t) => {
     copies: [digest(3)],
     present: [digest(4)],
     former: [{ key: "a.io", wrote: [digest(1), digest(2)] }],
+    noAnswer: true,
   };
   assert.deepEqual(savePast(directory, past), past);
   assert.deepEqual(readPast(directory), past);
@@ -109,7 +110,7 @@ test("keeps as many of the newest digests as fit into half of the pod's director
   const many = { key: "b.io", wrote: Array.from({ length: 4000 }, (_, nth) => digest(nth)) };
   const last = { key: "c.io", wrote: [digest(1)] };
   const copies = Array.from({ length: 200 }, (_, nth) => digest(nth));
-  savePast(directory, { copies, present: copies, former: [long, many, last] });
+  savePast(directory, { ...nothing, copies, present: copies, former: [long, many, last] });
   assert.ok(statSync(join(directory, "former")).size <= 32 * 1024);
   const read = readPast(directory);
   assert.deepEqual([read.copies.at(-1), read.present.at(-1)], [digest(199), digest(199)]);
@@ -121,7 +122,7 @@ test("keeps as many of the newest digests as fit into half of the pod's director
     key: `${nth}.io`,
     wrote: [digest(nth)],
   }));
-  savePast(directory, { copies, present: copies, former: keys });
+  savePast(directory, { ...nothing, copies, present: copies, former: keys });
   assert.ok(statSync(join(directory, "former")).size <= 32 * 1024);
   assert.equal(readPast(directory).former.at(-1)?.key, "999.io");
 });
@@ -136,6 +137,7 @@ test("reads nothing from an invalid file of digests, and survives a missing dire
     '{"copies":[1],"present":[],"former":[]}',
     '{"copies":[],"present":[1],"former":[]}',
     '{"copies":[],"present":[],"former":{}}',
+    '{"copies":[],"present":[],"former":[],"noAnswer":1}',
     '{"copies":[],"present":[],"former":[null,1,{"key":1,"wrote":[]},{"key":"a","wrote":[1]}]}',
   ]) {
     writeFileSync(join(directory, "former"), text);

@@ -103,19 +103,21 @@ function open(file: string): Buffer | undefined {
 }
 
 /**
- * Digests by which the agent recognizes what a withdrawal has removed. `copies`: digests of each
- * config.json that contained all of our entries before the last withdrawal, oldest first.
- * `present`: such digests since the last withdrawal. These files do not count as copies yet,
- * because the node's owner might have written entries that were ours before. `former`: digests of
- * our values.
+ * What the agent must know after it has removed the journal. By the digests, the agent recognizes
+ * what a withdrawal has removed. `copies`: digests of each config.json that contained all of our
+ * entries before the last withdrawal, oldest first. `present`: such digests since the last
+ * withdrawal. These files do not count as copies yet, because the node's owner might have written
+ * entries that were ours before. `former`: digests of our values. `noAnswer`: the last journal
+ * proved that an answer of the credential provider is not ours.
  */
 export type Past = Readonly<{
   copies: readonly string[];
   present: readonly string[];
   former: Former;
+  noAnswer: boolean;
 }>;
 
-const nothing: Past = { copies: [], present: [], former: [] };
+const nothing: Past = { copies: [], present: [], former: [], noAnswer: false };
 
 /**
  * This file outlives our folder, which a withdrawal removes, and the process, which exits to
@@ -128,15 +130,15 @@ const mostFormerBytes = 32 * 1024;
 /** A backup that is older than this many changes of the file is not recognized. */
 const mostCopies = 64;
 /** Bytes of JSON text: a digest, a list of `former` without its key, the rest of the file. */
-const bytesOf = { digest: 46, list: 21, copies: 39 };
+const bytesOf = { digest: 46, list: 21, copies: 57 };
 
 /** Reads the digests; empty if there is no valid file. Never throws. */
 export function readPast(directory: string): Past {
   try {
     const read: unknown = JSON.parse(readFileSync(join(directory, formerName), "utf8"));
-    const { copies, present, former } = (read ?? {}) as Readonly<Record<string, unknown>>;
+    const { copies, present, former, noAnswer } = (read ?? {}) as Readonly<Record<string, unknown>>;
     return isTexts(copies) && isTexts(present) && Array.isArray(former)
-      ? { copies, present, former: former.filter(isFormerEntry) }
+      ? { copies, present, former: former.filter(isFormerEntry), noAnswer: noAnswer === true }
       : nothing;
   } catch {
     return nothing;
@@ -152,7 +154,7 @@ export function savePast(directory: string, past: Past): Past {
   const present = past.present.slice(-mostCopies);
   const digests = (copies.length + present.length) * bytesOf.digest;
   const left = mostFormerBytes - bytesOf.copies - digests;
-  const kept: Past = { copies, present, former: newest(past.former, left) };
+  const kept: Past = { ...past, copies, present, former: newest(past.former, left) };
   try {
     writeFileSync(join(directory, formerName), JSON.stringify(kept), { mode: 0o600 });
   } catch {

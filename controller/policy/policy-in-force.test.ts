@@ -316,18 +316,18 @@ const scoped = {
 } as const;
 
 for (const [what, now, flags] of [
-  ["without the object", "absent", "--delivery-modes Restart,CredentialProvider"],
-  ["without the object and its mode", "absent", "--delivery-modes Restart"],
+  ["without the CRD", "absent", "--delivery-modes Restart,CredentialProvider"],
+  ["without the CRD and its mode", "absent", "--delivery-modes Restart"],
   ["if the mode is not allowed any more", declared("u", scoped), "--delivery-modes Restart"],
   ["if the object cannot be read", "unreadable", "--delivery-modes Reread"],
 ] as const)
   test(`keeps scope Annotated, so that not every pod gets the credentials: ${what}`, () => {
     const limited = installedBy(...flags.split(" "));
     const known = readAccepted(limited, { policy: scoped, sourcesFrom: "u" });
-    const { policy, accepted } = inForce(limited, now, known, reread);
+    const { policy, accepted } = inForce(limited, now, known, {});
     assert.deepEqual(policy.agent.delivery, { mode: "CredentialProvider", scope: "Annotated" });
     assert.equal(policy.sources.length, 1);
-    assert.deepEqual(inForce(limited, now, accepted, reread).policy, policy);
+    assert.deepEqual(inForce(limited, now, accepted, {}).policy, policy);
     const [mode = "Restart"] = limited.limits.deliveryModes;
     const other = inForce(limited, declared("u", { delivery: { mode } }), accepted);
     assert.equal(other.policy.agent.delivery.mode, mode);
@@ -339,7 +339,8 @@ for (const [what, flags, spec, left] of [
 ] as const)
   test(`keeps the sources and the allowed fields if the installer lowers the limit of ${what}`, () => {
     const limited = installedBy(...flags.split(" "));
-    const whole = { sources, delivery: { mode: "Reread" }, rollout: spec } as const;
+    const rollout = { ...spec, probation: "2m" };
+    const whole = { sources, delivery: { mode: "Reread" }, rollout } as const;
     for (const known of [
       readAccepted(limited, { policy: whole, sourcesFrom: "u" }),
       remember(whole),
@@ -348,10 +349,16 @@ for (const [what, flags, spec, left] of [
       assert.equal(problems.length, 1);
       const names = policy.sources.map(({ name }) => name);
       assert.deepEqual([names, policy.agent.delivery.mode], [["team-a"], left]);
+      assert.equal(policy.rollout.probationSeconds, 120);
     }
   });
 
-test("without an object, keeps a withdrawal or a pause, and applies the defaults to all other fields", () => {
+test("ends scope Annotated without the CRD if the installer declares another delivery", () => {
+  const { policy } = inForce(installed, "absent", remember(scoped), reread);
+  assert.equal(policy.agent.delivery.mode, "Reread");
+});
+
+test("keeps only a withdrawal and a pause without an object, and the defaults otherwise", () => {
   for (const managementState of ["Withdrawn", "Paused"] as const) {
     const spec = { managementState, rollout: { maxUnavailable: 2 } };
     const { policy } = inForce(installed, "absent", remember(spec));

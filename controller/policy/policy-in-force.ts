@@ -67,7 +67,7 @@ export function inForce(
   if (declared === "unreadable")
     return { ...nothing, policy: keptPolicy(installed, accepted?.spec ?? declares), accepted };
   if (declared === "absent") {
-    const lasting = outlasting(accepted?.spec ?? {});
+    const lasting = outlasting(accepted?.spec ?? {}, declares);
     const spec = stillAllowed(installed, laidOver(declares, lasting))?.spec ?? lasting;
     const left = { spec, sourcesFrom: accepted?.sourcesFrom };
     return { ...nothing, policy: keptPolicy(installed, spec), accepted: left };
@@ -127,15 +127,30 @@ export function readAccepted(
  * nothing, ends neither a withdrawal nor a pause, and gives no credential to more pods. Everything
  * else returns to the installer's policy and the defaults.
  */
-function outlasting(spec: GlobalPullSecretSpec): GlobalPullSecretSpec {
-  const { sources, managementState, delivery } = spec;
+function outlasting(
+  spec: GlobalPullSecretSpec,
+  declares: GlobalPullSecretSpec,
+): GlobalPullSecretSpec {
+  const { sources, managementState } = spec;
   const isStopped = managementState !== undefined && managementState !== "Managed";
   return {
     ...(sources && { sources }),
     ...(isStopped && { managementState }),
-    ...(isScoped(spec) && { delivery }),
+    ...lastingScope(spec, declares),
   };
 }
+
+/**
+ * The delivery with scope Annotated. It stays in force after the object is deleted, until another
+ * delivery is declared. Empty for other deliveries, and if the installer declares a delivery.
+ */
+export const lastingScope = (
+  spec: GlobalPullSecretSpec,
+  declares: GlobalPullSecretSpec,
+): Pick<GlobalPullSecretSpec, "delivery"> =>
+  isScoped(spec) && spec.delivery && declares.delivery === undefined
+    ? { delivery: spec.delivery }
+    : {};
 
 /** Whether only annotated pods get the credentials. Every other delivery serves all pods. */
 const isScoped = ({ delivery }: GlobalPullSecretSpec) =>
@@ -204,19 +219,22 @@ function keptPolicy(installed: Installed, accepted: GlobalPullSecretSpec | undef
 type Kept = Readonly<{ spec: GlobalPullSecretSpec; policy: Policy }>;
 
 /**
- * An earlier spec, without `rollout` or `delivery` if these cannot be followed now, for example
- * after the installer lowered a limit. A lower limit therefore does not withdraw the spec's
- * sources. Undefined if other fields cannot be followed either.
+ * An earlier spec without the fields for which the installer has lowered the limit below their
+ * values. So a lower limit does not withdraw the spec's sources. Undefined if the rest cannot be
+ * followed either.
  */
 function stillAllowed(installed: Installed, spec: GlobalPullSecretSpec): Kept | undefined {
-  const all = Object.entries(spec);
-  for (const dropped of [[], ["rollout"], ["delivery"], ["rollout", "delivery"]]) {
-    const rest = Object.fromEntries(all.filter(([field]) => !dropped.includes(field)));
+  const { rollout } = spec;
+  const smaller = rollout ? { ...spec, rollout: without("maxUnavailable", rollout) } : spec;
+  for (const rest of [spec, smaller, without("delivery", spec), without("delivery", smaller)]) {
     const read = policyOf(withOwnMode(installed, rest), rest);
     if (read.ok) return { spec: rest, policy: read.policy };
   }
   return undefined;
 }
+
+const without = (field: string, fields: object): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => name !== field));
 
 /**
  * Scope Annotated stays allowed until another delivery is declared. Any other delivery would give

@@ -23,6 +23,7 @@ import {
   holdsNewest,
   type Memory,
 } from "./facts.ts";
+import type { PublishedMode } from "#contract/names.ts";
 import { recordOutcomes, retryOrHalt, takeGrantsBack, promote } from "./halt.ts";
 import { Survey, settlePlaces, idleView, viewOf, type SurveyedPod } from "./survey.ts";
 import { absenceSeconds, updatePodless, retrySeconds } from "./node-state.ts";
@@ -172,7 +173,7 @@ function newerContentOf(survey: Survey): NewerContent {
       : { cause: "content", waitsFor: undefined, waits: 0 };
   }
   const isOtherMode =
-    template?.mode !== undefined && template.mode !== secret.mode && wanted.intent === "apply";
+    template?.mode !== undefined && modeOf(snapshot) !== secret.mode && wanted.intent === "apply";
   const cause = isOtherMode ? "mode" : isBehind(survey) ? "behind" : undefined;
   return { cause, waitsFor: undefined, waits: 0 };
 }
@@ -259,9 +260,8 @@ const withdrawsServed = ({ wanted }: Snapshot, secret: SecretFacts): boolean =>
  * that slot.
  */
 function publication(snapshot: Snapshot, because: Cause): Publication {
-  const { secret, template, wanted } = snapshot;
-  const mode =
-    template === undefined ? wanted.mode : (template.mode ?? secret?.mode ?? wanted.mode);
+  const { secret, wanted } = snapshot;
+  const mode = modeOf(snapshot);
   const stays =
     secret !== undefined &&
     secret.served > 0 &&
@@ -274,8 +274,18 @@ function publication(snapshot: Snapshot, because: Cause): Publication {
 }
 
 /**
- * A restored etcd has lost fewer revisions than this. A node that reports more lost revisions is
- * damaged or lies.
+ * The mode of a publication: the template's mode, so that rotations continue while the API server
+ * refuses a template of another mode. Scope Annotated does not wait for its template, because
+ * agents of any other mode would give its credentials to every pod.
+ */
+function modeOf({ secret, template, wanted }: Snapshot): PublishedMode {
+  if (template === undefined || wanted.mode === "CredentialProviderAnnotated") return wanted.mode;
+  return template.mode ?? secret?.mode ?? wanted.mode;
+}
+
+/**
+ * More revisions than a restored etcd can have lost. A node that reports a higher one is damaged or
+ * lies.
  */
 const mostLacking = 2 ** 20;
 

@@ -294,20 +294,21 @@ test("replaces pods of an older template one by one, and records each node befor
   for (const name of deletions) assert.equal(writes[writes.indexOf(name) - 1], "state", name);
 });
 
+const useScope = (world: World, scope: "All" | "Annotated") =>
+  Object.assign(world.remover, {
+    agent: { ...world.remover.agent, delivery: { mode: "CredentialProvider", scope } },
+  });
+
 for (const [from, to, published] of [
   ["All", "Annotated", "CredentialProviderAnnotated"],
   ["Annotated", "All", "CredentialProvider"],
 ] as const)
   test(`grants newer content only to agents of scope ${to} when the scope changes from ${from} at the same time`, async () => {
     const world = await World.of({ a: "proves", b: "proves", c: "proves" });
-    const use = (scope: "All" | "Annotated") =>
-      Object.assign(world.remover, {
-        agent: { ...world.remover.agent, delivery: { mode: "CredentialProvider", scope } },
-      });
-    use(from);
+    useScope(world, from);
     await world.until(one, isServed);
     const before = new Set(world.pods.map(({ metadata }) => metadata?.uid));
-    use(to);
+    useScope(world, to);
     const { revision } = await world.until(two, (progress) => {
       // Agents of the earlier scope keep the earlier content, and get nothing else.
       for (const { metadata } of world.pods)
@@ -316,6 +317,24 @@ for (const [from, to, published] of [
       return isNewer && world.published?.mode === published && isServed(progress);
     });
     assert.deepEqual(world.granted, { a: revision, b: revision, c: revision });
+  });
+
+for (const status of [403, 409, 500])
+  test(`grants nothing to agents of scope All while the template of scope Annotated is answered with ${status}`, async () => {
+    const world = await World.of({ a: "proves", b: "proves", c: "proves" });
+    useScope(world, "All");
+    await world.until(one, isServed);
+    useScope(world, "Annotated");
+    world.api.refuses = ({ userAgent, path }, verb) =>
+      verb === "patch" && userAgent === fieldManager && path === owned.daemonSet
+        ? refuse(status, "Refused", "not by you")
+        : undefined;
+    for (let seconds = 0; seconds < 120; seconds += 1) await world.step(two);
+    assert.deepEqual(world.granted, { a: 1, b: 1, c: 1 });
+    world.api.refuses = () => undefined;
+    const { revision } = await world.until(two, isServed);
+    assert.deepEqual(Object.values(world.granted), [revision, revision, revision]);
+    assert.equal(revision, 2);
   });
 
 test("completes an upgrade when a node whose pod was deleted is no longer served", async () => {

@@ -19,8 +19,8 @@ export type GlobalPullSecret = Readonly<{
   metadata: V1ObjectMeta;
   /**
    * The policy. A change takes effect within seconds. Every field has a default, so reading the
-   * object shows the whole policy. Deleting the object restores the defaults, and never withdraws
-   * anything.
+   * object shows the whole policy. Deleting the object restores the defaults, except scope
+   * Annotated, and never withdraws anything.
    */
   spec?: GlobalPullSecretSpec;
   /**
@@ -32,8 +32,8 @@ export type GlobalPullSecret = Readonly<{
 
 /**
  * The policy. A change takes effect within seconds. Every field has a default, so reading the
- * object shows the whole policy. Deleting the object restores the defaults, and never withdraws
- * anything.
+ * object shows the whole policy. Deleting the object restores the defaults, except scope Annotated,
+ * and never withdraws anything.
  */
 export type GlobalPullSecretSpec = Readonly<{
   /**

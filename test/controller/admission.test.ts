@@ -110,11 +110,15 @@ longTest(
     await policies.impose(on, "rolling", rolling);
     await rollsOut("two");
     assert.equal(await former.stop(), 0);
-    await using controller = plane.startController(on.kubeconfig, "--healthz-port", "10249");
+    await using controller = plane.startController(
+      on.kubeconfig,
+      "--agent-requests",
+      "memory=33Mi",
+    );
     const line =
       /admission changes spec\.updateStrategy\.type of daemonsets\/global-pull-secret-syncer: exempt/;
     await until("the log reports it", () => line.test(controller.output()));
-    const isUpgraded = async () => JSON.stringify(await podSpec()).includes("10249");
+    const isUpgraded = async () => JSON.stringify(await podSpec()).includes("33Mi");
     await stays("the DaemonSet is not written", async () => !(await isUpgraded()), 3000);
     await policies.withdraw(on, "rolling", rolling);
     await until("the DaemonSet is written", isUpgraded, { timeout: 90_000 });

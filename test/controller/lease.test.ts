@@ -55,7 +55,7 @@ async function start(...flags: readonly string[]): Promise<Named> {
 }
 
 const first = ["--original", "kube-system/pull-secret"];
-const second = ["--healthz-port", "10249"];
+const second = ["--agent-requests", "memory=33Mi"];
 const content = (word: string) => document({ "a.example": `robot:${word}`, "quay.io": "robot:1" });
 const ours = (word: string) =>
   document({ "a.example": `robot:${word}`, "quay.io": "robot:1", "z.example": "original:1" });

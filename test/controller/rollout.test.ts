@@ -138,7 +138,7 @@ test("replaces pods within maxUnavailable and restarts no kubelet when the agent
   const before = await rested();
   const restarts = () => kubelets.model.nodes.map((node) => node.restarts.length);
   const former = restarts();
-  await start(1, "--healthz-port", "10249");
+  await start(1, "--agent-requests", "memory=33Mi");
   // The first controller releases the Lease.
   const [first] = running.splice(0, 1);
   await first?.stop();

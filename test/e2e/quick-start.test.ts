@@ -42,7 +42,7 @@ function fake(folder: string): string {
 test("runs a private image after the steps of the quick start, on a node without D-Bus", async () => {
   const { registry, directory } = cluster;
   const image = await cluster.pushApp("team/app:1");
-  const ours = await buildImage(cluster, { tag: "0.2.0" });
+  const ours = await buildImage(cluster, { tag: "0.3.0" });
   const repository = ours.slice(0, ours.lastIndexOf(":"));
   const nothing = fake(directory);
   const desk = deskAt(join(directory, "desk"), {

@@ -1,6 +1,6 @@
 /**
- * The possible states of config.json, the journal and the kubelet's directory when the agent
- * starts, and later changes to them.
+ * States of config.json, the journal and the kubelet's directory when the agent starts, and changes
+ * of them by other programs.
  */
 import assert from "node:assert/strict";
 import {
@@ -24,7 +24,7 @@ import { content, ours, AgentPlace } from "./place.ts";
 const theirs = { "b.io": { auth: encode("theirs") } };
 const oursBeside = (others: object) => ({ auths: { ...others, "a.io": { auth: encode("ours") } } });
 
-/** Replaces config.json in one step, as most programs do. */
+/** Replaces config.json in one step, as another program might do. */
 function replaceConfig({ node }: AgentPlace, value: unknown): void {
   writeFileSync(join(node.root, "new"), JSON.stringify(value));
   renameSync(join(node.root, "new"), node.config);
@@ -36,7 +36,7 @@ function entries(prefix: string) {
   );
 }
 
-test("adds our entries to any plain file, lets only root read it, and restores the same bytes and mode", async () => {
+test("adds our entries to any plain file, and restores the file's bytes and mode in a withdrawal", async () => {
   type Row = readonly [what: string, bytes: string | undefined, mode?: number];
   const rows: readonly Row[] = [
     ["absent", undefined],
@@ -92,7 +92,7 @@ test("neither follows nor replaces a symbolic link, whether its target exists or
   }
 });
 
-test("neither reads nor creates a file that is too large for the agent, and reports the reason", async () => {
+test("reports a config.json that is too large for the agent, or would be with our entries, and leaves it unchanged", async () => {
   const bytes = (count: number) =>
     JSON.stringify({ note: "x".repeat(count - '{"note":""}'.length) });
   const values = (count: number) => JSON.stringify({ notes: Array(count - 1).fill(0) });
@@ -117,7 +117,7 @@ test("neither reads nor creates a file that is too large for the agent, and repo
   }
 });
 
-test("keeps what another program writes between our reading and our rename", async () => {
+test("keeps an entry that another program writes between the agent's reading and rename of the file", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   writeFileSync(node.config, JSON.stringify({ auths: theirs }));
@@ -136,7 +136,7 @@ test("keeps what another program writes between our reading and our rename", asy
   assert.equal(systemd.restartCalls, 1);
 });
 
-test("recognizes our credential although the journal was deleted, and removes it in the withdrawal", async () => {
+test("recognizes our entry after the journal was deleted, and removes the entry in a withdrawal", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   {
@@ -157,7 +157,7 @@ test("recognizes our credential although the journal was deleted, and removes it
   assert.equal(systemd.restartCalls, 2);
 });
 
-test("uses a new kubelet directory that replaces the old one, and adds our entries to its file", async () => {
+test("adds our entries to config.json in a new kubelet directory that replaces the old directory", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   await using agent = await place.agent();
@@ -167,18 +167,19 @@ test("uses a new kubelet directory that replaces the old one, and adds our entri
   writeFileSync(join(next, "config.json"), JSON.stringify({ auths: theirs }));
   renameSync(node.kubelet, `${node.kubelet}.away`);
   renameSync(next, node.kubelet);
-  // This mount makes the agent observe the node at once. At rest it does so only every 30 s.
+  // This mount makes the agent observe the node at once. At rest the agent observes the node only
+  // every 30 s.
   node.mount(1, content);
   const isThere = () => node.file === JSON.stringify({ auths: oursBeside(theirs).auths });
   assert.ok(await inTime(isThere, 40_000), agent.output);
-  // The agent treats the new directory as drift, and waits until the kubelet rereads the file by
-  // itself.
+  // The agent treats the missing entries as drift: it repairs the file, and waits until the kubelet
+  // reads the file again by itself.
   await agent.shows("5nn", "GPS254");
   assert.equal(systemd.restartCalls, 1);
   assert.equal(readFileSync(`${node.kubelet}.away/config.json`, "utf8"), ours);
 });
 
-test("creates nothing when the agent may not enter the kubelet's directory, reports the reason, and recovers", async () => {
+test("creates nothing and reports the reason while the agent may not enter the kubelet's directory", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   writeFileSync(node.config, JSON.stringify({ auths: theirs }));

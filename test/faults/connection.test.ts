@@ -1,7 +1,7 @@
 /**
- * The agent's connection to systemd, and to peers that behave as no systemd would. The connection
- * has to distinguish "could not ask" from "asked, and this was the result", in bounded time and
- * without leaking a descriptor.
+ * The agent's connection to systemd, and to peers that behave as no systemd would. Within a bounded
+ * time and without leaking a descriptor, the connection must report whether a request was never
+ * sent ("could not ask") or was sent and had a result.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -49,7 +49,10 @@ function open(directory: string, { stop = never, deadlines = longDeadlines } = {
 
 const kubelet = "kubelet.service";
 
-/** Stops the clock of all deadlines, and lets all of them expire once `member` was called. */
+/**
+ * Stops the clock of all deadlines until systemd receives the call `member`. Then all deadlines
+ * expire.
+ */
 function expireDeadlinesAt(t: TestContext, systemd: ScriptedSystemd, member: string): void {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const over = () => t.mock.timers.tick(longDeadlines.job);
@@ -98,7 +101,7 @@ test("returns the unit's state as systemd reports it", async (t) => {
   });
 });
 
-test("returns the result of a restart's own job, for any result and any order of the messages", async (t) => {
+test("returns the result of the job that it has requested, for any result and any order of systemd's messages", async (t) => {
   const root = place(t);
   await using systemd = await ScriptedSystemd.start(root);
   const scripts: readonly ScriptedRestart[] = [
@@ -119,7 +122,7 @@ test("returns the result of a restart's own job, for any result and any order of
   assert.ok(!systemd.calls.includes("CancelJob"));
 });
 
-test("records a restart before requesting it, and requests no restart that it cannot record", async (t) => {
+test("requests a restart only after it has recorded the restart", async (t) => {
   const root = place(t);
   await using systemd = await ScriptedSystemd.start(root);
   const asked = () => systemd.restartCalls;
@@ -137,7 +140,7 @@ test("records a restart before requesting it, and requests no restart that it ca
   assert.equal(before, -1, "recorded, although systemd is not there");
 });
 
-test("uses one connection for successive questions, and replaces a connection that died in between", async (t) => {
+test("uses one connection for several questions, and opens a new connection after the old one has died", async (t) => {
   const root = place(t);
   await using _systemd = await ScriptedSystemd.start(join(root, "behind"));
   await using relay = await Relay.between(root, join(root, "behind"), "hangs up");
@@ -165,17 +168,17 @@ test("uses one connection for successive questions, and replaces a connection th
 });
 
 for (const cut of ["hangs up", "falls silent"] as const)
-  test(`reports a restart as not requested only if the request did not arrive, whenever systemd ${cut}`, async () => {
+  test(`reports a restart as not requested only if systemd did not get the request, at any message where systemd ${cut}`, async () => {
     await using place = await AgentPlace.make(cut);
     const { node, systemd, relay } = place;
     assert.ok(relay !== undefined);
-    // If systemd falls silent, each call lasts until the deadline, so the deadline is short. A
-    // conversation is far shorter, even on a busy machine.
+    // If systemd falls silent, each call lasts until the deadline, so this deadline is short. But
+    // an answered call takes far less time, even on a busy machine.
     const deadline = cut === "falls silent" ? 3000 : 60_000;
     const agent = open(node.systemd, { deadlines: { question: deadline, job: deadline } });
     /**
-     * Cuts the conversation after its first message, after its second, and so on. Returns the
-     * answers.
+     * Calls `ask` again and again, and cuts the connection after the first message, then after the
+     * second message, and so on. Returns the answers.
      */
     const cutEverywhere = async (ask: () => Promise<unknown>) => {
       const answers: unknown[] = [];
@@ -191,7 +194,7 @@ for (const cut of ["hangs up", "falls silent"] as const)
       const calls = systemd.restartCalls;
       const answer = await agent.restart(recorded);
       if ("refused" in answer) return systemd.restartCalls === calls && answer.refused;
-      // The request arrives, although the client does not wait for the answer.
+      // systemd must get the request, even if the client got no answer.
       assert.ok(await inTime(() => systemd.restartCalls > calls));
       return answer.result;
     });
@@ -206,7 +209,7 @@ for (const cut of ["hangs up", "falls silent"] as const)
     assert.ok(!systemd.calls.includes("CancelJob"));
   });
 
-test("distinguishes a refused request from a job whose end was not reported", async (t) => {
+test("distinguishes a request that systemd refuses from a job whose end systemd does not report", async (t) => {
   const root = place(t);
   await using systemd = await ScriptedSystemd.start(root);
   for (const name of ["AccessDenied", "InteractiveAuthorizationRequired"]) {
@@ -227,7 +230,7 @@ test("distinguishes a refused request from a job whose end was not reported", as
   assert.deepEqual(await open(root).restart(recorded), { result: "unknown" });
 });
 
-test("ends a call at the deadline if systemd never answers it", async (t) => {
+test("ends a call at the deadline if systemd does not answer", async (t) => {
   const root = place(t);
   await using systemd = await ScriptedSystemd.start(root);
   systemd.silent.add("RestartUnit");
@@ -239,7 +242,7 @@ test("ends a call at the deadline if systemd never answers it", async (t) => {
   await assert.rejects(open(root).unit(), NoAnswer);
 });
 
-test("reads a unit's state again if the state changes during the reading, until one reading is consistent", async (t) => {
+test("reads the unit's state again if the state changes while it is being read", async (t) => {
   const root = place(t);
   await using systemd = await ScriptedSystemd.start(root);
   const restarted = { active: "active", sub: "running", mainPid: systemd.mainPid + 1 };
@@ -296,7 +299,7 @@ test('answers "could not ask" when a peer hangs up, stays silent or sends nonsen
   }
 });
 
-test("neither ends the process nor keeps a descriptor open when replies are random", async (t) => {
+test("neither crashes nor leaks a descriptor when replies are random", async (t) => {
   const root = place(t);
   let reply: Uint8Array = new Uint8Array();
   await using _peer = await fakeServer(root, (socket) => {
@@ -330,12 +333,12 @@ test("neither ends the process nor keeps a descriptor open when replies are rand
   assert.ok(readdirSync("/proc/self/fd").length <= before + 2);
 });
 
-test("ends a wait at once when stopped, and lets the job continue", async (t) => {
+test("ends the wait for a job at once when the agent is stopped", async (t) => {
   const root = place(t);
   await using systemd = await ScriptedSystemd.start(root);
   systemd.script = [{ after: "unchanged" }];
   const stop = new AbortController();
-  // No deadline expires, so only the stop can end the wait.
+  // The clock stands still, so no deadline expires, and only the stop can end the wait.
   t.mock.timers.enable({ apis: ["setTimeout"] });
   systemd.onCall = (member) => void (member === "RestartUnit" && setImmediate(() => stop.abort()));
   const stopped = open(root, { stop: stop.signal });

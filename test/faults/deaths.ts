@@ -3,23 +3,24 @@ import assert from "node:assert/strict";
 import type { Inside } from "./inside.ts";
 
 /**
- * Types of the kubelet's unit. kubeadm uses simple, and RHCOS uses notify. A careful author uses
- * exec.
+ * Values of `Type=` in the kubelet's unit. kubeadm uses simple, and RHCOS uses notify. Other units
+ * use exec.
  */
 export const types = ["simple", "exec", "notify"] as const;
 
-/** How a kubelet dies. `restarts`: whether systemd restarts it by itself. */
+/** How a kubelet dies. `restarts`: whether systemd restarts the kubelet by itself. */
 export type Death = Readonly<{
   type: (typeof types)[number];
-  /** Time from the kubelet's start to its death. */
+  /** Seconds from the kubelet's start to its death. */
   seconds: number;
   restarts: "always" | "no";
 }>;
 
 /**
- * Asserts that the node gets its old file back when its kubelet dies like this. If systemd does not
- * restart the kubelet, the agent makes all four starts: three attempts, and one start with the old
- * file. If systemd restarts the kubelet, systemd's starts count as attempts too.
+ * Asserts that the agent restores the old file when the kubelet dies like this. If systemd does not
+ * restart the kubelet, the agent requests all four starts: three attempts with the new file, and
+ * one start with the old file. If systemd restarts the kubelet, its starts count as attempts, so
+ * the agent requests fewer.
  */
 export async function assertFileRestored(
   inside: Inside,

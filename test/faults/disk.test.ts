@@ -49,8 +49,8 @@ class Disk implements AsyncDisposable {
     this.#ends = ends;
   }
   /**
-   * A node whose kubelet directory is a mount of its own, created by `mount` with the directory as
-   * last argument.
+   * A node whose kubelet directory is a separate mount. The command `mount` creates this mount; the
+   * directory is appended to its arguments.
    */
   static async make(...mount: readonly string[]): Promise<Disk> {
     const node = new NodeDirectory(mkdtempSync(join(tmpdir(), "gps-disk-")));
@@ -73,7 +73,7 @@ class Disk implements AsyncDisposable {
       under,
     });
   }
-  /** Asserts that nothing was changed or restarted, while nothing can be written. */
+  /** Asserts that the agent has changed and restarted nothing. */
   untouched(where: string): void {
     assert.equal(this.node.file, theirs, where);
     assert.equal(this.systemd.restartCalls, 0, where);
@@ -90,8 +90,8 @@ class Disk implements AsyncDisposable {
 }
 
 /**
- * Injects the error `name` into every call of this kind, or into the calls that `when` selects
- * (strace's own syntax). strace logs the calls in `log`.
+ * Returns a strace command that injects the error `name` into every `call`, or only into the calls
+ * that `when` selects, in strace's syntax. strace logs the calls in `log`.
  */
 function failing(call: string, name: string, when = "1+", log = "/dev/null"): string[] {
   const inject = `inject=${call}:error=${name}:when=${when}`;
@@ -99,13 +99,13 @@ function failing(call: string, name: string, when = "1+", log = "/dev/null"): st
 }
 
 /**
- * Every content that config.json has had. The kernel queues the file's events, so none is missed.
- * If `inPlace` stays 0, the file was only replaced as a whole, so it had no other content in
- * between.
+ * Every content that config.json has had. The kernel queues the events of the file, so no event is
+ * missed. If `inPlace` stays 0, no program wrote into the file itself, so the file had no other
+ * content between two events.
  */
 class Documents implements Disposable {
   readonly texts = new Set<string | undefined>();
-  /** How often the file was written to while it had its final name. */
+  /** How often a program wrote into the file while the file was named config.json. */
   inPlace = 0;
   readonly #watcher: FSWatcher;
   constructor(node: NodeDirectory) {
@@ -121,13 +121,13 @@ class Documents implements Disposable {
 }
 
 /**
- * The number of calls of each kind in an apply, from the first observation until the kubelet is
- * restarted.
+ * The number of system calls of each kind in an apply, from the agent's first observation until it
+ * has restarted the kubelet.
  */
 const made = { fsync: 13, rename: 13, pwrite64: 6 };
 const calls = Object.keys(made);
 
-test("makes exactly as many calls in an apply as the tests below expect, so that these tests let every call fail", async () => {
+test("makes as many system calls in an apply as `made` lists, so that the tests below can let each call fail", async () => {
   await using disk = await Disk.make();
   const log = join(disk.node.root, "strace.log");
   const trace = ["strace", "-D", "-f", "-qq", "-o", log, "-e", `trace=${calls.join()}`];
@@ -138,7 +138,7 @@ test("makes exactly as many calls in an apply as the tests below expect, so that
   assert.deepEqual(Object.fromEntries(calls.map((call) => [call, count(call)])), made);
 });
 
-test("keeps the old file on EIO at every fsync, rename or write, restarts nothing, reports the reason, and leaves nothing staged", async () => {
+test("keeps the old file and reports the reason if every fsync, rename or write fails with EIO", async () => {
   for (const call of calls) {
     await using disk = await Disk.make();
     await using agent = await disk.agent(...failing(call, "EIO"));
@@ -146,12 +146,13 @@ test("keeps the old file on EIO at every fsync, rename or write, restarts nothin
     disk.untouched(call);
     await disk.node.reports(/^GPS208 .*EIO/);
     assert.doesNotMatch(agent.output, new RegExp(encode(long)));
-    // The agent tries again every few seconds, and removes the files that it stages meanwhile.
+    // The agent tries again every few seconds. After each try it removes the files that it has
+    // staged.
     assert.ok(await inTime(() => disk.node.kept.length === 0), call);
   }
 });
 
-test("leaves the old or the new document on EIO at some fsync, rename or write, makes one restart, and recovers by itself", async (t) => {
+test("keeps the file whole, makes one restart and recovers if a single fsync, rename or write fails with EIO", async (t) => {
   for (const [call, most] of Object.entries(made)) {
     const every = Array.from({ length: most }, (_, index) => index + 1);
     for (const first of sample(t, every, 1)) {
@@ -168,7 +169,7 @@ test("leaves the old or the new document on EIO at some fsync, rename or write, 
   }
 });
 
-test("keeps the old file whole when the disk is full at any write, restarts nothing, and recovers when there is room", async () => {
+test("keeps the old file and restarts nothing while the disk is full, and recovers when there is room", async () => {
   const stages = new Set<string>();
   for (const pages of [0, 1, 2, 3, 5]) {
     await using disk = await Disk.make("mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs");
@@ -186,7 +187,8 @@ test("keeps the old file whole when the disk is full at any write, restarts noth
       where,
     );
     if (full) disk.untouched(where);
-    // The agent writes the journal first. If the journal fits, config.json may still not fit.
+    // The agent writes the journal before config.json, so the disk can be full at either of these
+    // files.
     stages.add(
       full
         ? readdirSync(disk.node.folder).includes("journal.json")
@@ -200,7 +202,7 @@ test("keeps the old file whole when the disk is full at any write, restarts noth
   assert.deepEqual([...stages], ["journal", "config.json", "none"]);
 });
 
-test("restarts the kubelet when the disk fills up while the kubelet is down, and rolls back when there is room", async () => {
+test("restarts the kubelet although the disk is full, and rolls back or proves the revision when there is room", async () => {
   await using disk = await Disk.make("mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs");
   const { node, systemd } = disk;
   const filler = join(node.kubelet, "filler");
@@ -221,11 +223,11 @@ test("restarts the kubelet when the disk fills up while the kubelet is down, and
     await inTime(async () => node.file === theirs || (await agent.probe()).status === 200, 60_000),
     agent.output,
   );
-  // The old file is back a moment before the agent starts the kubelet with it.
+  // The agent restores the old file first, and starts the kubelet a moment later.
   assert.ok(await inTime(() => systemd.active === "active", 60_000), agent.output);
 });
 
-test("changes nothing on a read-only file system, reports the reason, and recovers when it is writable", async () => {
+test("changes nothing and reports the reason while the file system is read-only, and then recovers", async () => {
   await using disk = await Disk.make("mount", "--bind");
   run("mount", "-o", "remount,ro,bind", disk.node.kubelet);
   await using agent = await disk.agent();
@@ -236,7 +238,7 @@ test("changes nothing on a read-only file system, reports the reason, and recove
   await disk.healed(agent, "read-only");
 });
 
-test("creates nothing when the kubelet's directory is missing or our folder is another program's file, and recovers", async () => {
+test("creates nothing while the kubelet's directory is missing or our folder's name is taken by a file", async () => {
   await using disk = await Disk.make();
   renameSync(disk.node.kubelet, `${disk.node.kubelet}.away`);
   await using agent = await disk.agent();
@@ -252,7 +254,7 @@ test("creates nothing when the kubelet's directory is missing or our folder is a
   await disk.healed(agent, "directory");
 });
 
-test("keeps the old answer complete while the disk is full in a rotation, and writes the new answer when there is room", async () => {
+test("keeps the provider's old answer while the disk is full, and writes the new answer when there is room", async () => {
   let full = 0;
   for (const pages of [0, 2, 4, 6, 8, 10]) {
     await using disk = await Disk.make("mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs");

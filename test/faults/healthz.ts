@@ -1,9 +1,9 @@
-/** A kubelet's healthz for tests in which no fake systemd runs yet. */
+/** A kubelet's healthz for tests that start the agent before a scripted systemd runs. */
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
 export async function startHealthz(): Promise<AsyncDisposable & Readonly<{ port: number }>> {
-  // Reads each request, because an unread request keeps its connection open, and thereby the
+  // Reads each request, because an unread request would keep its connection open, and therefore the
   // server.
   const answer = (socket: Socket) =>
     void socket

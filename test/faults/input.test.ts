@@ -1,6 +1,6 @@
 /**
- * Input that is odd, too fast, or out of order: from the mounted Secret, and from the kubelet's
- * healthz.
+ * Input that is invalid, changes too fast or is out of order: in the mounted Secret and from the
+ * kubelet's healthz.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -18,14 +18,14 @@ function resourcesOf({ child }: AgentProcess): Readonly<{ memory: number; descri
   return { memory, descriptors: readdirSync(`/proc/${child.pid}/fd`).length };
 }
 
-test("applies the last of 10,000 quick changes of the mounted Secret with few restarts, and constant memory and descriptors", async (t) => {
+test("applies the last of 10,000 quick changes of the mounted Secret with few restarts and without a memory leak", async (t) => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent(["--probation=0s"]);
   await agent.shows(200, "GPS200");
   const change = async (count: number) => {
     for (let n = 0; n < count; n += 1) {
-      // Mounts in turn an older revision, other content under the same number, a newer revision,
-      // and the first content again.
+      // Mounts in turn an older revision, other content as the granted revision, a newer revision,
+      // and the granted content again.
       if (n % 4 === 3) place.node.mount(1, content);
       else place.node.mount(n % 4, { additional: { "a.io": `other${n}` } });
       // Pauses after every ten changes, so that the agent sees many of the changes and not only the
@@ -41,27 +41,29 @@ test("applies the last of 10,000 quick changes of the mounted Secret with few re
   const after = resourcesOf(agent);
   t.diagnostic(`${before.memory} to ${after.memory} MiB, ${place.systemd.restartCalls} restarts`);
   assert.ok(await inTime(() => place.node.file?.trim() === ours, 90_000));
-  // The agent's heap may grow to 32 MiB. Keeping 9,000 changes would take far more.
+  // The agent's heap may grow to 32 MiB. If the agent kept 9,000 changes, memory would grow far
+  // more.
   assert.ok(after.memory - before.memory < 24, `${before.memory} to ${after.memory} MiB`);
-  // An observation that is in progress may have two more open: the mount's folder and a file in it.
+  // An observation that is in progress can have two more descriptors open: the mount's folder and a
+  // file in it.
   assert.ok(
     after.descriptors <= before.descriptors + 2,
     `${before.descriptors} to ${after.descriptors}`,
   );
-  // 5,000 of the changes have the granted number, half of them with other content. The agent sees
-  // only the few changes that are mounted while it observes the node, between two restarts.
+  // 5,000 of the mounts have the number of the granted revision, and half of these have other
+  // content. The agent sees only the few mounts that are there when it observes the node.
   assert.ok(place.systemd.restartCalls <= 12, `${place.systemd.restartCalls} restarts`);
   assert.ok(agent.output.split("\n").length < 400);
 });
 
-test("H15: waits and touches nothing while a mount is too old, too new, incomplete or invalid, then applies a good one", async () => {
+test("H15: waits and changes nothing while the mounted Secret is too old, too new, incomplete or invalid", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   const intent = { salt: "2".repeat(32), intent: "apply" };
   const files = { ".dockerconfigjson": '{"auths":{}}', revision: "2", sources: "{}", ...intent };
   const { sources: _, ...half } = files;
-  // Each mount has a different message, so that the answer to the previous mount is not taken for
-  // the answer to this mount.
+  // Each mount has a different message, so that the test waits until the agent has read this mount
+  // and not only the previous mount.
   const mounts: readonly (readonly [words: string, mount: () => void])[] = [
     [
       "GPS203 the mounted Secret holds another revision than the grant (mounted 1, granted 2)",
@@ -115,7 +117,7 @@ test("H15: waits and touches nothing while a mount is too old, too new, incomple
   assert.equal(node.file, ours);
 });
 
-test("applies the last change when the content alternates, with one restart for each change", async () => {
+test("makes one restart for each revision with other content, and none for a revision with the same content", async () => {
   await using place = await AgentPlace.make();
   for (const revision of [1, 2, 3, 4, 5]) {
     const password = revision % 2 === 1 ? "ours" : "other";
@@ -125,14 +127,14 @@ test("applies the last change when the content alternates, with one restart for 
     assert.match(place.node.file ?? "", new RegExp(encode(password)));
     assert.equal(place.systemd.restartCalls, revision);
   }
-  // The same content under a new number is not a change.
+  // The same content as a new revision is not a change.
   place.node.mount(6, content);
   await using agent = await place.agent(["--probation=0s"], 6);
   await agent.shows(200, "GPS200");
   assert.equal(place.systemd.restartCalls, 5);
 });
 
-test("turns NotReady if healthz is wrong, silent, slow, endless or refused, restarts nothing, and turns Ready again", async () => {
+test("is NotReady and restarts nothing while the kubelet's healthz is wrong, silent, slow, endless or refused", async () => {
   await using place = await AgentPlace.make();
   const right = (socket: Socket) => void socket.end("HTTP/1.1 200 OK\r\n\r\nok");
   const answers: readonly ((socket: Socket) => void)[] = [

@@ -1,6 +1,6 @@
 /**
- * The bundled agent inside a real node of the test cluster: the DaemonSet's flags and environment,
- * no capabilities, the node's own systemd and kubelet.
+ * The bundled agent inside a real node of the test cluster, with the DaemonSet's flags and
+ * environment, without capabilities, and with the node's own systemd and kubelet.
  */
 import { cpSync, existsSync, linkSync, mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -32,7 +32,7 @@ export class Inside {
     const root = join(machine.rootfs, place);
     mkdirSync(root, { recursive: true });
     cpSync(await agentBundle(), join(root, "agent.cjs"));
-    // Node's program has 120 MB, so it is linked if both paths are on one disk, and copied
+    // The program of Node.js has 120 MB, so it is linked if both paths are on one disk, and copied
     // otherwise.
     const node = resolve(process.execPath);
     try {
@@ -54,7 +54,7 @@ export class Inside {
     await until("the kubelet runs", async () => (await this.kubelet()).ActiveState === "active");
   }
 
-  /** Results of the jobs that the agents of a revision requested, in order. */
+  /** The results of the jobs that the agents of this revision have requested, in order. */
   async jobs(revision: number): Promise<string[]> {
     await this.machine.exec(["journalctl", "--sync"]);
     const lines = (await this.machine.journal("agent")).split("\n");
@@ -107,7 +107,7 @@ export class Inside {
     return ActiveState === "active" || ActiveState === "deactivating";
   }
 
-  /** Exit code of the agent once it has ended by itself. */
+  /** Waits until the agent has ended by itself. Returns its exit code. */
   async ended(timeout = 120_000): Promise<string> {
     await until("the agent has ended", async () => !(await this.runs()), { every: 200, timeout });
     const { ExecMainStatus } = await this.machine.unit(["ExecMainStatus"], "agent.service");
@@ -129,9 +129,10 @@ export class Inside {
     );
   }
 
-  /** The whole answer of the readiness probe; empty while the agent does not listen. */
+  /** The whole answer of the agent's readiness endpoint. Empty while the agent does not listen. */
   async #asked(): Promise<string> {
-    // Starting Node for each probe would take 60 ms of a core, ten times a second.
+    // Uses busybox, because starting Node.js for each probe would take 60 ms of processor time, ten
+    // times a second.
     const ask = ["busybox", "nc", "127.0.0.1", "20248"];
     return await this.machine.exec(ask, "GET /readyz HTTP/1.1\r\n\r\n").catch(() => "");
   }

@@ -1,6 +1,6 @@
 /**
  * Interrupts every change of a node in every way at every point. The next agent completes the
- * change as if nothing had happened, and makes exactly the owed restarts.
+ * change, and requests exactly the restarts that are still owed.
  */
 import test from "node:test";
 import { changes } from "./interruptions/changes.ts";

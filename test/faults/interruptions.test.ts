@@ -1,7 +1,7 @@
 /**
- * Some rows of the table of interruptions, each at a few points: the point between write and
- * restart, the last point, and points drawn with SEED. interruptions.long.test.ts covers all
- * points.
+ * Interrupts some changes (rows of the table in interruptions/changes.ts) at a few points: the
+ * point between write and restart, the last point, and points that are drawn with SEED.
+ * interruptions.long.test.ts covers all changes and points.
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -12,15 +12,15 @@ import { type Case, interruptions, runAll } from "./interruptions/interruptions.
 type Choice = (cases: readonly Case[], random: Random) => Case | undefined;
 
 /**
- * Selects the last point at which config.json is the new file, or the old file again, and the
- * restart is not requested yet.
+ * Selects the last point at which config.json was replaced (by the new file or, in a rollback, by
+ * the old file) and no restart has been requested since.
  */
 const written: Choice = (cases) =>
   cases.findLast(({ name }) => name.endsWith("after rename config.json.staged config.json"));
 const last: Choice = (cases) => cases.at(-1);
 const drawn: Choice = (cases, random) => random.pick(cases);
 
-/** Change → interruption → its points. */
+/** Change → interruption → the points at which this change is interrupted. */
 const chosen: Readonly<
   Record<string, Partial<Record<keyof typeof interruptions, readonly Choice[]>>>
 > = {

@@ -1,6 +1,6 @@
 /**
- * systemd treats the unit and its jobs in different ways. The agent decides by the state of the
- * unit. It reports the result of the job, but does not decide by this result.
+ * Restart jobs with different results, and jobs of other clients. The agent decides by the state of
+ * the unit. It logs the result of a job, but does not decide by this result.
  */
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -13,7 +13,10 @@ import {
   type ScriptedRestart,
 } from "../harness/agent/scripted-systemd.ts";
 
-/** Applies one revision for each script. Returns how many restarts were requested for each. */
+/**
+ * For each script, applies one revision. Returns how many restarts the agent has requested for each
+ * revision.
+ */
 async function applyEach(
   place: AgentPlace,
   scripts: readonly (readonly ScriptedRestart[])[],
@@ -34,7 +37,7 @@ async function applyEach(
   return asked;
 }
 
-test("requests another restart if the kubelet is down afterwards, whatever the job's result", async () => {
+test("requests another restart if the kubelet is down after a restart, whatever the job's result", async () => {
   await using place = await AgentPlace.make();
   const scripts = jobResults.map((job): ScriptedRestart[] => [
     { job, after: job === "failed" ? "failed" : "inactive" },
@@ -43,13 +46,13 @@ test("requests another restart if the kubelet is down afterwards, whatever the j
   assert.deepEqual(await applyEach(place, scripts), Array(jobResults.length).fill(2));
 });
 
-test("accepts a new kubelet that answers after one restart, whatever the job's result", async () => {
+test("accepts a kubelet that answers after a restart, whatever the job's result", async () => {
   await using place = await AgentPlace.make();
   const scripts = jobResults.map((job): ScriptedRestart[] => [{ job, after: "running" }]);
   assert.deepEqual(await applyEach(place, scripts), Array(jobResults.length).fill(1));
 });
 
-test("waits while another client's job for the unit is queued or running, and requests none itself", async () => {
+test("requests no restart while another client's job for the unit is queued or running", async () => {
   await using place = await AgentPlace.make();
   place.systemd.job = 7;
   await using agent = await place.agent();
@@ -64,7 +67,7 @@ test("waits while another client's job for the unit is queued or running, and re
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("counts another client's restart as the owed restart if this restart was still queued when the file was replaced", async () => {
+test("requests no restart if another client's restart was queued when the file was replaced, and ran later", async () => {
   await using place = await AgentPlace.make();
   place.systemd.job = 7;
   await using agent = await place.agent();
@@ -75,7 +78,7 @@ test("counts another client's restart as the owed restart if this restart was st
   assert.equal(place.systemd.restartCalls, 0);
 });
 
-test("changes nothing while the unit is masked, missing, or cannot be loaded", async () => {
+test("changes nothing while the unit is masked or missing, or cannot be loaded", async () => {
   await using place = await AgentPlace.make();
   for (const load of ["masked", "not-found", "bad-setting", "error"]) {
     place.systemd.load = load;
@@ -91,7 +94,7 @@ test("changes nothing while the unit is masked, missing, or cannot be loaded", a
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
 });
 
-test("counts a kubelet that dies three seconds after each start as failed, and restores its old file", async () => {
+test("restores the old file if the kubelet dies three seconds after each start", async () => {
   await using place = await AgentPlace.make();
   place.systemd.startLimitMicros = 100_000n;
   place.systemd.outcome = () => {

@@ -1,6 +1,6 @@
 /**
- * Places on a node that may contain a credential: config.json, and beside it our journal with the
- * previous bytes. An agent that crashes does not leave a credential in any other place.
+ * Only config.json and our folder beside it (the journal and the previous file) may contain a
+ * credential. An agent that crashes leaves no credential in any other place on the node.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -28,10 +28,10 @@ function leaks(directory: string): string[] {
 const vectorNotes = new Set([2, 0x202]);
 
 /**
- * Blanks the vector registers of every thread in a core, because no core filter can leave them out.
- * These registers hold the 32 or 64 bytes that were copied last. Sometimes these bytes are a
- * password (in one core of twelve on a machine with AVX-512). The test searches the rest of the
- * core.
+ * Overwrites the vector registers of every thread in a core file with zeros. The kernel writes
+ * these registers into every core file, whatever the process's coredump_filter. They contain the 32
+ * or 64 bytes that were copied last, which are sometimes a password (in one core file of twelve on
+ * a machine with AVX-512). The test searches all other bytes of the file.
  */
 function blankVectorRegisters(core: string): void {
   const bytes = readFileSync(core);
@@ -51,13 +51,14 @@ function blankVectorRegisters(core: string): void {
 }
 
 /**
- * The kernel may pipe cores to a program or put them elsewhere. Then there is no core to search.
+ * If the kernel pipes core files to a program or writes them into another directory, the test is
+ * skipped, because it has no core file to search.
  */
 const pattern = readFileSync("/proc/sys/kernel/core_pattern", "utf8").trim();
 const skip = /[/|%]/.test(pattern) && `cores of this machine go to ${pattern}`;
 
 test(
-  "leaves no credential in a temporary file, output or termination message when it aborts, and none in the core file except in vector registers",
+  "leaves no credential in temporary files, output, termination message and core file (without vector registers) when it aborts",
   { skip },
   async (t) => {
     await using place = await AgentPlace.make();
@@ -73,9 +74,9 @@ test(
     };
     const under = ["sh", "-c", 'ulimit -c unlimited && cd "$0" && exec "$@"', crash];
     await using agent = await AgentProcess.start(node, { ...options, under });
-    // Sends the signal only when the files are written. While write-file-atomic writes a file, it
-    // catches SIGABRT. It loses the signal if the write ends before the signal is handled (one
-    // abort in twenty on a busy machine).
+    // Sends the signal only after the files are written. While write-file-atomic writes a file,
+    // this library catches SIGABRT, and loses the signal if the write ends before the signal is
+    // handled (one abort in twenty on a busy machine).
     await agent.shows(200, "GPS200");
     assert.equal(await agent.end("SIGABRT"), "SIGABRT");
     const [core = ""] = readdirSync(crash);
@@ -102,7 +103,7 @@ test(
   },
 );
 
-test("prints no secret in log lines, readiness and termination message when a registry key of the node's file or the mount contains one", async () => {
+test("prints no secret that is in a registry key of the node's file", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   const printed: string[] = [];

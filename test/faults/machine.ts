@@ -1,7 +1,8 @@
 /**
  * The node that the tests of one file share, because a boot takes as long as most tests. Each test
- * begins with `fresh`, whatever the previous test left or broke. Revision numbers continue from
- * test to test, because tests find the agent's actions in the node's journal by revision.
+ * begins with `fresh`, which removes everything that the previous test left or broke. Revision
+ * numbers continue from test to test, because tests find the agent's actions by revision in the log
+ * of the node's systemd.
  */
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
@@ -44,8 +45,8 @@ export async function fresh(): Promise<Readonly<{ inside: Inside; revision: numb
 }
 
 /**
- * Calls `fresh`, starts an agent, and returns while the restart that the agent requested is in
- * progress. The restart takes three seconds.
+ * Calls `fresh`, starts an agent, and returns while the kubelet's restart is in progress, which the
+ * agent has requested. The restart takes three seconds.
  */
 export async function duringRestart(): ReturnType<typeof fresh> {
   const agent = await fresh();

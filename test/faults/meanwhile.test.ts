@@ -1,6 +1,6 @@
 /**
- * Another actor changes the kubelet or the agent in the middle of a change. The owed restart
- * happens exactly once.
+ * Another client stops, starts or restarts the kubelet, or systemd is slow. The kubelet is
+ * restarted exactly once for a change.
  */
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -8,7 +8,7 @@ import { inTime } from "../harness/agent/agent.ts";
 import { content, ours, AgentPlace } from "./place.ts";
 import { comesBack, crashes } from "../harness/agent/scripted-systemd.ts";
 
-test("does not start a kubelet that was down before the agent started, and gives the kubelet the new file once another client starts it", async () => {
+test("does not start a kubelet that was down before the change, and applies the change once another client has started it", async () => {
   await using place = await AgentPlace.make();
   [place.systemd.active, place.systemd.sub, place.systemd.mainPid] = ["inactive", "dead", 0];
   await using agent = await place.agent();
@@ -19,15 +19,16 @@ test("does not start a kubelet that was down before the agent started, and gives
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
 });
 
-test("does not start a kubelet that was stopped after the change was complete, reports the kubelet as down, and is Ready again when another client starts it", async () => {
+test("is NotReady, but does not start the kubelet, after another client has stopped a kubelet whose change was complete", async () => {
   await using place = await AgentPlace.make();
-  // With this short start limit the agent does not pause between two restarts, so a wrong second
-  // restart would come at once.
+  // With this short start limit the agent does not pause between two restarts, so it would request
+  // a wrong second restart at once.
   place.systemd.startLimitMicros = 100_000n;
   await using agent = await place.agent();
   await agent.shows(200, "GPS200");
   [place.systemd.active, place.systemd.sub, place.systemd.mainPid] = ["inactive", "dead", 0];
-  // This mount makes the agent observe the node at once. At rest it does so only every 30 s.
+  // This mount makes the agent observe the node at once. At rest the agent observes the node only
+  // every 30 s.
   place.node.mount(1, content);
   await agent.shows("5nn", "GPS221", 40_000);
   // Five more observations, one each second, give the agent time to request a restart.
@@ -40,17 +41,17 @@ test("does not start a kubelet that was stopped after the change was complete, r
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("counts another client's restart as the owed restart if that restart came after the file was replaced", async () => {
+test("accepts another client's restart after the agent has replaced the file in place of its own restart", async () => {
   await using place = await AgentPlace.make();
-  // Our own request is lost with an error. An administrator restarts the kubelet instead.
+  // systemd refuses the agent's request. An administrator restarts the kubelet instead.
   place.systemd.script = [
     { after: "unchanged", error: "org.freedesktop.DBus.Error.LimitsExceeded" },
   ];
   await using agent = await place.agent();
   await agent.shows("5nn", "GPS210");
   assert.ok(await inTime(() => place.node.file === ours));
-  // Every further request of ours is refused as well, so only the administrator's restart can make
-  // the agent Ready. One request may be on its way at this moment.
+  // systemd refuses every further request too, so only the administrator's restart can make the
+  // agent Ready. One request of the agent might be on its way at this moment.
   const asked = place.systemd.restartCalls;
   place.systemd.started();
   await agent.shows(200, "GPS200", 40_000);
@@ -68,7 +69,7 @@ test("accepts the revision when the third attempt works after two failures, and 
   await place.node.reports(/^$/);
 });
 
-test("waits for a slow but working systemd, and requests only one restart however long the job takes", async () => {
+test("requests only one restart from a slow systemd, even if the job takes longer than the timeout of a question", async () => {
   await using place = await AgentPlace.make();
   // Longer than the 10 s after which a question to systemd counts as unanswered.
   place.systemd.script = [{ ...comesBack, takes: 12_000 }];

@@ -11,7 +11,7 @@ import { AgentPlace } from "./place.ts";
 import { comesBack, crashes } from "../harness/agent/scripted-systemd.ts";
 
 const limit = 96 * 1024 * 1024;
-/** The names of a memory controller's files, in both versions of cgroups. */
+/** The names of the memory controller's files in version 1 and version 2 of cgroups. */
 const versions = [
   {
     name: "version 1",
@@ -32,8 +32,8 @@ const versions = [
 ];
 
 /**
- * Enables the memory controller for groups below the root of cgroup v2. Returns false if there is
- * none.
+ * Enables the memory controller for groups below the root of cgroup v2. Returns false if cgroup v2
+ * has no memory controller on this machine.
  */
 function enable(root: string): boolean {
   const control = join(root, "cgroup.subtree_control");
@@ -44,13 +44,17 @@ function enable(root: string): boolean {
   return true;
 }
 
-/** Every machine that runs the other tests has a memory controller, so its absence is an error. */
+/**
+ * Fails if the machine has no memory controller, because every machine that can run the other tests
+ * has one.
+ */
 const controller =
   versions.find(({ hierarchy, isThere }) => isThere(hierarchy)) ??
   assert.fail("no memory controller of cgroups, neither version 1 nor 2");
 
 /**
- * Creates a cgroup directly below the root of the memory controller, so that no other limit counts.
+ * Creates a cgroup directly below the root of the memory controller, so that no other group's limit
+ * applies.
  */
 function cgroup(t: TestContext): string {
   const group = join(controller.hierarchy, `gps-test-${process.pid}-${randomUUID()}`);
@@ -84,7 +88,7 @@ async function deployed(t: TestContext, { node, systemd }: AgentPlace) {
   };
 }
 
-test("stays below a limit of 96 MiB with a 1 MiB Secret beside 1 MiB of entries of other programs", async (t) => {
+test("stays below a limit of 96 MiB with a Secret of 1 MiB and 1 MiB of other programs' entries in config.json", async (t) => {
   await using place = await AgentPlace.make();
   const { node } = place;
   const { start, inGroup, judge } = await deployed(t, place);
@@ -103,9 +107,10 @@ test("stays below a limit of 96 MiB with a 1 MiB Secret beside 1 MiB of entries 
 });
 
 /**
- * Applies the largest Secret, rolls it back and restores the file. The file has at least `size`
- * bytes. It contains an entry for each entry of the Secret, so that the Secret displaces all these
- * entries. It also contains `small` other entries with the shortest credentials.
+ * Applies a Secret of the largest size, rolls back a second Secret, and restores config.json in a
+ * withdrawal. config.json has at least `size` bytes. It contains another program's entry for each
+ * key of the Secret, so that all these entries are displaced, and `small` more entries with the
+ * shortest credentials.
  */
 async function applyRollBackAndRestore(
   t: TestContext,
@@ -128,7 +133,7 @@ async function applyRollBackAndRestore(
   );
   const auths = Object.fromEntries([...inOurPlace, ...beside]);
   // `note` begins with a character that makes V8 use two bytes for each character of the text. `n`
-  // is a number, because the agent keeps the text of numbers.
+  // is a number, because for numbers the agent also keeps their text.
   const least = Buffer.byteLength(JSON.stringify({ auths, note: "\u20ac", n: 1.5 }));
   const note = `\u20ac${"y".repeat(Math.max(0, size - least))}`;
   const before = JSON.stringify({ auths, note, n: 1.5 });
@@ -164,17 +169,18 @@ async function applyRollBackAndRestore(
   judge();
 }
 
-test("restores everything when it reads a journal of version 1, with the largest files, in the middle of a rollback", (t) =>
+test("finishes a rollback with the largest files from a journal of version 1", (t) =>
   applyRollBackAndRestore(t, 2 * 1024 * 1024 - 2000, 0, true));
 
-test("applies, rolls back and restores the largest file beside the largest Secret with every entry displaced", (t) =>
+test("applies, rolls back and restores when the largest Secret displaces an entry of the largest config.json for each key", (t) =>
   applyRollBackAndRestore(t, 2 * 1024 * 1024, 0));
 
-test("applies, rolls back and restores as many small entries as the agent accepts beside the largest Secret", (t) =>
+test("applies, rolls back and restores when config.json has as many small entries as the agent accepts", (t) =>
   applyRollBackAndRestore(t, 0, 5200));
 
-test("keeps the same limit in the other version of cgroups if the machine has its memory controller there", (t) => {
-  // The memory controller is in one hierarchy at a time, so one run can cover only one version.
+test("keeps the same limit in the other version of cgroups", (t) => {
+  // A machine has its memory controller in only one version of cgroups, so one run can test only
+  // this version.
   const others = versions.filter((one) => one !== controller).map(({ name }) => name);
   t.skip(`${others.join()}: this machine has its memory controller in ${controller.name}`);
 });

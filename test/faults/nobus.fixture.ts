@@ -6,7 +6,7 @@ import { until } from "../cluster/await.ts";
 import { fresh, sharedNode } from "./machine.ts";
 import { ours } from "./place.ts";
 
-/** For a node without systemd, as on k3d and Talos. */
+/** The flag that makes the agent find no systemd, as on nodes of k3d and Talos. */
 const nowhere = "--systemd-directory=/nowhere";
 
 /** Grants a withdrawal to the running agent. */
@@ -17,7 +17,7 @@ function withdraw(): void {
   node.inside.node.grant(node.revision);
 }
 
-test("restarts, rolls back and withdraws without a D-Bus daemon, as on kind, and without capabilities", async (t) => {
+test("restarts, rolls back and withdraws without a D-Bus daemon, as on kind's nodes", async (t) => {
   const { inside, revision } = await fresh();
   const old = await inside.kubelet();
   await inside.machine.exec(["systemctl", "stop", "dbus.socket", "dbus.service"]);
@@ -43,14 +43,14 @@ test("restarts, rolls back and withdraws without a D-Bus daemon, as on kind, and
   assert.equal(inside.node.file, undefined);
 });
 
-test("reports that a node has no systemd, and applies nothing on this node", async () => {
+test("applies nothing on a node without systemd, and reports the reason", async () => {
   const { inside, revision } = await fresh();
   await inside.start(revision, nowhere);
   await inside.shows("5nn", "GPS262");
   assert.ok(!existsSync(inside.node.folder));
 });
 
-test("serves a kubelet that no unit runs and that has no healthz, in mode Reread", async () => {
+test("in mode Reread, serves a kubelet that has no unit and no healthz", async () => {
   const { inside, revision } = await fresh();
   const { ExecStart } = await inside.machine.unit(["ExecStart"]);
   const command = /argv\[\]=(.+?) ;/.exec(ExecStart)?.[1] ?? "";
@@ -63,7 +63,7 @@ test("serves a kubelet that no unit runs and that has no healthz, in mode Reread
     assert.equal(inside.node.file, ours);
     withdraw();
     await until("the credential is gone", async () => inside.node.file === undefined);
-    // The kubelet that had the credential keeps running, as the same process and without a unit.
+    // The kubelet still runs as the same process, without a unit.
     await inside.machine.exec(["sh", "-c", `kill -0 ${pid}`]);
     assert.equal((await inside.kubelet()).ActiveState, "inactive");
   } finally {
@@ -89,7 +89,7 @@ test("removes a credential even if the agent cannot reach systemd", async () => 
   assert.equal((await inside.kubelet()).InvocationID, InvocationID);
 });
 
-test("changes nothing if the kubelet's unit refuses restarts on request", async () => {
+test("changes nothing if the kubelet's unit has RefuseManualStop", async () => {
   const { inside, revision } = await fresh();
   await inside.machine.breakKubelet("[Unit]\nRefuseManualStop=yes\n");
   await inside.start(revision);

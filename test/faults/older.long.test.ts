@@ -1,6 +1,6 @@
 /**
- * Runs the agent on a node that was prepared for a provider. The kubelet is from before 1.34, as
- * after a downgrade.
+ * Runs the agent on a node that was prepared for a credential provider and whose kubelet is older
+ * than 1.34, as after a downgrade.
  */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
@@ -47,14 +47,17 @@ beforeEach(async () => {
 
 const kubelet = `${programs}/kubelet`;
 
-/** Prepares the node for a provider. `from`: the file or directory in the kubelet's flag. */
+/**
+ * Prepares the node for a provider. `from`: the path of the configuration in the kubelet's flag, a
+ * file or a directory.
+ */
 async function prepare(scope: ProviderScope, from?: string): Promise<void> {
   installProvider(inside.node.kubelet, [], scope);
   machine.writeFile(kubeadmFile, kubeadmFlags(from), 0o644);
   await restart();
 }
 
-/** From its next start on, the node runs the older kubelet. */
+/** Replaces the kubelet's program, so that the next start runs the older kubelet. */
 async function downgrade(): Promise<void> {
   await machine.exec(["mount", "--bind", "/root/kubelet", kubelet]);
 }
@@ -78,7 +81,10 @@ async function keepsFailing(): Promise<void> {
   });
 }
 
-/** Lets a new agent apply the next revision, with the only password that the registry accepts. */
+/**
+ * Changes the password in the registry, and lets a new agent apply this password as the next
+ * revision.
+ */
 async function rotate(): Promise<void> {
   const { registry } = cluster;
   const password = randomBytes(18).toString("base64url");
@@ -96,7 +102,7 @@ async function pull(name: string): Promise<void> {
   await untilState(cluster, name, "Running");
 }
 
-test("starts a kubelet from before 1.34 with the configuration's file in scope All, and the kubelet uses the provider", async () => {
+test("an older kubelet starts with the configuration's file in scope All, and uses the provider", async () => {
   await prepare("All", providerFiles.config);
   await rotate();
   await pull("later");
@@ -109,7 +115,7 @@ test("starts a kubelet from before 1.34 with the configuration's file in scope A
   assert.equal((await inside.kubelet()).InvocationID, InvocationID);
 });
 
-test("starts a kubelet from before 1.34 with the configuration of scope All, but not of scope Annotated", async () => {
+test("an older kubelet starts with the configuration of scope All, but not of scope Annotated", async () => {
   await downgrade();
   await prepare("Annotated", providerFiles.config);
   await keepsFailing();
@@ -119,7 +125,7 @@ test("starts a kubelet from before 1.34 with the configuration of scope All, but
   await pull("all");
 });
 
-test("starts a kubelet from before 1.34 with the configuration's file in scope All, but not with its directory", async () => {
+test("an older kubelet starts with the configuration's file, but not with the configuration's directory", async () => {
   await downgrade();
   await prepare("All");
   await until("the kubelet logs why it ends", async () => {

@@ -1,7 +1,7 @@
 /**
- * Runs the agent under Node's permission model, as the DaemonSet sets it. The model lets the
- * bundled agent do all its work, and refuses everything else. The flags come from the object that
- * the controller applies.
+ * Runs the agent under the permission model of Node.js, with the flags of the DaemonSet that the
+ * controller applies. The model lets the bundled agent do all its work, and refuses everything
+ * else.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -13,7 +13,7 @@ import { AgentProcess, encode, NodeDirectory } from "../harness/agent/agent.ts";
 import { many, nodeFlags } from "../harness/agent/deployed.ts";
 import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
-test("applies, repairs and leaves no trace under the DaemonSet's flags", async () => {
+test("applies, repairs and withdraws under the DaemonSet's flags", async () => {
   using node = new NodeDirectory();
   await using systemd = await ScriptedSystemd.start(node.systemd);
   const options = { healthzPort: systemd.healthzPort };
@@ -39,7 +39,7 @@ test("applies, repairs and leaves no trace under the DaemonSet's flags", async (
   assert.ok(!existsSync(node.folder));
 });
 
-test("can read and write nothing else and start no process under the DaemonSet's flags", () => {
+test("cannot read or write other files and start no process under the DaemonSet's flags", () => {
   using node = new NodeDirectory();
   const elsewhere = mkdtempSync(join(tmpdir(), "gps-permission-"));
   const script = join(elsewhere, "try.cjs");
@@ -93,7 +93,7 @@ test("fits a Secret and a node's file of nearly 1 MiB each into the heap that th
       ),
     );
   }
-  // The peak includes 40 to 50 MiB of Node's own code, which is shared and clean. A memory cgroup
-  // counts less.
+  // The peak includes 40 to 50 MiB of the program file of Node.js, which a memory cgroup counts
+  // only in part.
   assert.ok(peak < 128 * 1024, `${peak} kB`);
 });

@@ -1,12 +1,12 @@
-/** For tests that meet an agent in a given phase of its journal. */
+/** For tests that interrupt an agent in a certain phase of its journal. */
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { previousPrefix } from "#agent/journal/journal.ts";
 import type { NodeDirectory } from "../harness/agent/agent.ts";
 
 /**
- * A command to put before the agent's program. It delays each fsync by 300 ms. Each phase has at
- * least one fsync, so a test can see every phase, even on a busy machine.
+ * The command to put before the agent's program, so that strace delays each fsync by 300 ms. Each
+ * phase has at least one fsync, so a test can see every phase, even on a busy machine.
  */
 export const slowFsync =
   "strace -D -f -qq -o /dev/null -e trace=fsync -e inject=fsync:delay_enter=300000".split(" ");
@@ -22,7 +22,8 @@ export function journalOf(
 export const phaseOf = (node: NodeDirectory): string | undefined => journalOf(node)?.phase;
 
 /**
- * Turns the node's journal into version 1, in which the journal itself contains the previous bytes.
+ * Turns the node's journal into version 1. A journal of version 1 itself contains the bytes of the
+ * previous file.
  */
 export function ageJournal({ folder }: NodeDirectory): void {
   const file = join(folder, "journal.json");

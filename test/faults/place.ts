@@ -4,7 +4,7 @@ import { AgentProcess, encode, NodeDirectory } from "../harness/agent/agent.ts";
 import { type Cut, Relay } from "./relay.ts";
 import { ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 
-/** config.json when revision 1 is in force, without other entries. */
+/** config.json with the entry of revision 1 and no other entry. */
 export const ours = JSON.stringify({ auths: { "a.io": { auth: encode("ours") } } });
 export const content = { additional: { "a.io": "ours" } };
 
@@ -18,7 +18,7 @@ export class AgentPlace implements AsyncDisposable {
     this.systemd = systemd;
     this.relay = relay;
   }
-  /** `cut`: how a relay between the agent and systemd interrupts a conversation. */
+  /** `cut`: how a relay between the agent and systemd interrupts their connection. */
   static async make(cut?: Cut): Promise<AgentPlace> {
     const node = new NodeDirectory();
     node.mount(1, content);

@@ -1,6 +1,6 @@
 /**
- * Nodes that are unfit for a change, and nodes whose kubelet belongs to another unit. The agent
- * touches nothing and reports the reason.
+ * Nodes that are unfit for a change, which the agent leaves unchanged with a reason, and nodes
+ * whose kubelet belongs to another unit.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -23,14 +23,14 @@ import { phaseOf } from "./phases.ts";
 import { content, ours, AgentPlace } from "./place.ts";
 import { comesBack, crashes } from "../harness/agent/scripted-systemd.ts";
 
-/** Asserts that nothing of ours is on the node, and nothing was restarted. */
+/** Asserts that the agent has written and restarted nothing. */
 function untouched({ node, systemd }: AgentPlace, file?: string): void {
   assert.equal(node.file, file);
   assert.ok(!existsSync(join(node.folder, "journal.json")));
   assert.equal(systemd.restartCalls, 0);
 }
 
-test("never restarts a kubelet whose healthz is off or on another port", async () => {
+test("restarts no kubelet while the kubelet's healthz does not answer", async () => {
   await using place = await AgentPlace.make();
   place.systemd.healthy = false;
   {
@@ -45,7 +45,7 @@ test("never restarts a kubelet whose healthz is off or on another port", async (
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("does not start a dead kubelet.service that was left beside the real kubelet, with or without a flag that names it", async () => {
+test("restarts the kubelet's active unit, and never an inactive kubelet.service beside it", async () => {
   await using place = await AgentPlace.make();
   place.systemd.unit = "k3s-agent.service";
   place.systemd.others.set("kubelet.service", "inactive");
@@ -65,8 +65,8 @@ test("does not start a stopped kubelet when config.json drifts", async () => {
   await agent.shows(200, "GPS200");
   [place.systemd.active, place.systemd.sub, place.systemd.mainPid] = ["inactive", "dead", 0];
   writeFileSync(place.node.config, "{}");
-  // The agent repairs the file, so the kubelet reads it when the administrator starts the kubelet.
-  // The agent itself does not have to start the kubelet.
+  // The agent repairs the file, but must not start the kubelet. The kubelet reads the file when an
+  // administrator starts it.
   assert.ok(await inTime(() => place.node.file === ours));
   await agent.shows("5nn", "GPS221");
   place.systemd.started();
@@ -74,7 +74,7 @@ test("does not start a stopped kubelet when config.json drifts", async () => {
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
 });
 
-test("names both units if two active units may be the kubelet's, names all if none is active, and touches nothing", async () => {
+test("changes nothing and names the units if several units, or none, could be the kubelet's active unit", async () => {
   await using place = await AgentPlace.make();
   place.systemd.others.set("k3s.service", "active");
   await using agent = await place.agent();
@@ -86,7 +86,7 @@ test("names both units if two active units may be the kubelet's, names all if no
   untouched(place);
 });
 
-test("keeps to the detected unit while a restart is owed, even if no unit is active", async () => {
+test("restarts the detected unit again while a restart is owed, even if no unit is active", async () => {
   await using place = await AgentPlace.make();
   const { systemd } = place;
   systemd.unit = "rke2-agent.service";
@@ -99,14 +99,15 @@ test("keeps to the detected unit while a restart is owed, even if no unit is act
   assert.deepEqual([place.node.file, systemd.active], [undefined, "active"]);
 });
 
-test("does not restart a unit that contains a control plane unless a flag allows it, and waits until the kubelet reads the file again", async () => {
+test("restarts a unit that contains a control plane only if a flag allows this; without the flag, waits for the kubelet", async () => {
   await using place = await AgentPlace.make();
   place.systemd.unit = "k3s.service";
   {
     await using agent = await place.agent();
     await agent.shows("5nn", "GPS254");
     assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 0]);
-    // Another actor restarts the unit. The kubelet has then read the file, and the wait is over.
+    // Another client restarts the unit. Then the kubelet has read the file, so the agent no longer
+    // waits.
     place.systemd.started();
     await agent.shows(200, "GPS200");
     assert.equal(place.systemd.restartCalls, 0);
@@ -118,7 +119,7 @@ test("does not restart a unit that contains a control plane unless a flag allows
   assert.deepEqual(place.systemd.restarted, ["k3s.service"]);
 });
 
-test("refuses a systemd that is too old to distinguish two restarts, names the reason, and writes nothing", async () => {
+test("writes nothing if systemd is too old to distinguish two restarts", async () => {
   await using place = await AgentPlace.make();
   for (const property of ["NRestarts", "InvocationID"]) {
     place.systemd.unknown.clear();
@@ -129,7 +130,7 @@ test("refuses a systemd that is too old to distinguish two restarts, names the r
   }
 });
 
-test("names a file that a new config.json would hide, and begins the change once config.json exists", async () => {
+test("names a credential file that a new config.json would hide, and applies the change once config.json exists", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   node.sees({ "/.docker/config.json": "entries", "/root/.docker/config.json": "entries" });
@@ -154,7 +155,7 @@ test("names a file that a new config.json would hide, and begins the change once
   }
 });
 
-test("ignores root's .docker for a kubelet without HOME, and finds .dockercfg beside config.json without the first container", async () => {
+test("for a kubelet without HOME, ignores /root/.docker, but not .dockercfg beside config.json", async () => {
   await using place = await AgentPlace.make();
   place.node.sees({ "/root/.docker/config.json": "entries" });
   const legacy = join(place.node.kubelet, ".dockercfg");
@@ -168,7 +169,7 @@ test("ignores root's .docker for a kubelet without HOME, and finds .dockercfg be
   await agent.shows(200, "GPS200", 40_000);
 });
 
-test("makes the node unfit if the first container reported nothing and there is no config.json, except with --hidden-files Ignore", async () => {
+test("without config.json and without the first container's findings, applies only with --hidden-files Ignore", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   rmSync(join(node.pod, podFiles.hidden));
@@ -181,7 +182,7 @@ test("makes the node unfit if the first container reported nothing and there is 
   await agent.shows(200, "GPS200");
 });
 
-test("finds .dockercfg beside config.json even with --hidden-files Skip and without the first container's findings", async () => {
+test("with --hidden-files Skip, finds .dockercfg beside config.json without the first container's findings", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   rmSync(join(node.pod, podFiles.hidden));
@@ -195,7 +196,7 @@ test("finds .dockercfg beside config.json even with --hidden-files Skip and with
   await agent.shows(200, "GPS200", 40_000);
 });
 
-test("creates config.json and our folder again if both are deleted, because this hides no other file", async () => {
+test("creates config.json and our folder again if another program deletes both", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   writeFileSync(join(node.pod, podFiles.hidden), JSON.stringify({ kind: "ours" }));
@@ -208,7 +209,7 @@ test("creates config.json and our folder again if both are deleted, because this
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("ends once with the code of the refusal on an unfit node, and then waits for a new grant", async () => {
+test("on an unfit node, ends once with the exit code of a refusal, and then waits for a new grant", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   node.sees({ "/.docker/config.json": "entries" });
@@ -225,7 +226,7 @@ test("ends once with the code of the refusal on an unfit node, and then waits fo
   await agent.shows(200, "GPS200", 40_000);
 });
 
-/** Runs Node with these arguments as in the first container: as root without capabilities. */
+/** Runs Node.js with these arguments like the first container: as root without capabilities. */
 function asContainer(args: readonly string[]) {
   const [command = "", ...before] = withoutCapabilities;
   return spawnSync(command, [...before, process.execPath, ...args], { encoding: "utf8" });
@@ -251,7 +252,7 @@ async function runFirstContainer(node: NodeDirectory, root: string): Promise<unk
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : ended.stderr;
 }
 
-test("finds the files in the first container under the DaemonSet's flags, prints no content, and always exits with 0", async () => {
+test("the first container finds files that config.json would hide, prints no content, and exits with 0", async () => {
   using node = new NodeDirectory();
   const root = join(node.root, "host");
   const put = (path: string, text: string) => {
@@ -270,7 +271,7 @@ test("finds the files in the first container under the DaemonSet's flags, prints
     "/.dockercfg": "entries",
   };
   assert.deepEqual(await runFirstContainer(node, root), { kind: "seen", files: seen });
-  // Root without capabilities may not read another user's private file.
+  // Root without capabilities cannot read another user's private file.
   chownSync(join(root, "/.dockercfg"), 65_534, 65_534);
   chmodSync(join(root, "/.dockercfg"), 0o600);
   const files = { ...seen, "/.dockercfg": { unknown: "EACCES" } };
@@ -281,7 +282,7 @@ test("finds the files in the first container under the DaemonSet's flags, prints
   assert.match(String(await runFirstContainer(node, root)), /ENOENT|ERR_ACCESS/);
 });
 
-test("can open no other file in the first container under the DaemonSet's flags", () => {
+test("the first container can read no other file and write none under the DaemonSet's flags", () => {
   using node = new NodeDirectory();
   const program = join(node.root, "try.cjs");
   const root = join(node.root, "host");
@@ -315,7 +316,7 @@ console.log(JSON.stringify(got));`,
   assert.deepEqual(JSON.parse(stdout || "null"), ["allowed"], stderr);
 });
 
-test("reports every wrong flag of the first container, one per line, and lets the agent start", async () => {
+test("the first container reports every wrong flag and exits with 0, so that the agent can start", async () => {
   const program = (await freshBundle()).find((path) => path.endsWith("/hidden.cjs")) ?? "";
   const wrong = ["--root", "host", "--kubelet-dir=/var/lib/kubelet"];
   const { status, stderr } = asContainer([program, ...wrong]);

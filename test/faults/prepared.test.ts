@@ -1,4 +1,4 @@
-/** Changes to a credential provider that an installer prepared, while an agent runs. */
+/** Changes to the files of a prepared credential provider while an agent runs. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ function laid({ node }: AgentPlace): (string | undefined)[] {
   return paths.map((path) => (existsSync(path) ? readFileSync(path, "utf8") : undefined));
 }
 
-test("restores only its own answer among an installer's files, and reports every other change until it is repaired", async () => {
+test("restores only the provider's answer, and reports changes of the installer's files until they are repaired", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   installProvider(node.kubelet);
@@ -39,13 +39,13 @@ test("restores only its own answer among an installer's files, and reports every
   assert.deepEqual(laid(place), first);
 });
 
-test("confirms a withdrawal only after it has emptied an answer that no journal records", async () => {
+test("confirms a withdrawal only after it has emptied a provider's answer, even without a journal", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   installProvider(node.kubelet);
   const path = join(node.kubelet, answer);
   writeFileSync(path, answerOf(new Map([["a.io", { auth: "dTpw" }]])), { mode: 0o600 });
-  // Mounts over the file, so that the agent cannot replace it.
+  // Mounts the file over itself, so that the agent cannot replace it.
   assert.equal(spawnSync("mount", ["--bind", path, path]).status, 0);
   node.mount(1, {});
   await using agent = await place.agent(byProvider);
@@ -59,7 +59,7 @@ test("confirms a withdrawal only after it has emptied an answer that no journal 
   assert.deepEqual(answeredPasswords(node.kubelet), {});
 });
 
-test("does not use a provider on a file system that is mounted noexec, and uses the provider once it is executable", async () => {
+test("uses a provider on a file system that is mounted noexec only after a remount without noexec", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   const mount = (...args: string[]) =>

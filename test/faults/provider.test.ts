@@ -1,4 +1,7 @@
-/** The agent writes the answer of a real kubelet's credential provider. No fake can prove this. */
+/**
+ * The agent writes the answer of a real kubelet's credential provider. Only a real kubelet can
+ * prove that pulls work.
+ */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -34,7 +37,7 @@ before(async () => {
 
 after(() => cluster?.down());
 
-/** Delivers the next revision with a new password, the only one that the registry accepts. */
+/** Changes the password in the registry, and delivers this password as the next revision. */
 async function rotate(): Promise<string> {
   const { registry } = cluster;
   const password = randomBytes(18).toString("base64url");
@@ -70,7 +73,7 @@ async function pullWith(name: string, image: string, auth: string): Promise<void
   await cluster.apply(secret, { ...pod, spec: { ...pod.spec, imagePullSecrets: [{ name }] } });
 }
 
-test("serves the next pull after each of two rotations with one kubelet process, and serves none after a withdrawal", async (t) => {
+test("lets pulls succeed after each rotation and fail after a withdrawal, with the same kubelet process", async (t) => {
   const { InvocationID } = await inside.kubelet();
   await pull("early");
   await untilState(cluster, "early", ...pullRefused);
@@ -94,7 +97,7 @@ test("serves the next pull after each of two rotations with one kubelet process,
   assert.equal((await inside.kubelet()).InvocationID, InvocationID);
 });
 
-test("keeps other credentials usable when the script is killed, prints invalid output or is missing, and recovers at the next try", async () => {
+test("lets pulls use other credentials while the provider's script is killed, broken or missing", async () => {
   const auth = encode(await rotate());
   await inside.shows(200, "GPS200");
   const file = join(inside.node.kubelet, providerFiles.script);
@@ -110,7 +113,7 @@ test("keeps other credentials usable when the script is killed, prints invalid o
     else writeFileSync(file, text, { mode: 0o700 });
     await pull(`only-${name}`);
     await untilState(cluster, `only-${name}`, ...pullRefused);
-    // The pod's own secret is another credential.
+    // The pod's own pull secret is another credential.
     await pullWith(`own-${name}`, await cluster.pushApp(`team/app:own-${name}`), auth);
     await untilState(cluster, `own-${name}`, "Running");
     writeFileSync(file, right, { mode: 0o700 });
@@ -119,24 +122,25 @@ test("keeps other credentials usable when the script is killed, prints invalid o
   assert.equal((await inside.kubelet()).InvocationID, InvocationID);
 });
 
-test("removes a node's own entry for the same registry once the kubelet has used the provider, serves the next pull, and restores the entry", async () => {
+test("removes the node's own entry for the same registry once the kubelet has used the provider, and restores it in a withdrawal", async () => {
   const { host } = cluster.registry;
   const theirs = JSON.stringify({ auths: { [host]: { auth: "dGhlaXJzOm9sZA==" } } });
   machine.writeFile("config.json", theirs);
   await rotate();
   await inside.shows(200, "GPS200");
   assert.equal(inside.node.file, '{"auths":{}}');
-  // The pull works although the kubelet may still remember the entry, which the registry refuses.
+  // The pull works although the kubelet might still remember the node's own entry, which the
+  // registry refuses.
   await pull("displaced");
   await untilState(cluster, "displaced", "Running");
   await serve({});
-  // The agent restores the file first, then empties the answer.
+  // The agent restores config.json before it empties the answer.
   const isEmpty = () => Object.keys(answeredPasswords(inside.node.kubelet) ?? {}).length === 0;
   await until("the answer is empty", () => Promise.resolve(isEmpty()));
   assert.equal(inside.node.file, theirs);
 });
 
-/** The user that pulled the image of this pod, from the registry's log. */
+/** The users that pulled the image of this pod, from the registry's log. */
 async function pulledBy(name: string): Promise<string[]> {
   await untilState(cluster, name, "Running");
   const its = cluster.registry
@@ -145,7 +149,7 @@ async function pulledBy(name: string): Promise<string[]> {
   return [...new Set(its.map(({ user }) => user))].filter((user) => user !== "pusher");
 }
 
-test("lets a kubelet try the pod's own secret, then config.json, then the provider, until one is accepted", async () => {
+test("the kubelet tries the pod's own pull secret first, then config.json, then the provider", async () => {
   // A running agent would remove from config.json the entries that are also in the answer.
   await inside.kill("SIGTERM");
   const { registry } = cluster;

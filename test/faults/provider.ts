@@ -1,4 +1,4 @@
-/** A node whose kubelet has a credential provider of ours, as an installer prepares it. */
+/** A node that an installer has prepared for our credential provider. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { providerFiles, type ProviderScope } from "#contract/names.ts";
@@ -27,7 +27,7 @@ export function installProvider(
   }
 }
 
-/** The passwords of the answer, by registry; undefined if there is no answer. */
+/** The passwords in the provider's answer, by registry. Undefined if there is no answer. */
 export function answeredPasswords(kubeletDirectory: string): Record<string, string> | undefined {
   const path = join(kubeletDirectory, answer);
   if (!existsSync(path)) return undefined;
@@ -37,7 +37,7 @@ export function answeredPasswords(kubeletDirectory: string): Record<string, stri
   return Object.fromEntries(Object.entries(auth).map(([key, { password }]) => [key, password]));
 }
 
-/** Creates the file that the script leaves each time the kubelet runs the script. */
+/** Creates the stamp, the file that the script writes each time the kubelet runs the script. */
 export function hasAsked(kubeletDirectory: string): void {
   writeFileSync(join(kubeletDirectory, stamp), "");
 }
@@ -56,7 +56,7 @@ export function kubeadmFlags(from: string = providerFiles.configs): string {
   return `KUBELET_KUBEADM_ARGS="${flagsFor(from).join(" ")}"\n`;
 }
 
-/** Whether a command line, or a file of arguments, names the file of our configuration. */
+/** Returns true if a command line, or a file of arguments, names the file of our configuration. */
 export function namesProvider(text: string): boolean {
   const words = text.split(/[\s"]+/);
   return flagsFor(config).every((flag) => words.includes(flag));

@@ -11,7 +11,7 @@ import { ours } from "./place.ts";
 
 /** How often a start of the kubelet's unit has failed before the kubelet's process began. */
 const failedStarts = () => timesLogged("Control process exited");
-/** How often systemd logged these words about the kubelet. */
+/** How often the log of the kubelet's unit contains these words. */
 async function timesLogged(words: string): Promise<number> {
   await sharedNode().machine.exec(["journalctl", "--sync"]);
   return (await sharedNode().machine.journal()).split(words).length - 1;
@@ -35,7 +35,7 @@ test("H16, H17: writes the file and restarts the real kubelet once, without capa
   assert.equal((await inside.kubelet()).InvocationID, now.InvocationID);
 });
 
-test("H18: restores the old file when the kubelet cannot start, revives the kubelet once it can, and reports the failure", async () => {
+test("H18: restores the old file when the kubelet cannot start, and starts the kubelet once it can start", async () => {
   const { inside, revision } = await fresh();
   await inside.machine.breakKubelet();
   await inside.start(revision);
@@ -47,7 +47,7 @@ test("H18: restores the old file when the kubelet cannot start, revives the kube
   assert.equal((await inside.kubelet()).ActiveState, "active");
 });
 
-test("H18: makes exactly three attempts if systemd starts nothing by itself, and the next start has the old file", async () => {
+test("H18: restores the old file after three failed attempts if systemd does not restart the kubelet", async () => {
   const { inside, revision } = await fresh();
   await inside.machine.breakKubelet(
     "[Service]\nRestart=no\nExecStartPre=/bin/sh -c 'test ! -e /var/lib/kubelet/config.json'\n",
@@ -56,13 +56,13 @@ test("H18: makes exactly three attempts if systemd starts nothing by itself, and
   await inside.start(revision);
   assert.equal(await inside.ended(), "1");
   assert.deepEqual(await inside.jobs(revision), ["failed", "failed", "failed", "done"]);
-  // From systemd's own log.
+  // Counted in systemd's log.
   assert.equal((await failedStarts()) - before, 3);
   assert.equal(inside.node.file, undefined);
   assert.equal((await inside.kubelet()).ActiveState, "active");
 });
 
-test("resets a start limit that the kubelet has reached, and leaves the kubelet running with the old file", async () => {
+test("restores the old file and restarts the kubelet even if the kubelet's unit has reached its start limit", async () => {
   const { inside, revision } = await fresh();
   // systemd restarts the kubelet every 100 ms, so the limit of five starts in 5 s is soon reached.
   const limited =
@@ -78,12 +78,12 @@ test("resets a start limit that the kubelet has reached, and leaves the kubelet 
   assert.equal(inside.node.file, undefined);
   assert.equal((await inside.kubelet()).ActiveState, "active");
   const jobs = await inside.jobs(revision);
-  // At most three attempts and the restart of the rollback. Starts that systemd makes by itself
-  // count as attempts, so there may be fewer.
+  // At most three attempts and the restart after the rollback. Starts that systemd makes by itself
+  // count as attempts, so the agent can request fewer.
   assert.ok(jobs.length >= 2 && jobs.length <= 4, `${jobs.length} restarts were requested`);
 });
 
-test("makes the restart that is owed according to its journal", async () => {
+test("requests a restart that is owed according to the agent's journal", async () => {
   const { inside, revision } = await fresh();
   const old = await inside.kubelet();
   await inside.start(revision, "--restart=Never");
@@ -102,7 +102,7 @@ test("makes the restart that is owed according to its journal", async () => {
   assert.notEqual((await inside.kubelet()).InvocationID, old.InvocationID);
 });
 
-test("makes one restart and turns Ready when systemd is re-executed in the middle of a job", async () => {
+test("requests only one restart when systemd is re-executed in the middle of the job", async () => {
   const { inside } = await duringRestart();
   const now = await inside.kubelet();
   await inside.machine.exec(["systemctl", "daemon-reexec"]);
@@ -110,7 +110,7 @@ test("makes one restart and turns Ready when systemd is re-executed in the middl
   assert.equal((await inside.kubelet()).InvocationID, now.InvocationID);
 });
 
-test("changes nothing for a unit that does not exist, or without systemd's socket", async () => {
+test("changes nothing if the unit does not exist, or if systemd's socket does not exist", async () => {
   const { inside, revision } = await fresh();
   const old = await inside.kubelet();
   await inside.start(revision, "--unit=nothere.service");

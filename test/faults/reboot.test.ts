@@ -5,7 +5,7 @@ import { until } from "../cluster/await.ts";
 import { duringRestart } from "./machine.ts";
 import { ours } from "./place.ts";
 
-test("counts the start at boot as the owed restart when a node reboots in the middle of the change", async () => {
+test("requests no restart after a boot in the middle of the change, because the kubelet has started with the new file", async () => {
   const { inside, revision } = await duringRestart();
   await inside.machine.reboot();
   await until("the kubelet runs", async () => (await inside.kubelet()).ActiveState === "active");

@@ -1,6 +1,6 @@
 /**
- * Sits between the agent and systemd. Hangs up or falls silent after a number of the agent's
- * messages, or changes the bytes of the answers.
+ * A relay between the agent and systemd. It hangs up or falls silent after a number of the agent's
+ * messages, or changes the bytes of systemd's answers.
  */
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
@@ -11,9 +11,10 @@ export type Cut = "hangs up" | "falls silent";
 
 export class Relay implements AsyncDisposable {
   /**
-   * The number of the message, counted over all connections, after which the relay cuts the
-   * connection. The relay passes this message on, but not the answer. Later connections are not
-   * cut. dbus-next writes each message separately; the first message is the authentication.
+   * The number of the agent's message, counted over all connections, after which the relay cuts the
+   * connection. The relay forwards this message, but not the answer to it. Later connections are
+   * not cut. dbus-next writes each message separately. The first message of a connection is the
+   * authentication.
    */
   cutAfter = Number.POSITIVE_INFINITY;
   passed = 0;

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ours, AgentPlace } from "./place.ts";
 import { comesBack } from "../harness/agent/scripted-systemd.ts";
 
-test("waits for a job of three minutes, makes one restart, and is Ready when the job is over", async () => {
+test("requests only one restart for a job that takes three minutes", async () => {
   await using place = await AgentPlace.make();
   place.systemd.script = [{ ...comesBack, takes: 180_000 }];
   await using agent = await place.agent();
@@ -17,7 +17,7 @@ test("waits for a job of three minutes, makes one restart, and is Ready when the
   assert.match(agent.output, /"msg":"job done"/);
 });
 
-test("waits for the unit and does not restart it again if a job takes longer than the deadline for jobs", async () => {
+test("requests only one restart even if the job takes longer than the deadline for jobs", async () => {
   await using place = await AgentPlace.make();
   // The deadline for a job is 210 s. Afterwards the agent reads the unit's state.
   place.systemd.script = [{ ...comesBack, takes: 230_000 }];
@@ -27,7 +27,7 @@ test("waits for the unit and does not restart it again if a job takes longer tha
   assert.match(agent.output, /"msg":"job unknown"/);
 });
 
-test("counts a kubelet as failed if it dies 15 s after each start, within a longer probation, and restores its old file", async () => {
+test("restores the old file if the kubelet dies 15 s after each start, within a longer probation", async () => {
   await using place = await AgentPlace.make();
   place.systemd.startLimitMicros = 100_000n;
   place.systemd.outcome = () => {
@@ -40,7 +40,7 @@ test("counts a kubelet as failed if it dies 15 s after each start, within a long
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [undefined, 4]);
 });
 
-test("counts a kubelet as failed if it runs but does not answer healthz for 30 s after each start, and restores its old file", async () => {
+test("restores the old file if the kubelet does not answer healthz for 30 s after each start", async () => {
   await using place = await AgentPlace.make();
   place.systemd.outcome = () => ({ ...comesBack, healthy: place.node.file !== ours });
   await using agent = await place.agent();
@@ -51,7 +51,7 @@ test("counts a kubelet as failed if it runs but does not answer healthz for 30 s
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [undefined, 4]);
 });
 
-test("requests healthz twice a minute and nothing from systemd while at rest, however often the kubelet probes the agent", async () => {
+test("at rest, requests healthz twice a minute and nothing from systemd, however often the kubelet probes the agent", async () => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent();
   await agent.shows(200, "GPS200");
@@ -63,7 +63,8 @@ test("requests healthz twice a minute and nothing from systemd while at rest, ho
       await sleep(1000);
     }
   };
-  // The agent still reads all files in the first observation after 10 s without a change.
+  // The agent is at rest only after 10 s without a change and one more observation that reads all
+  // files.
   await probeFor(40);
   const before = asked();
   await probeFor(65);

@@ -1,10 +1,10 @@
 /**
  * Causes random faults for 15 minutes or SOAK_MINUTES, and checks every promise after each fault.
  *
- * In one half of the time agents are replaced, by rotations, kills, failing kubelets and
- * withdrawals. In the other half one agent stays, and neither its memory (after the warm-up) nor
- * the number of its descriptors may grow. The agent is the bundle with the DaemonSet's flags, on a
- * real file system. systemd is scripted, so that a kubelet fails on demand.
+ * In the first half of the time agents are replaced, because of rotations, kills, failing kubelets
+ * and withdrawals. In the second half the same agent stays. After the warm-up, neither this agent's
+ * memory nor the number of its descriptors may grow. The agent is the bundle with the DaemonSet's
+ * flags, on a real file system. systemd is scripted, so that a kubelet fails on demand.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -28,14 +28,15 @@ const theirs = `{"auths":{"b.io":{"auth":"${encode("theirs")}"}}}`;
 const place = await AgentPlace.make();
 after(() => place[Symbol.asyncDispose]());
 const { node, systemd } = place;
-// A copy, so that bundling in another process does not change the program under test.
+// Runs a copy of the bundle, so that another process cannot change the program under test by
+// bundling.
 const program = join(node.root, "agent.cjs");
 copyFileSync(await agentBundle(), program);
 systemd.startLimitMicros = 100_000n;
 writeFileSync(node.config, theirs);
 
 let revision = 0;
-/** The password in force; `undefined` after a withdrawal. */
+/** The password that was applied last. `undefined` after a withdrawal. */
 let inForce: string | undefined;
 let agent: AgentProcess | undefined;
 
@@ -83,7 +84,10 @@ async function settled(): Promise<void> {
  */
 type Fault = () => Promise<readonly [least: number, most: number]>;
 
-/** Mounts a new password or a withdrawal. Returns 1 if that changes what the kubelet reads. */
+/**
+ * Mounts a new password or a withdrawal. Returns the owed restarts: 1 if the mount changes what the
+ * kubelet reads, or 0.
+ */
 async function change(): Promise<number> {
   const next = below(5) === 0 ? undefined : `password${revision}`;
   const seen = Number(next !== inForce);
@@ -145,12 +149,12 @@ const staying: Readonly<Record<string, Fault>> = {
     return [0, 0];
   },
   async "another program removes our entries"() {
-    // The agent waits up to a minute between two repairs. Therefore this fault is rare. Otherwise
-    // the test would do nothing but wait for repairs.
+    // This fault is rare, because the agent waits up to a minute between two repairs. If the fault
+    // were frequent, the test would mostly wait.
     if (below(8) !== 0) return [0, 0];
     writeFileSync(node.config, theirs);
     assert.ok(await inTime(() => entries().length === 2, 120_000), "not repaired");
-    // The agent makes three such restarts an hour. After three restarts, the agent waits until the
+    // The agent makes at most three restarts an hour for repairs. After these, it waits until the
     // kubelet reads the file by itself.
     return [0, 1];
   },
@@ -169,8 +173,8 @@ let restarts = 0;
 let rounds = 0;
 
 /**
- * The resources of the agent that stays: minutes since its start, KiB of resident memory, open
- * descriptors.
+ * The resources of the agent that stays: the minutes since its start, its resident memory in KiB,
+ * and its number of open descriptors.
  */
 type Held = Readonly<{ minutes: number; kib: number; descriptors: number }>;
 const held: Held[] = [];
@@ -211,12 +215,15 @@ const warmUp = 2;
  */
 const longEnough = 4;
 /**
- * How many KiB the minimum of the later half may exceed the minimum of the earlier half. One
- * garbage collection frees more than this.
+ * The least memory of the later samples may exceed the least memory of the earlier samples by this
+ * many KiB. One garbage collection frees more.
  */
 const clearGrowth = 4096;
 
-/** Prints the resources of the agent that stayed. Fails if it clearly grew. */
+/**
+ * Prints the resources of the agent that stayed. Fails if its memory or its number of descriptors
+ * clearly grew.
+ */
 function assertNoGrowth(): void {
   const warm = held.filter(({ minutes }) => minutes >= warmUp);
   const [first, last] = [warm[0] ?? held[0], warm.at(-1) ?? held.at(-1)];
@@ -225,7 +232,8 @@ function assertNoGrowth(): void {
   console.log(
     `the agent that stayed: ${first.kib} to ${last.kib} KiB, ${first.descriptors} to ${last.descriptors} descriptors, at most ${most}`,
   );
-  // Four more may be open: a connection to systemd, one to healthz, a file, and our own probe.
+  // Four more descriptors can be open: a connection to systemd, a connection to healthz, a file,
+  // and the connection of our own probe.
   assert.ok(last.descriptors <= first.descriptors + 4, "descriptors were left open");
   if (last.minutes - first.minutes < longEnough)
     return console.log("too short to judge the slope of its memory");
@@ -242,7 +250,7 @@ function assertNoGrowth(): void {
   );
 }
 
-/** KiB a minute, by least squares. */
+/** The growth in KiB a minute, by least squares. */
 function slope(samples: readonly Held[]): number {
   const mean = (of: (one: Held) => number) =>
     samples.reduce((sum, one) => sum + of(one), 0) / samples.length;
@@ -253,7 +261,7 @@ function slope(samples: readonly Held[]): number {
   );
 }
 
-test("keeps every promise through random faults, and does not leak memory or descriptors", async (t) => {
+test("restores a correct state after each random fault, and leaks no memory and no descriptors", async (t) => {
   t.diagnostic(`SEED=${seed}`);
   try {
     await injectFaults(comingAndGoing, () => {});

@@ -1,6 +1,6 @@
 /**
- * The directory of systemd's socket is a mount. Its content is replaced, or its source directory
- * disappears.
+ * In the agent's pod, the directory of systemd's socket is a mount of a host directory. The socket
+ * is replaced, or the host directory disappears.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -52,8 +52,8 @@ test("connects to a new socket of systemd that replaces the old socket, as after
 });
 
 /**
- * `goes`: what happens to the host's directory. `comesBack`: how systemd gets into the mounted
- * directory again.
+ * Checks an agent that starts with a stale mount. `goes`: makes the host's directory disappear.
+ * `comesBack`: starts a systemd whose socket is in the agent's mount.
  */
 async function stale(
   goes: (host: string) => void,
@@ -75,9 +75,9 @@ async function stale(
   assert.equal(node.file, ours);
 }
 
-test("changes nothing when the host's directory is mounted over, and recovers with a socket in our mount", () =>
+test("changes nothing while another mount hides the host's directory, and recovers with a new socket in the pod's mount", () =>
   stale(
-    // Our mount still shows the old directory, with a dead socket.
+    // The pod's mount still shows the old directory, with a dead socket.
     (host) => mount("-t", "tmpfs", "tmpfs", host),
     (_host, inPod) => {
       rmSync(join(inPod, "private"));
@@ -85,7 +85,7 @@ test("changes nothing when the host's directory is mounted over, and recovers wi
     },
   ));
 
-test("changes nothing when the host's directory is removed, and recovers with a new mount", () =>
+test("changes nothing after the host's directory was removed, and recovers with a new mount", () =>
   stale(
     (host) => rmSync(host, { recursive: true }),
     // A removed directory cannot get new files. The agent needs a new mount, which it gets when its
@@ -98,11 +98,11 @@ test("changes nothing when the host's directory is removed, and recovers with a 
     },
   ));
 
-/** The agent's clock runs an hour in a minute. */
+/** On the agent's clock an hour passes in each real minute. */
 const fastClock =
   "--import=data:text/javascript,const u=process.uptime.bind(process);process.uptime=()=>60*u()";
 
-test("keeps running without systemd, in either mode, long after the time in which a kubelet reads its files again", async () => {
+test("continues to run without systemd for longer than a kubelet takes to read its files again", async () => {
   for (const flags of [[], ["--restart=Never"]]) {
     using node = new NodeDirectory();
     node.mount(1, content);
@@ -113,7 +113,7 @@ test("keeps running without systemd, in either mode, long after the time in whic
       flags,
     });
     await agent.shows(200);
-    // Twelve minutes pass on the agent's clock in these twelve seconds.
+    // On the agent's clock twelve minutes pass in these twelve seconds.
     await stays("the agent runs", () => agent.child.exitCode === null, 12_000);
   }
 });

@@ -7,9 +7,9 @@ import { type AgentProcess, inTime } from "../harness/agent/agent.ts";
 export type Call = Readonly<{ at: number; thread: string; name: string; line: string }>;
 
 /**
- * Runs an agent until `over`, then stops it. Returns the calls of all threads, sorted by their
- * beginning, because the thread that syncs and the main thread take turns. A line includes the path
- * of each descriptor and all bytes that are written.
+ * Runs an agent until `over` resolves, then stops the agent. Returns the calls of all threads in
+ * the order in which they began, because the main thread and the thread that syncs take turns. A
+ * line includes the path of each descriptor and all bytes that are written.
  */
 export async function traced(
   root: string,

@@ -1,6 +1,6 @@
 /**
- * Runs the agent as a process, causes trouble, and checks the agent's changes, its reports, and its
- * recovery when the trouble ends.
+ * Runs the agent as a process, causes trouble, and checks what the agent changes and reports, and
+ * that it recovers when the trouble is over.
  */
 import assert from "node:assert/strict";
 import {
@@ -41,7 +41,7 @@ test("changes nothing without systemd, reports the reason, and recovers when sys
   assert.equal(node.file, ours);
 });
 
-test("writes the file and requests no restart with policy Never, and is Ready after the time in which the kubelet reads the file, even if agents are replaced", async () => {
+test("with --restart=Never, requests no restart, and is Ready when the kubelet must have read the file again", async () => {
   await using place = await AgentPlace.make();
   const journal = join(place.node.folder, "journal.json");
   {
@@ -64,7 +64,7 @@ test("writes the file and requests no restart with policy Never, and is Ready af
   assert.deepEqual(place.systemd.calls, []);
 });
 
-test("is Ready on a node without a grant, and writes only a record on this node", async () => {
+test("without a grant, is Ready and writes only its journal on the node", async () => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent([], 0);
   await agent.shows(200, "GPS201");
@@ -73,7 +73,7 @@ test("is Ready on a node without a grant, and writes only a record on this node"
   assert.deepEqual(place.node.kept, ["journal.json"]);
 });
 
-/** Another pod on the same node, with revision 2 mounted. */
+/** The directories of another agent's pod on the same node, with revision 2 mounted. */
 function besides({ node }: AgentPlace): NodeDirectory {
   const other = new NodeDirectory(undefined, node.kubelet);
   symlinkSync(node.systemd, other.systemd);
@@ -81,7 +81,7 @@ function besides({ node }: AgentPlace): NodeDirectory {
   return other;
 }
 
-test("touches nothing while another agent runs on the node, whatever its port", async () => {
+test("changes nothing while another agent runs on the node, whatever port the other agent uses", async () => {
   for (const samePort of [true, false]) {
     await using place = await AgentPlace.make();
     await using first = await place.agent();
@@ -104,7 +104,7 @@ test("touches nothing while another agent runs on the node, whatever its port", 
   }
 });
 
-test("keeps the lock while frozen, and gives it up at once when killed", async () => {
+test("keeps the lock while the agent is frozen, and releases it when the agent is killed", async () => {
   await using place = await AgentPlace.make();
   await using first = await place.agent();
   await first.shows(200, "GPS200");
@@ -118,7 +118,7 @@ test("keeps the lock while frozen, and gives it up at once when killed", async (
   await second.shows(200, "GPS200");
 });
 
-test("works and reports the port while another program holds the probe port, and is Ready when that program ends", async () => {
+test("applies, but is not Ready and reports the port while another program uses the probe port", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   const other = createServer().listen(0, "127.0.0.1");
@@ -138,7 +138,7 @@ test("works and reports the port while another program holds the probe port, and
   await node.reports(/^$/);
 });
 
-test("ends once, before it is Ready, to report that the node is clean, and keeps running after the next start", async () => {
+test("ends once, before it is Ready, to confirm a withdrawal, and runs on after the next start", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   {
@@ -165,7 +165,7 @@ test("ends once, before it is Ready, to report that the node is clean, and keeps
   assert.equal(agent.child.exitCode, null);
 });
 
-test("creates no folder and needs no lock on a node without any of our entries", async () => {
+test("confirms a withdrawal without writing anything on a node that has none of our entries", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   node.newPod();
@@ -179,7 +179,7 @@ test("creates no folder and needs no lock on a node without any of our entries",
   assert.deepEqual([existsSync(node.folder), statSync(node.kubelet).mtimeMs], [false, stirred]);
 });
 
-test("does not end after a removal while it cannot mark its termination message, and ends in the next container", async () => {
+test("confirms a removal only when it can also record its termination message in the pod's directory", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   node.mount(2, {});
@@ -196,7 +196,7 @@ test("does not end after a removal while it cannot mark its termination message,
   assert.equal(await agent.ended(), 0);
 });
 
-test("repairs drift in our entry within seconds without a restart, does not repair others' entries, and then logs nothing", async () => {
+test("repairs our entry without a restart, and ignores changes of other programs' entries", async () => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent();
   await agent.shows(200, "GPS200");
@@ -209,8 +209,8 @@ test("repairs drift in our entry within seconds without a restart, does not repa
   const { rounds } = place.systemd;
   writeFileSync(place.node.config, JSON.stringify({ ...both, other: 1 }, undefined, 2));
   assert.ok(await inTime(() => place.systemd.rounds > rounds));
-  // This mount makes the agent observe the node once more, after the change. At rest it does so
-  // only every 30 s.
+  // This mount makes the agent observe the node once more, after the change. At rest the agent
+  // observes it only every 30 s.
   place.node.mount(1, content);
   assert.ok(await inTime(() => place.systemd.rounds > rounds + 1));
   assert.equal(agent.output.split("\n").length, lines);
@@ -218,7 +218,7 @@ test("repairs drift in our entry within seconds without a restart, does not repa
   assert.match(place.node.file ?? "", /"other": 1/);
 });
 
-test("makes few writes and no restart while another program keeps rewriting the file, and settles afterwards", async () => {
+test("writes seldom and restarts nothing while another program rewrites the file again and again", async () => {
   await using place = await AgentPlace.make();
   await using agent = await place.agent();
   await agent.shows(200, "GPS200");
@@ -229,7 +229,8 @@ test("makes few writes and no restart while another program keeps rewriting the 
     writeFileSync(place.node.config, '{"auths":{"b.io":{}}}');
     await sleep(100);
   }
-  // On a slow disk the other program may be faster each time. The agent reports this.
+  // On a slow disk the other program can be faster each time. In this case the agent must report
+  // GPS209.
   assert.ok(found >= 1 || agent.output.includes("GPS209"), "no write was tried");
   assert.ok(found <= 5, `${found} repairs in 6 s`);
   assert.equal(place.systemd.restartCalls, 1);
@@ -238,7 +239,7 @@ test("makes few writes and no restart while another program keeps rewriting the 
   assert.deepEqual(Object.keys(JSON.parse(place.node.file ?? "").auths), ["b.io", "a.io"]);
 });
 
-test("replaces a file that stays unreadable for the kubelet, and restores it on removal", async () => {
+test("replaces a file that the kubelet cannot parse, and restores the file on removal", async () => {
   await using place = await AgentPlace.make();
   writeFileSync(place.node.config, '{"auths":', { mode: 0o644 });
   {
@@ -258,8 +259,8 @@ test("refuses anything but a plain file, and leaves it as it is", async () => {
   await using place = await AgentPlace.make();
   const { config, root } = place.node;
   const kinds: readonly (readonly [name: string, make: () => void])[] = [
-    // Successive kinds have different messages, so that the answer to the previous kind is not
-    // taken for the answer to this kind.
+    // Neighbouring kinds have different messages, so that the test waits until the agent has read
+    // this kind and not only the previous kind.
     ["not a regular file", () => mkdirSync(config)],
     ["symbolic link", () => symlinkSync("/nonexistent", config)],
     ["not a regular file", () => void spawnSync("mkfifo", [config])],
@@ -269,7 +270,8 @@ test("refuses anything but a plain file, and leaves it as it is", async () => {
   ];
   place.node.mount(2, content);
   await using agent = await place.agent(["--restart=Never"], 2);
-  // The agent leaves config.json unchanged, with its own revision mounted and with an older one.
+  // The agent leaves config.json unchanged, while its granted revision is mounted and while an
+  // older revision is mounted.
   for (const mounted of [2, 1])
     for (const [why, make] of kinds) {
       place.node.mount(1, content);
@@ -286,7 +288,7 @@ test("refuses anything but a plain file, and leaves it as it is", async () => {
   assert.equal(place.node.file, ours);
 });
 
-test("replaces root's file without capabilities, and leaves another user's file and reports the reason", async () => {
+test("replaces root's file, but leaves a file of another user unchanged and reports the reason", async () => {
   await using place = await AgentPlace.make();
   writeFileSync(place.node.config, "{}");
   chownSync(place.node.config, 1234, 0);
@@ -300,7 +302,7 @@ test("replaces root's file without capabilities, and leaves another user's file 
   assert.equal(place.node.file, ours);
 });
 
-test("ends a wait for a job at once on SIGTERM, and the next agent does not restart the kubelet again", async () => {
+test("on SIGTERM, ends the wait for a job at once, and the next agent does not restart the kubelet again", async () => {
   await using place = await AgentPlace.make();
   const job = Promise.withResolvers<void>();
   place.systemd.script = [{ ...comesBack, takes: job.promise }];
@@ -317,7 +319,7 @@ test("ends a wait for a job at once on SIGTERM, and the next agent does not rest
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("does not repeat a restart if systemd hangs up in the middle of the job and later reports the restart", async () => {
+test("requests no second restart if systemd hangs up in the middle of the job and the kubelet was restarted", async () => {
   await using place = await AgentPlace.make();
   place.systemd.onCall = (member) => void (member === "RestartUnit" && place.systemd.die());
   await using agent = await place.agent();
@@ -330,9 +332,10 @@ test("does not repeat a restart if systemd hangs up in the middle of the job and
   assert.equal(systemd.restartCalls, 0);
 });
 
-test("turns NotReady when a kubelet dies within the probation, and accepts systemd's own restart as proof", async () => {
+test("turns NotReady when the kubelet dies within its probation, and Ready after systemd's own restart of the kubelet", async () => {
   await using place = await AgentPlace.make();
-  // With this start limit the agent would request a restart only long after systemd's own restart.
+  // With this start limit the agent would request its next restart only long after systemd has
+  // restarted the kubelet.
   place.systemd.startLimitMicros = 60_000_000n;
   await using agent = await place.agent(["--probation=6s"]);
   await agent.shows("5nn", "GPS215");
@@ -344,10 +347,10 @@ test("turns NotReady when a kubelet dies within the probation, and accepts syste
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("keeps reviving a kubelet that stays down after the rollback, and does not end", async () => {
+test("requests restarts of a kubelet that stays down after the rollback, until the kubelet runs", async () => {
   await using place = await AgentPlace.make();
   place.systemd.startLimitMicros = 100_000n;
-  // No other program starts the kubelet, because systemd has stopped trying.
+  // systemd has stopped trying, so no other program starts the kubelet.
   place.systemd.script = [{ ...crashes, after: "failed" }];
   await using agent = await place.agent();
   await agent.shows("5nn", "GPS220");
@@ -359,7 +362,7 @@ test("keeps reviving a kubelet that stays down after the rollback, and does not 
   assert.equal(place.systemd.active, "active");
 });
 
-test("H18: requests exactly one more restart with the old file for a kubelet that systemd restarts repeatedly", async () => {
+test("H18: requests one restart with the old file, and no more, while systemd restarts the kubelet repeatedly", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   systemd.startLimitMicros = 100_000n;
@@ -375,7 +378,7 @@ test("H18: requests exactly one more restart with the old file for a kubelet tha
   assert.deepEqual([systemd.restartCalls, systemd.active], [4, "active"]);
 });
 
-test("moves an unreadable or too large journal aside, and restarts the kubelet in case a restart was owed", async () => {
+test("moves an unreadable or too large journal aside, and restarts the kubelet, because a restart might be owed", async () => {
   /** Replaces the journal by a file that blocks a reader, or that never ends. */
   const replace = (make: (journal: string) => void) => (journal: string) => {
     rmSync(journal);
@@ -408,7 +411,7 @@ test("moves an unreadable or too large journal aside, and restarts the kubelet i
   }
 });
 
-test("removes everything but a directory that another program made in our folder", async () => {
+test("removes everything except a directory that another program made in our folder", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   {
@@ -422,7 +425,7 @@ test("removes everything but a directory that another program made in our folder
   assert.deepEqual([node.file, ...node.kept], [undefined, "backup"]);
 });
 
-test("reports a withdrawal as complete only after an administrator confirms it if the journal was lost", async () => {
+test("after the loss of the journal, confirms a withdrawal only when an administrator has cleaned the node", async () => {
   await using place = await AgentPlace.make();
   {
     await using agent = await place.agent();
@@ -443,7 +446,7 @@ test("reports a withdrawal as complete only after an administrator confirms it i
   assert.match(place.node.message, /^GPS224 /);
 });
 
-test("does not touch a newer agent's journal if the journal forbids it", async () => {
+test("does not change a newer agent's journal if this agent may not read the journal", async () => {
   await using place = await AgentPlace.make();
   mkdirSync(place.node.folder);
   const text = '{"version":9,"reads":9}';

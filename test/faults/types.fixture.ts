@@ -1,6 +1,6 @@
 /**
- * A real systemd with the kubelet's unit as distributions write it, kubelets that die early and
- * late, and jobs of other clients.
+ * A real systemd: the kubelet's unit with the Types that distributions use, kubelets that die early
+ * or late, and jobs of other clients.
  */
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -23,21 +23,21 @@ test("H17: restarts a unit of Type simple, exec or notify once, and proves the r
   }
 });
 
-/** types.long.test.ts has the other cases, and every death after 15 s. */
+/** types.long.test.ts tests every Type with every death, also 15 s after the start. */
 const deaths: readonly Death[] = [
   { type: "simple", seconds: 0, restarts: "always" },
   { type: "exec", seconds: 3, restarts: "always" },
   { type: "notify", seconds: 0, restarts: "no" },
 ];
 
-test("H18: restores the old file when a kubelet dies with the new file at once or after 3 s, whatever the Type of its unit", async () => {
+test("H18: restores the old file when a kubelet dies with the new file, whatever the Type of the kubelet's unit", async () => {
   for (const death of deaths) {
     const { inside, revision } = await fresh();
     await assertFileRestored(inside, revision, death);
   }
 });
 
-test("starts the kubelet again when another client stops it in the middle of our restart and so cancels the job", async () => {
+test("starts the kubelet again when another client cancels the agent's restart by stopping the kubelet", async () => {
   const { inside, revision } = await fresh();
   // Only the first start takes 60 s, so that the stop comes before the start has ended.
   const first = `/run/first-start-${revision}`;
@@ -54,7 +54,7 @@ test("starts the kubelet again when another client stops it in the middle of our
   assert.deepEqual([inside.node.file, (await inside.kubelet()).ActiveState], [ours, "active"]);
 });
 
-test("does not start a kubelet that was stopped before the agent started, and gives the kubelet the new file once another client starts it", async () => {
+test("does not start a kubelet that was stopped before the change, and applies the change once another client has started it", async () => {
   const { inside, revision } = await fresh();
   await inside.machine.breakKubelet("[Service]\nExecStop=/bin/sleep 3\n");
   await inside.machine.exec(["systemctl", "stop", "--no-block", "kubelet"]);

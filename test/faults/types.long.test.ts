@@ -1,6 +1,6 @@
 /**
- * Tests every Type of a kubelet's unit, every time at which the kubelet may die with the new file,
- * and a start limit that lasts longer than the attempts.
+ * Tests every Type of the kubelet's unit with kubelets that die at different times, and a start
+ * limit that lasts longer than the attempts.
  */
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
@@ -22,7 +22,10 @@ before(async () => {
 
 after(() => cluster?.down());
 
-/** Seconds until the kubelet dies, and whether systemd restarts it; each with every Type. */
+/**
+ * Seconds until the kubelet dies, and whether systemd restarts the kubelet. The test combines each
+ * row with every Type.
+ */
 const deaths = [
   [0, "always"],
   [3, "always"],
@@ -30,7 +33,7 @@ const deaths = [
   [3, "no"],
 ] as const;
 
-test("H18: restores the old file if a kubelet of any Type dies at once, after 3 s or after 15 s, with or without restarts by systemd", async (t) => {
+test("H18: restores the old file if the kubelet dies, for any Type, time of death and restarts by systemd", async (t) => {
   for (const type of types)
     for (const [seconds, restarts] of deaths) {
       revision += 1;
@@ -41,12 +44,12 @@ test("H18: restores the old file if a kubelet of any Type dies at once, after 3 
     }
 });
 
-test("resets a long start limit before each attempt, and leaves the kubelet running with the old file", async () => {
+test("restores the old file and restarts the kubelet even under a start limit of ten minutes", async () => {
   revision += 1;
   await inside.fresh();
   inside.node.mount(revision, content);
-  // Attempts are at most a minute apart. Without a reset, the limit would block all of them for ten
-  // minutes.
+  // Attempts are at most a minute apart. If the agent did not reset the limit, the limit would
+  // block all attempts for ten minutes.
   const limited =
     "[Unit]\nStartLimitIntervalSec=10min\nStartLimitBurst=3\n[Service]\nRestartSec=100ms\n";
   await inside.machine.breakKubelet(

@@ -61,7 +61,7 @@ export function agent(w: World, m: Machine): void {
   if (grant && grant.rev > 0 && grant.word && m.journal && !hasSaid(m.journal, "proved", grant))
     return end(w, m, m.journal, "proved", grant);
   // Rule 3: if the node has a journal, even an empty one, keep the node's content.
-  if (m.journal) return;
+  if (m.journal || t < m.retryAt) return;
   // Rule 4: if the node has no journal, take the served content. If no content is served, write an
   // empty journal.
   const { secret } = m.mount;
@@ -184,9 +184,9 @@ function restore(w: World, m: Machine, journal: Journal, change: Begun): void {
   if (!m.kubelet) return;
   journal.begun = null;
   if (!change.granted) {
-    // Without a journal, rule 4 applies again later.
+    // Without a journal, rule 4 applies again later. A new grant does not wait.
     m.journal = null;
-    m.wait = w.t + 600;
+    m.retryAt = w.t + 600;
     return;
   }
   const grant = { rev: change.rev, digest: change.digest, since: change.since, word: false };

@@ -121,7 +121,7 @@ export function kubelet(w: World, m: Machine, pod: Pod | undefined): void {
     m.startedAt = t;
     m.seen = "";
     m.answered = false;
-    m.wait = 0;
+    m.wait = m.retryAt = 0;
   }
   // After a patch the kubelet syncs the volume within 2 s, in rare cases within 60 s. Without a
   // patch it syncs the volume every 60 to 90 s.

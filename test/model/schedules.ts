@@ -312,8 +312,11 @@ function settle(w: World, driver: Driver): void {
   // A canary of mode Reread needs five minutes. At 20 replacements an hour few nodes exist for so
   // long.
   if (isSlow) w.churn = Math.min(w.churn, 2);
-  // A withdrawal need not wait for outages or joining nodes, but it can proceed node by node.
-  const withdrawal = Math.max(isSlow ? 1800 : 900, 30 * w.machines.size);
+  // A withdrawal need not wait for outages or joining nodes, but it can proceed node by node. If a
+  // person plants a grant on a pod that cannot start, the controller replaces the pod after twice
+  // the time of a grant: until the withdrawal's grant is late, and until its revocation is late.
+  const hasOther = [...w.templates.values()].some(({ mode }) => mode !== "Restart");
+  const withdrawal = Math.max(hasOther ? 1800 : 1200, 30 * w.machines.size);
   const limit = wantedDigest(api) === RELEASE ? withdrawal : 6000;
   for (; w.t < from + limit; w.t++) {
     if (w.churn) churn(w);

@@ -161,6 +161,8 @@ export type Machine = {
   startDelay: number;
   restarts: string[];
   wait: number;
+  /** When the agent tries served content again that has failed. */
+  retryAt: number;
   goneAt: number;
 };
 
@@ -347,6 +349,7 @@ function newMachine(w: World, name: string): Machine {
     startDelay: w.startDelay,
     restarts: [],
     wait: 0,
+    retryAt: 0,
     goneAt: 0,
   };
 }

@@ -58,7 +58,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H7",
-    effect: "the original alone is deployed while the additional is invalid",
+    effect: "the original alone is deployed while the additional pull secret is invalid",
     file: "controller/sources/accept.ts",
     text: "if (allInvalid) return refused(readings, undefined, known, []);",
     instead: "",
@@ -85,7 +85,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H9",
-    effect: "on a conflict the original wins without being configured to",
+    effect: "the original wins a conflict, although the policy does not prefer the original",
     file: "lib/pullsecret/merge/merge.ts",
     text: 'if (conflicts === "original" && original !== undefined)',
     instead: "if (original !== undefined)",
@@ -211,7 +211,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H18",
-    effect: "a kubelet that systemd restarts repeatedly is restarted by us as well",
+    effect: "the agent also restarts a kubelet that systemd already restarts repeatedly",
     file: "agent/decide/restart.ts",
     text: "if (isRestartedBySystemd(unit)) return besideSystemd;",
     instead: "",

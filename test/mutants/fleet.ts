@@ -40,7 +40,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "K5",
-    effect: "a rotation is applied in no cluster that had the content before",
+    effect: "clusters that had the previous content get no rotation",
     file: "fleet/transport/resource-set.ts",
     text: 'strategy: "Reconcile"',
     instead: 'strategy: "ApplyOnce"',
@@ -140,7 +140,7 @@ export const fleet: readonly Mutant[] = [
   },
   {
     breaks: "M6",
-    effect: "an object is not applied if its CRD came with it",
+    effect: "an object is not applied if the same command has created its CRD",
     file: "plugin/clusters/place.ts",
     text: "if (!wait || attempt === attempts)",
     instead: "if (attempt > 0)",

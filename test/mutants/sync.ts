@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.ts";
 export const sync: readonly Mutant[] = [
   {
     breaks: "L1",
-    effect: "the tenant's side takes the Secrets themselves instead of the wrapped ones",
+    effect: "the tenant's side reads Secrets instead of SyncSecrets",
     file: "tenants/side.ts",
     text: "objects: allSyncSecrets,",
     instead: 'objects: "/api/v1/secrets",',
@@ -121,7 +121,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L12",
-    effect: "the schema allows more than the two maps may hold together",
+    effect: "the schema allows too much content in data and stringData together",
     file: "manifests/crds/syncsecrets/syncsecrets.yaml",
     text: "map(key, size(self.stringData[key])).sum() : 0) <= 262144",
     instead: "map(key, size(self.stringData[key])).sum() : 0) <= 362144",
@@ -206,7 +206,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L21",
-    effect: "the management side may not delete the Secrets that it created",
+    effect: "the management side has no right to delete the Secrets that it created",
     file: "plugin/commands/local/tenant.ts",
     text: "resources: [secrets]\n    verbs: [get, list, watch, create, update, delete]",
     instead: "resources: [secrets]\n    verbs: [get, list, watch, create, update]",
@@ -324,7 +324,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L31",
-    effect: "a recipe reads the log of one pod, which may be the standby",
+    effect: "a recipe reads the log of only one pod, which can be the standby",
     file: "docs/extend/tenants.md",
     text: "-l app.kubernetes.io/name=global-pull-secret-sync-tenant --tail=-1",
     instead: "deployment/global-pull-secret-sync-tenant",

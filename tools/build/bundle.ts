@@ -29,8 +29,9 @@ const plugins: Programs = { [plugin]: "plugin/main.ts" };
 /**
  * Replacements for modules that dbus-next and pino load, but that we never use. xml2js parses
  * introspection XML, but we only send low-level messages. thread-stream moves logs to another
- * thread, but we write logs synchronously. x11 and the others serve transports other than a unix
- * socket. With the real modules, esbuild would fail at x11, and the agent would be 90 KiB larger.
+ * thread, but we write logs synchronously. x11 and the remaining modules serve transports other
+ * than a unix socket. With the real modules, esbuild would fail at x11, and the agent would be 90
+ * KiB larger.
  */
 const unused: Readonly<Record<string, string>> = {
   xml2js: "module.exports = { Parser: class {}, Builder: class {} };",

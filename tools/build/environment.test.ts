@@ -25,7 +25,7 @@ test("gives tests only the variables that programs need or that select tests", (
   });
 });
 
-test("lists each variable that is set and that changes which tests run, or how", () => {
+test("lists each set variable that changes which tests run or how they run", () => {
   assert.equal(choicesIn({ PATH: "/bin", SEED: "", TZ: "UTC" }), "");
   assert.equal(choicesIn({ PATIENCE: "2", SEED: "-7" }), "SEED=-7 PATIENCE=2");
 });

@@ -16,7 +16,7 @@ test("starts the plugin with the checkout's Node, without it with the machine's 
   };
   const prints = (name: string) => `#!/bin/sh\necho ${name} "$@"\n`;
   const run = () => {
-    // Users start the plugin through such a link. The PATH has no other folder.
+    // Starts the plugin through a link, as users do. The PATH has no other folder.
     const ran = spawnSync(join(bin, plugin), ["status", "two words"], {
       encoding: "utf8",
       env: { PATH: bin },

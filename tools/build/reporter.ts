@@ -28,7 +28,7 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
   let fresh = 0;
   let isOver = false;
   const send = (line: Report): void => {
-    // We write synchronously, because Node may lose a stream's last output when the process ends.
+    // We write synchronously, because Node can lose a stream's last output when the process ends.
     writeSync(channel, `${JSON.stringify(line)}\n`);
   };
   for await (const event of events) {

@@ -49,7 +49,7 @@ if (!(Number(patience) > 0)) refuse(`PATIENCE=${patience}: give a number above 0
 
 /**
  * The groups to run, with only the files whose paths contain one of the words. For `all`, the first
- * word may be the name of a shard.
+ * word can be the name of a shard.
  */
 function chosen(): readonly Group[] {
   const [first = ""] = words;

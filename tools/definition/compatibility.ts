@@ -1,6 +1,6 @@
 /**
  * Whether a CRD only adds to an older CRD: accepted objects stay accepted and keep their meaning.
- * So an upgrade breaks no object, and a downgrade can read all objects. Pure.
+ * Therefore an upgrade breaks no object, and a downgrade can read all objects. Pure.
  */
 import { fieldsOf, type Schema } from "./crd.ts";
 

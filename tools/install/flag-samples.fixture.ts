@@ -27,7 +27,7 @@ export const samples = {
 
 /**
  * Flag in camelCase → a value that the controller refuses. `agentImage` is absent, because an image
- * may have any name.
+ * can have any name.
  */
 export const badSamples: Readonly<
   Record<Exclude<keyof typeof samples, "agentImage">, string | number | readonly string[]>

@@ -31,7 +31,7 @@ const kinds = [
 type Schema = Readonly<Record<string, unknown>>;
 type Definitions = Readonly<Record<string, Schema>>;
 
-/** The form of these types in JSON. The document describes their form in Go. */
+/** The form of these types in JSON. The OpenAPI document describes their form in Go. */
 const inJson: Definitions = {
   "io.k8s.apimachinery.pkg.util.intstr.IntOrString": { type: ["string", "integer"] },
   "io.k8s.apimachinery.pkg.api.resource.Quantity": { type: ["string", "number"] },

@@ -27,9 +27,10 @@ kubectl pull-secret version
 \`\`\`
 
 To keep this setting, add the \`export\` line to your shell's profile, with the checkout's path in
-place of \`$PWD\`, or link to the file from a folder of your \`PATH\`.
+place of \`$PWD\`, or link to \`dist/kubectl-pull_secret\` from a folder of your \`PATH\`.
 
-The file starts the bundle \`dist/kubectl-pull_secret.cjs\` with the Node that npm installed in the checkout.
+\`dist/kubectl-pull_secret\` starts the bundle \`dist/kubectl-pull_secret.cjs\` with the Node that npm
+installed in the checkout.
 To use the plugin on another machine, copy the bundle there as \`kubectl-pull_secret\`. The
 bundle is one executable file and needs Node 22.19 or newer on the \`PATH\`, or Node 20 for commands on files alone.
 A release has archives for Linux on amd64 and arm64 that bring their own Node, one archive for every

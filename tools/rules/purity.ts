@@ -68,7 +68,7 @@ export const effectOf = (source: string): string | undefined => effects.exec(cod
 type Known = Readonly<{
   /** The imports of each file: our own paths, and names of modules with effects. */
   loads: ReadonlyMap<string, readonly string[]>;
-  /** Which files have an effect that needs no import. */
+  /** File → its effect that needs no import. Files without such an effect are absent. */
   uses: ReadonlyMap<string, string>;
   isOurs: (target: string) => boolean;
 }>;

@@ -7,9 +7,7 @@ import { digestOf, type Journal, nothingOwned, type Owned } from "#agent/journal
 import type { FoundAnswer, FoundFile, Plan, Put } from "../delivery.ts";
 import type { Document, Desired } from "../mount.ts";
 
-export type InstalledProvider = Readonly<{
-  /** The images for which the kubelet runs our script; empty if the installation is unfit. */
-  rows: readonly string[];
+export type InstalledAnswer = Readonly<{
   /**
    * The bytes of the answer; undefined if there is no answer, empty if we must write the answer
    * again.
@@ -20,10 +18,17 @@ export type InstalledProvider = Readonly<{
    */
   unseen?: string;
   identity: FileIdentity;
-  /** The kubelet has run our script, so the kubelet's flags name the script. */
-  asked: boolean;
+  /** Why the kubelet cannot use the provider. */
   unfit?: string;
 }>;
+
+export type InstalledProvider = InstalledAnswer &
+  Readonly<{
+    /** The images for which the kubelet runs our script; empty if the installation is unfit. */
+    rows: readonly string[];
+    /** The kubelet has run our script, so its flags name the script. */
+    asked: boolean;
+  }>;
 
 const notAsked = "the kubelet has not run its credential provider yet";
 const emptyAnswer = answerOf(new Map());
@@ -46,10 +51,16 @@ export function providedBy(
       const shares = share(document.desired, installed, owned, scope);
       const planned = config.plan(journal, { ...document, desired: shares.config }, lost);
       const bytes = answerOf(shares.answer);
+      const put = putOf(installed, bytes);
       const [first] = shares.unserved;
       const unserved = first && `${quote(first.key)}: ${first.why}`;
       return {
-        ...withAnswer(planned, installed, bytes, "first"),
+        ...withAnswer(
+          planned,
+          installed,
+          { ...put, ...formerIn(installed, owned.answer) },
+          "first",
+        ),
         owned: withDigest(planned.owned, bytes),
         meanwhile: withDigest(planned.meanwhile, bytes),
         unfit: installed.unfit ?? unserved,
@@ -63,7 +74,7 @@ export function providedBy(
  * The files when config.json takes over again after mode CredentialProvider. The agent empties the
  * provider's answer only after config.json is proved.
  */
-export function afterProvider(config: FoundFile, installed: InstalledProvider): FoundFile {
+export function afterProvider(config: FoundFile, installed: InstalledAnswer): FoundFile {
   return {
     ...config,
     plan(journal, document, lost) {
@@ -90,7 +101,7 @@ export function afterProvider(config: FoundFile, installed: InstalledProvider): 
  */
 function planRelease(
   config: FoundFile,
-  installed: InstalledProvider,
+  installed: InstalledAnswer,
   journal: Journal | undefined,
   document: Document,
   lost: boolean,
@@ -108,16 +119,16 @@ function planRelease(
  * The plan, extended so that it also empties the answer. While we cannot read the answer, the
  * journal still lists it as ours, with the digest `recorded`.
  */
-function emptied(planned: Plan, installed: InstalledProvider, recorded: string | undefined): Plan {
+function emptied(planned: Plan, installed: InstalledAnswer, recorded: string | undefined): Plan {
   if (installed.unseen !== undefined && recorded !== undefined)
     return { ...planned, owned: { ...planned.owned, answer: recorded } };
   return installed.answer === undefined
     ? planned
-    : withAnswer(planned, installed, emptyAnswer, "last");
+    : withAnswer(planned, installed, putOf(installed, emptyAnswer), "last");
 }
 
 /** How a withdrawal empties only the answer, while config.json cannot be used. */
-export function answerIn(installed: InstalledProvider): FoundAnswer {
+export function answerIn(installed: InstalledAnswer): FoundAnswer {
   const { unseen, answer } = installed;
   const isEmpty = answer === undefined || answer.equals(emptyAnswer);
   return { unseen, ...(!isEmpty && { empty: putOf(installed, emptyAnswer) }) };
@@ -125,24 +136,32 @@ export function answerIn(installed: InstalledProvider): FoundAnswer {
 
 function withAnswer(
   planned: Plan,
-  installed: InstalledProvider,
-  bytes: Buffer,
+  installed: InstalledAnswer,
+  put: Put,
   order: "first" | "last",
 ): Plan {
-  if (installed.answer?.equals(bytes)) return planned;
-  const put = putOf(installed, bytes);
+  if (installed.answer?.equals(put.bytes)) return planned;
   return { ...planned, changed: true, ...(!planned.changed && { kept: true }), [order]: put };
 }
 
-function putOf({ identity: expected }: InstalledProvider, bytes: Buffer): Put {
+function putOf({ identity: expected }: InstalledAnswer, bytes: Buffer): Put {
   return { name: providerFiles.answer, bytes, mode: 0o600, expected };
+}
+
+/**
+ * The answer to put back if the change fails. An answer that is not in force is not put back, and
+ * neither are bytes that we do not know.
+ */
+function formerIn(installed: InstalledAnswer, recorded: string | undefined): Pick<Put, "former"> {
+  const { answer: former = emptyAnswer } = installed;
+  return former.length > 0 && isThere(installed, recorded) ? { former } : {};
 }
 
 function withDigest(owned: Owned, answer: Buffer): Owned {
   return { ...owned, answer: digestOf(answer) };
 }
 
-function isThere({ answer }: InstalledProvider, digest: string | undefined): boolean {
+function isThere({ answer }: InstalledAnswer, digest: string | undefined): boolean {
   return digest === undefined || (answer !== undefined && digestOf(answer) === digest);
 }
 

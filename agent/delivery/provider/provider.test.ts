@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import {
+import fs, {
   chmodSync,
   linkSync,
   mkdirSync,
@@ -11,6 +11,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import test, { type TestContext } from "node:test";
@@ -150,6 +151,30 @@ test("writes the answer before it removes our entry from config.json; on removal
   assert.equal(back.meanwhile.answer, put.owned.answer);
 });
 
+test("notes the old answer for a change that fails after it, but not an answer that is unread or not in force", () => {
+  const empty = answerOf(new Map());
+  const old = answerOf(new Map([["b.io", value]]));
+  const other = answerOf(new Map([["c.io", value]]));
+  const journal: Journal = {
+    ...firstJournal({ absent: true }),
+    owned: { ...nothing, answer: digestOf(old) },
+  };
+  const rows: readonly (readonly [string, Buffer | undefined, Journal | undefined, Buffer?])[] = [
+    ["in force", old, journal, old],
+    ["before our first answer", empty, undefined, empty],
+    ["there is none", undefined, undefined, empty],
+    ["it is gone", undefined, journal],
+    ["another program changed it", other, journal],
+    ["it was not read", Buffer.alloc(0), undefined],
+  ];
+  for (const [when, answer, known, former] of rows) {
+    const found = providedBy(config({}), { ...installed, answer }, "All");
+    const { first } = found.plan(known, document("a.io"), false);
+    assert.ok(first, when);
+    assert.deepEqual(first.former, former, when);
+  }
+});
+
 test("writes only the answer on a rotation, so no kubelet has to reread anything", () => {
   const found = providedBy(config({ "b.io": value }), installed, "All");
   const planned = found.plan(undefined, document("a.io"), false);
@@ -252,22 +277,62 @@ for (const [why, spoil, needs = false] of spoilt)
     },
   );
 
+/** The node's mounts, as the kernel would list them, with one more. */
+function mounts(t: TestContext, point: string, options: string): void {
+  const read = readFileSync;
+  const line = `99 1 0:5 / ${point} ${options} - tmpfs tmpfs rw\n`;
+  const mocked = (...args: Parameters<typeof readFileSync>) =>
+    String(args[0]) === "/proc/self/mountinfo"
+      ? `1 0 8:1 / / rw - ext4 a rw\n${line}`
+      : read(...args);
+  const mock = t.mock.method(fs, "readFileSync", mocked);
+  syncBuiltinESMExports();
+  t.after(() => {
+    mock.mock.restore();
+    syncBuiltinESMExports();
+  });
+}
+
+const mounted: readonly (readonly [name: string, options: string, why: RegExp | undefined])[] = [
+  [folder, "rw", /answer\.json is on a separate mount/],
+  [answer, "rw", /answer\.json is on a separate mount/],
+  [nodeFiles.folder, "rw", /answer\.json is on a separate mount/],
+  [bin, "rw,noexec", /bin is on a file system that is mounted noexec/],
+  [bin, "rw", undefined],
+  ["", "rw", undefined],
+  ["", "rw,noexec", /bin is on a file system that is mounted noexec/],
+];
+for (const [name, options, why] of mounted)
+  test(`considers a node ${why ? "unfit" : "fit"} for the provider with the mount ${name || "of the kubelet's directory"}, ${options}`, (t) => {
+    const root = tree(t);
+    mounts(t, join(root, name), options);
+    const { unfit } = readInstalled(root, "All");
+    if (why === undefined) assert.equal(unfit, undefined);
+    else assert.match(unfit ?? "", why);
+  });
+
 for (const [what, name] of [
   ["the whole folder", folder],
   ["the answer", answer],
 ] as const)
-  test(`considers a node unfit for the provider if no file can be renamed to the answer: ${what} is a separate mount`, (t) => {
+  test(`considers a node unfit for the provider if no file can be renamed to the answer, but empties it on withdrawal: ${what} is a separate mount`, (t) => {
     const spaces = ["--user", "--map-root-user", "--mount"];
     if (spawnSync("unshare", [...spaces, "true"]).status !== 0)
       return t.skip("needs namespaces of its own: unshare is missing or refused");
     const root = tree(t);
+    mkdirSync(join(root, nodeFiles.folder));
+    writeFileSync(join(root, answer), answerOf(new Map([["a.io", value]])), { mode: 0o600 });
     const program = `
-import { readInstalled } from ${JSON.stringify(join(import.meta.dirname, "provider.ts"))};
-process.stdout.write(readInstalled(process.argv[1], "All").unfit ?? "fit");`;
+import { configAfterProvider, readInstalled } from ${JSON.stringify(join(import.meta.dirname, "provider.ts"))};
+const [, root] = process.argv;
+process.stdout.write(readInstalled(root, "All").unfit ?? "fit");
+const last = configAfterProvider.read(root).answer.empty;
+await configAfterProvider.write({ changed: true, kept: true, last }, {}, root);`;
     const run = 'mount --bind "$1/$3" "$1/$3" && exec "$0" --input-type=module -e "$2" "$1"';
     const args = [...spaces, "sh", "-c", run, process.execPath, root, program, name];
     const { stdout, stderr } = spawnSync("unshare", args, { encoding: "utf8" });
     assert.match(stdout, /answer\.json is on a separate mount/, stderr);
+    assert.deepEqual(readFileSync(join(root, answer)), answerOf(new Map()), stderr);
   });
 
 test("writes the answer again if other users can read it", (t) => {

@@ -5,13 +5,19 @@
  */
 import { join } from "node:path";
 import { nodeFiles, providerFiles, type ProviderScope } from "#contract/names.ts";
-import { replace, identify } from "#agent/files/atomic-write.ts";
+import { replace, identify, overwrite } from "#agent/files/atomic-write.ts";
 import { configJson } from "../config-json/config-json.ts";
 import { isFound, type Delivery, type FoundFile, type Put } from "../delivery.ts";
-import { afterProvider, answerIn, providedBy, type InstalledProvider } from "./plan.ts";
+import {
+  afterProvider,
+  answerIn,
+  type InstalledAnswer,
+  type InstalledProvider,
+  providedBy,
+} from "./plan.ts";
 import { lstatSync } from "node:fs";
 import { judgeConfig } from "#pullsecret/provider.ts";
-import { describe } from "#agent/files/errno.ts";
+import { describe, hasCode } from "#agent/files/errno.ts";
 import { mountOver, readMounts, readOwn } from "#agent/files/own-file.ts";
 
 const { folder, script, config, answer } = providerFiles;
@@ -23,21 +29,24 @@ const names = [...configJson.names, folder, script, config, answer];
 
 /** Delivery by the provider. An administrator has installed its script, configuration and flags. */
 export function byProvider(scope: ProviderScope): Delivery {
-  return besides(scope, (found, installed) => providedBy(found, installed, scope));
+  return besides(
+    (directory) => readInstalled(directory, scope),
+    (found, installed) => providedBy(found, installed, scope),
+  );
 }
 
 /** Delivery by config.json alone. Empties the answer if the mode was CredentialProvider before. */
-export const configAfterProvider = besides("All", afterProvider);
+export const configAfterProvider = besides(readAnswer, afterProvider);
 
-function besides(
-  scope: ProviderScope,
-  together: (config: FoundFile, installed: InstalledProvider) => FoundFile,
+function besides<Installed extends InstalledAnswer>(
+  readBeside: (directory: string) => Installed,
+  together: (config: FoundFile, installed: Installed) => FoundFile,
 ): Delivery {
   return {
     names,
     read(directory) {
       const found = configJson.read(directory);
-      const installed = readInstalled(directory, scope);
+      const installed = readBeside(directory);
       const file = isFound(found) ? together(found, installed) : found;
       return { ...file, answer: answerIn(installed) };
     },
@@ -49,7 +58,7 @@ function besides(
       } finally {
         // Only a withdrawal writes both config.json and `last`. It empties the answer even if the
         // write of config.json fails.
-        if (last) await put(last, directory);
+        if (last) await empty(last, directory);
       }
     },
   };
@@ -58,6 +67,21 @@ function besides(
 async function put({ name, bytes, mode, expected }: Put, directory: string): Promise<void> {
   const staging = join(directory, nodeFiles.folder);
   await replace({ target: join(directory, name), folder: staging, bytes, mode, expected });
+}
+
+/**
+ * Empties the answer. If no file can be renamed to it, because it is on a separate mount, the agent
+ * overwrites it in place. Otherwise the kubelet would use a withdrawn credential until the mount is
+ * removed. The kubelet may read a part of the new bytes for a moment. Then that pull gets no
+ * credential, as it does from the empty answer.
+ */
+async function empty(last: Put, directory: string): Promise<void> {
+  try {
+    await put(last, directory);
+  } catch (error) {
+    if (!hasCode(error, "EXDEV") && !hasCode(error, "EBUSY")) throw error;
+    await overwrite(join(directory, last.name), last.bytes, last.expected);
+  }
 }
 
 /** A Secret has at most 1 MiB, and in an answer each of its bytes can take six bytes (`\u0001`). */
@@ -76,20 +100,19 @@ const nothing = { answer: undefined, identity: "absent" } as const;
 export function readInstalled(kubeletDirectory: string, scope: ProviderScope): InstalledProvider {
   const under = (name: string) => join(kubeletDirectory, name);
   const asked = trying(() => lstatSync(under(providerFiles.stamp)) !== undefined) === true;
-  const { unfit: spoilt, ...found } = readAnswer(under);
+  const found = readAnswer(kubeletDirectory);
   const config = trying(() => readConfig(under, scope));
-  const unfit = spoilt ?? (typeof config === "string" ? config : undefined);
-  const rows = typeof config === "string" ? [] : config;
-  return { rows, ...found, asked, ...(unfit !== undefined && { unfit }) };
+  if (typeof config !== "string") return { ...found, rows: config, asked };
+  // A reason of the answer itself replaces this one.
+  return { unfit: config, ...found, rows: [], asked };
 }
 
-type Answer = Pick<InstalledProvider, "answer" | "unseen" | "identity">;
-
-function readAnswer(under: (name: string) => string): Answer & Pick<InstalledProvider, "unfit"> {
-  const path = under(providerFiles.answer);
+/** Reads the answer alone. Never throws. */
+function readAnswer(kubeletDirectory: string): InstalledAnswer {
+  const path = join(kubeletDirectory, answer);
   const found = trying(() => readOwn(path, mostAnswer));
   if (typeof found === "string") return { ...unread(path), unfit: found };
-  if (found.kind === "absent") return missing(under(folder));
+  if (found.kind === "absent") return missing(join(kubeletDirectory, folder));
   if (found.kind !== "file")
     return {
       ...unread(path),
@@ -104,7 +127,7 @@ function readAnswer(under: (name: string) => string): Answer & Pick<InstalledPro
  * The kubelet uses the answer as long as it exists, even if we cannot read it. So a withdrawal
  * replaces it with an empty answer. If a directory has the answer's path, there is no answer.
  */
-function unread(path: string): Answer {
+function unread(path: string): InstalledAnswer {
   const found = trying(() =>
     lstatSync(path).isDirectory() ? nothing : { answer: Buffer.alloc(0), identity: identify(path) },
   );
@@ -115,7 +138,7 @@ function unread(path: string): Answer {
  * We found no answer. But if the answer's folder is a link that leads out of our mount, the kubelet
  * might find an answer there.
  */
-function missing(path: string): Answer {
+function missing(path: string): InstalledAnswer {
   const isPlain = trying(() => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? true);
   if (isPlain === true) return nothing;
   return { ...nothing, unseen: isPlain || `${folder} is not a directory` };

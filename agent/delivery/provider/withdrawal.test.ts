@@ -3,7 +3,7 @@
  * kubelet.
  */
 import assert from "node:assert/strict";
-import {
+import fs, {
   chmodSync,
   existsSync,
   linkSync,
@@ -15,6 +15,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
@@ -30,8 +31,8 @@ import {
 } from "#agent/facts/facts.fixture.ts";
 import { digestOf, firstJournal, type Journal } from "#agent/journal/journal.ts";
 import { installProvider } from "#test/faults/provider.ts";
-import type { Delivery } from "../delivery.ts";
-import { byProvider, configAfterProvider } from "./provider.ts";
+import { type Delivery, isFound } from "../delivery.ts";
+import { byProvider, configAfterProvider, readInstalled } from "./provider.ts";
 
 const { folder, answer } = providerFiles;
 const bytes = answerOf(new Map([["a.io", { auth: "dTpw" }]]));
@@ -97,6 +98,26 @@ for (const [what, spoil, skip = false] of unseen)
       }
     },
   );
+
+test("completes a withdrawal although it cannot look at the answer if an intact journal lists none", (t) => {
+  const root = tree(t);
+  rmSync(join(root, folder), { recursive: true });
+  symlinkSync("/nowhere/here", join(root, folder));
+  const without: Journal = { ...ours, owned: { entries: [], rest: [] } };
+  const rows: readonly (readonly [when: string, change: FactsChange, then: string])[] = [
+    ["content", { journal: without }, "nothing GPS224"],
+    ["no content", { journal: firstJournal({ absent: true }) }, "nothing GPS224"],
+    ["the folder is gone already", { noAnswer: true }, "nothing GPS224"],
+    ["an unverified journal", { journal: { ...without, unverified: true } }, "wait GPS206"],
+    ["an earlier journal was lost", { journal: without, lost: true }, "wait GPS206"],
+    ["no journal", {}, "wait GPS206"],
+  ];
+  for (const delivery of modes)
+    for (const [when, change, then] of rows) {
+      const { last } = follow({ file: delivery.read(root), mounted: withdrawn, ...change });
+      assert.equal(`${last.action} ${last.code}`, then, when);
+    }
+});
 
 test("completes a withdrawal if there is provably no answer", (t) => {
   for (const delivery of modes)
@@ -188,6 +209,44 @@ test("empties the answer on withdrawal although config.json cannot be written", 
   await assert.rejects(configAfterProvider.write(rewrite, file, root), /config\.json/);
   assert.deepEqual(readFileSync(join(root, answer)), empty);
 });
+
+const refusals: readonly (readonly [code: string, inPlace: boolean])[] = [
+  ["EXDEV", true],
+  ["EBUSY", true],
+  ["EPERM", false],
+  ["EROFS", false],
+];
+for (const [code, inPlace] of refusals)
+  test(`${inPlace ? "overwrites an answer in place on withdrawal" : "reports an answer that it cannot empty"} if no file can be renamed to it: ${code}`, async (t) => {
+    for (const delivery of modes) {
+      const root = tree(t);
+      const file = delivery.read(root);
+      assert.ok(isFound(file));
+      const { first, last, ...others } = file.plan(ours, withdrawn, false);
+      assert.ok(last && others.kept && first === undefined);
+      const refuses = () => {
+        throw Object.assign(new Error(`${code}: rename`), { code, syscall: "rename" });
+      };
+      const mocked = t.mock.method(fs, "renameSync", refuses);
+      syncBuiltinESMExports();
+      const error = { code };
+      try {
+        const writes = delivery.write({ ...others, last }, file, root);
+        if (inPlace) await writes;
+        else await assert.rejects(writes, error);
+        assert.deepEqual(readFileSync(join(root, answer)), inPlace ? empty : bytes);
+        // A new answer is never written in place, because the kubelet may read a part of it.
+        const { identity: expected } = readInstalled(root, "All");
+        const put = { ...last, bytes, expected };
+        const fresh = { ...others, first: put };
+        await assert.rejects(delivery.write(fresh, file, root), error);
+        assert.deepEqual(readFileSync(join(root, answer)), inPlace ? empty : bytes);
+      } finally {
+        mocked.mock.restore();
+        syncBuiltinESMExports();
+      }
+    }
+  });
 
 test("does not empty the answer of a node that keeps its content, even if config.json is refused", (t) => {
   const root = tree(t);

@@ -1,7 +1,7 @@
 /**
- * Changes that an agent makes on its node. They are the rows of a table. Its columns are the
- * interruptions in interruptions.ts. However a change is interrupted, the same conditions must hold
- * at any instant (`wholeness`) and at its end (`check`).
+ * Changes that an agent makes on its node: the rows of a table, whose columns are the interruptions
+ * in interruptions.ts. However a change is interrupted, the same conditions must hold at any
+ * instant (`wholeness`) and at the end of the change (`check`).
  */
 import assert from "node:assert/strict";
 import { existsSync, statSync, writeFileSync } from "node:fs";
@@ -19,23 +19,25 @@ type Mount = Readonly<{ content: MountedSources; flags: readonly string[] }>;
 
 export type Change = Readonly<{
   name: string;
-  /** The mount in force before the change. Undefined if the node has never had an agent. */
+  /** The mount that was applied before the change. Undefined if the node has never had an agent. */
   from?: Mount | undefined;
   /** The mount of the change. If it is the same object as `from`, the change repairs drift. */
   to: Mount;
-  /** Restarts that the change takes. */
+  /** The number of kubelet restarts that the change requires. */
   restarts: number;
   /** config.json at the end. */
   file: string;
   /** The code in the agent's readiness at the end. */
   code: "GPS200" | "GPS219" | "GPS224" | "GPS254";
-  /** The journal's phase at the end, unless it follows from the code. */
+  /** The journal's phase at the end. Needed only if the phase does not follow from `code`. */
   phase?: "applied";
-  /** Happens to the node just before the change. */
+  /** Prepares the node just before the change. */
   before?: (place: AgentPlace) => Promise<void> | void;
-  /** Whether the kubelet crashes when it is restarted. */
+  /** Returns true if a restarted kubelet crashes. */
   breaks?: (place: AgentPlace) => boolean;
-  /** The change that results if the kubelet does not crash, as after a boot. */
+  /**
+   * The change with the expected end if the kubelet does not crash. After a boot it never crashes.
+   */
   unbroken?: Change;
   /** Passwords in the provider's answer at the end, on a node that has a provider. */
   answer?: Readonly<Record<string, string>>;
@@ -49,8 +51,8 @@ const auths = (passwords: Readonly<Record<string, string>>) => {
 };
 
 /**
- * config.json as another program wrote it, with one entry for our registry a.io. On a node with a
- * provider the other program wrote only `elsewhere`.
+ * config.json as another program wrote it, with an entry for a.io, the registry of our entry. But
+ * on a node with a provider, config.json is `elsewhere`, without this entry.
  */
 const theirs = auths({ "b.io": "theirs", "a.io": "theirs" });
 const elsewhere = auths({ "b.io": "theirs" });
@@ -69,19 +71,25 @@ const byProvider = mountFor("--delivery=CredentialProvider", "--restart=Never");
 const [ours, provided] = [byFile("ours"), byProvider("ours")];
 const mine = { "a.io": "ours" };
 
-/** Asserts that pulls from a.io work: the entry is in config.json, in the answer, or in both. */
+/**
+ * Asserts that pulls from a.io work: the entry is in config.json, in the provider's answer, or in
+ * both.
+ */
 function served({ node }: AgentPlace): void {
   const { auths: all } = JSON.parse(node.file ?? "{}") as { auths?: Record<string, unknown> };
   const inFile = JSON.stringify(all?.["a.io"]) === JSON.stringify({ auth: encode("ours") });
   assert.ok(inFile || answeredPasswords(node.kubelet)?.["a.io"] === "ours", "a.io is not served");
 }
 
-/** Asserts that the answer stays until the kubelet has passed probation with config.json. */
+/**
+ * Asserts that the provider's answer stays until a kubelet with our entry in config.json has passed
+ * probation.
+ */
 function answers(place: AgentPlace, asked: number): void {
   served(place);
   const answer = answeredPasswords(place.node.kubelet);
-  // Reads the phase after the answer, because the agent may empty the answer at any moment once the
-  // kubelet has passed probation.
+  // Reads the journal's phase after the answer: once the kubelet has passed probation, the agent
+  // can empty the answer at any moment.
   const phase = phaseOf(place.node) ?? "";
   if (asked === 0 || ["restarting", "settling"].includes(phase)) assert.deepEqual(answer, mine);
 }
@@ -92,8 +100,8 @@ const hasOurs = ({ node }: AgentPlace) => node.file === applied;
 const twice = ({ systemd }: AgentPlace) => systemd.restartCalls < 3;
 
 /**
- * Kills an agent before its nth rename to config.json, and turns the agent's journal into version
- * 1.
+ * Starts an agent, kills it before its nth rename to config.json, and turns its journal into
+ * version 1.
  */
 const agedBefore = (nth: number) => async (place: AgentPlace) => {
   const { folder } = place.node;
@@ -105,7 +113,9 @@ const agedBefore = (nth: number) => async (place: AgentPlace) => {
   ageJournal(place.node);
 };
 
-/** Returns a row of the table. Computes `code` from the other values, unless `more` contains it. */
+/**
+ * Returns a row of the table. Derives `code` from the other values if `more` does not contain it.
+ */
 function change(
   name: string,
   from: Mount | undefined,
@@ -161,7 +171,10 @@ const hasProvider = (row: Change) => uses("--delivery=CredentialProvider", row);
 const revisionOf = ({ from, to }: Change) => (from === undefined || from === to ? 1 : 2);
 const theirsIn = (row: Change) => (hasProvider(row) ? elsewhere : theirs);
 
-/** Scripts the kubelet. A job takes half a second, so that an agent may find it in progress. */
+/**
+ * Scripts the kubelet. A job takes half a second, so that the next agent can find the job in
+ * progress.
+ */
 function script(place: AgentPlace, row: Change, breaks = row.breaks): void {
   const { systemd } = place;
   systemd.startLimitMicros = 100_000n;
@@ -187,14 +200,14 @@ async function prepared(row: Change): Promise<Disk> {
 
 const disks = new Map<Change, Promise<Disk>>();
 
-/** The kubelet's directory as it is just before the change. It is made once for all cases. */
+/** The kubelet's directory just before the change. It is made once for all cases of the change. */
 export function before(row: Change): Promise<Disk> {
   const known = disks.get(row) ?? prepared(row);
   disks.set(row, known);
   return known;
 }
 
-/** A node just before the change. With `disk`: a node that has just booted with this disk. */
+/** A node just before the change. With `disk`, a node that has just booted with this disk. */
 export async function placeOf(
   row: Change,
   { disk, cut }: Readonly<{ disk?: Disk; cut?: Cut }> = {},
@@ -217,14 +230,17 @@ function startOn(
   return AgentProcess.start(node, { revision, healthzPort: systemd.healthzPort, under });
 }
 
-/** Starts an agent that makes the change. `under`: a command that runs the agent, e.g. strace. */
+/**
+ * Starts an agent that makes the change. `under` is a command that runs the agent, such as strace.
+ */
 export function begin(place: AgentPlace, row: Change, under?: readonly string[]) {
   return startOn(place, row.to, revisionOf(row), under);
 }
 
 /**
- * Returns the check for any instant of the change: config.json is wholly the old one or wholly the
- * new one, with its owner and mode. If config.json contains entries of ours, a journal exists.
+ * Returns the check for any instant of the change: config.json is the whole old file or the whole
+ * new file, with the right owner and mode. If config.json contains entries of ours, a journal
+ * exists.
  */
 export async function wholeness(row: Change): Promise<(place: AgentPlace, asked: number) => void> {
   const old = (await before(row)).get("config.json");
@@ -239,16 +255,13 @@ export async function wholeness(row: Change): Promise<(place: AgentPlace, asked:
       file === theirsIn(row) || phaseOf(node) !== undefined,
       "our entries are in the file without a journal",
     );
-    // Throws if the answer is torn.
+    // Throws if the provider's answer is not a complete JSON document.
     answeredPasswords(node.kubelet);
     row.always?.(place, asked);
   };
 }
 
-/**
- * Asserts the owner and the mode of config.json. If the file has entries of ours, only root may
- * read it. Otherwise other users may read it too.
- */
+/** Asserts that config.json belongs to root and has one of these modes. */
 function assertOwned({ node }: AgentPlace, modes: readonly number[]): void {
   const { mode, uid, gid } = statSync(node.config);
   assert.ok(modes.includes(mode & 0o7777), `mode ${(mode & 0o7777).toString(8)}`);
@@ -265,12 +278,15 @@ export function checkFiles(place: AgentPlace, row: Change): void {
   );
 }
 
-/** The journal's phase at the end. With GPS254 the agent waits for the kubelet to reread. */
+/**
+ * Code → the journal's phase at the end. With GPS254 the agent waits until the kubelet reads the
+ * file again.
+ */
 const phases = { GPS200: "applied", GPS219: "applied", GPS224: undefined, GPS254: "restarting" };
 
 /**
- * Checks the node at the end of the change. `restarts`: how many restarts the agents requested from
- * this node's systemd, which counts from 0 after a boot.
+ * Checks the node at the end of the change. `restarts`: the number of restarts that the agents must
+ * have requested since the node's last boot.
  */
 export function check(place: AgentPlace, row: Change, restarts = row.restarts): void {
   const { node, systemd } = place;

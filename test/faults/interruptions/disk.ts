@@ -1,7 +1,7 @@
 /**
- * The states in which a power failure may leave a node's disk. Replays a record of an agent's
- * calls. After each call, a power failure may lose or keep each name that was not synced. Every
- * combination is one state. A file whose bytes were not synced is empty.
+ * Computes the states in which a power failure can leave a node's disk. Replays the recorded system
+ * calls of an agent. After each call, a power failure can lose or keep each change of a name that
+ * was not synced. Every combination is one state. A file whose bytes were not synced is empty.
  */
 import assert from "node:assert/strict";
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,10 +10,12 @@ import type { Call } from "../trace.ts";
 
 type File = Readonly<{ bytes: Buffer; mode: number }>;
 
-/** A directory: path in it → file. A directory precedes its files. */
+/** The content of a directory: path below it → file. Each directory is listed before its files. */
 export type Disk = ReadonlyMap<string, File | "directory">;
 
-/** The plain files and directories below a directory, without the sockets of a lock. */
+/**
+ * The plain files and directories below `root`. Leaves out the socket that an agent uses as a lock.
+ */
 export function diskOf(root: string): Disk {
   const disk = new Map<string, File | "directory">();
   for (const name of readdirSync(root, { recursive: true, encoding: "utf8" }).toSorted()) {
@@ -43,11 +45,11 @@ export type Crash = Readonly<{
   after: Call;
 }>;
 
-/** A file's number, which it keeps when it is renamed. */
+/** The number of a file, which stays the same when the file is renamed. */
 type Name = number | "directory";
 /**
- * Names that one call changes. A power failure loses either all of these changes or none.
- * `undefined`: removed.
+ * The names that one call changes. A power failure loses all of these changes or none. `undefined`:
+ * the name was removed.
  */
 type Change = readonly (readonly [name: string, file: Name | undefined])[];
 
@@ -100,8 +102,8 @@ class Replay {
 
   #rename(directory: string, ...change: Change): void {
     apply(this.#now, change);
-    // Counts the names of staged files as synced. The next agent removes these files in any case,
-    // and each name would double the number of states.
+    // Treats the names of staged files as synced: the next agent removes staged files in any case,
+    // and each unsynced name would double the number of states.
     if (change.every(([name]) => isStaged(name))) apply(this.#durable, change);
     else this.#pending.push([directory, change]);
     assert.ok(this.#pending.length < 8, `${this.#pending.length} changes of names are not synced`);
@@ -117,7 +119,7 @@ class Replay {
     this.#unsynced.add(file);
   }
 
-  /** Every state in which a power failure at this moment may leave the directory. */
+  /** Every state in which a power failure at this moment can leave the directory. */
   states(): Disk[] {
     return Array.from({ length: 2 ** this.#pending.length }, (_, kept) => {
       const names = new Map(this.#durable);
@@ -146,7 +148,7 @@ function apply(names: Map<string, Name>, change: Change): void {
 }
 
 /**
- * Every state in which a power failure may leave the directory `root`, in the order of the calls.
+ * Every state in which a power failure can leave the directory `root`, in the order of the calls.
  */
 export function crashes(calls: readonly Call[], start: Disk, root: string): Crash[] {
   const replay = new Replay(start);

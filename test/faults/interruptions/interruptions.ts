@@ -1,4 +1,7 @@
-/** The columns of the table: interruptions of a change, each at every point where it can happen. */
+/**
+ * The columns of the table in changes.ts: interruptions of a change, each at every point where it
+ * can happen.
+ */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,14 +25,14 @@ import {
 /** A change that is interrupted at one point. */
 export type Case = Readonly<{
   name: string;
-  /** Whether every run reaches the point. */
+  /** True if every run reaches the point. */
   sure: boolean;
   /** Resolves with true if the point was reached. Rejects if a check fails. */
   run: () => Promise<boolean>;
 }>;
 
 /**
- * Changes after which the agent ends by itself: the change's code → the exit code and the
+ * For changes after which the agent ends by itself: the change's code → the agent's exit code and
  * termination message.
  */
 const endings: Readonly<Record<string, readonly [code: number, message: RegExp]>> = {
@@ -38,8 +41,8 @@ const endings: Readonly<Record<string, readonly [code: number, message: RegExp]>
 };
 
 /**
- * Waits until the agent is Ready or NotReady with the change's code. False if the agent ended
- * instead.
+ * Waits until the agent's readiness shows the change's code. Returns false if the agent has ended
+ * before.
  */
 async function reachesCode(agent: AgentProcess, { code }: Change): Promise<boolean> {
   let shows = false;
@@ -55,8 +58,8 @@ async function reachesCode(agent: AgentProcess, { code }: Change): Promise<boole
 }
 
 /**
- * Runs the next agent until its readiness has the change's code. If that agent ends by itself, runs
- * one more.
+ * Runs the next agent until its readiness shows the change's code. If this agent ends by itself, as
+ * after a withdrawal, runs one more agent.
  */
 async function runNextAgent(place: AgentPlace, change: Change): Promise<void> {
   const { code } = change;
@@ -64,8 +67,8 @@ async function runNextAgent(place: AgentPlace, change: Change): Promise<void> {
   for (let lives = exit === undefined ? 1 : 2; lives > 0; lives -= 1) {
     await using next = await begin(place, change);
     if (await reachesCode(next, change)) {
-      // If an agent is killed between its termination message and the mark of that message, the
-      // next agent ends with the same message.
+      // If an agent was killed between writing its termination message and recording that it has
+      // written this message, the next agent ends with the same message.
       if (code === "GPS224")
         assert.doesNotMatch(readFileSync(join(place.node.pod, "report"), "latin1"), /^reported /m);
       return;
@@ -77,8 +80,9 @@ async function runNextAgent(place: AgentPlace, change: Change): Promise<void> {
 }
 
 /**
- * A disk after a power failure. `phase`: from the journal on this disk. `asked`: restarts requested
- * before the failure. `last`: whether the change was over.
+ * A disk after a power failure. `phase` is from the journal on this disk. `asked` is the number of
+ * restarts that the agent had requested before the failure. `last` is true if the change was
+ * complete.
  */
 type State = Readonly<{
   disk: Disk;
@@ -115,7 +119,8 @@ async function record(change: Change): Promise<Recorded> {
     asked: restarts.filter(({ at }) => at < after.at).length,
     last: after === end,
   }));
-  // Staged files are ignored: they exist after a kill too, and the next agent removes them.
+  // States that differ only in staged files count as one state, because the next agent removes
+  // staged files.
   const key = ({ disk, asked, last }: State) =>
     JSON.stringify([
       asked,
@@ -132,7 +137,7 @@ type Journal = Readonly<{
   quarantine?: Readonly<{ since: number }>;
 }>;
 
-/** The journal on a disk; empty if it is absent or torn. */
+/** The journal on a disk. An empty object if the journal is missing or its bytes were lost. */
 function journalOf(disk: Disk): Journal {
   const file = disk.get(nodeFiles.journal);
   if (file === undefined || file === "directory" || file.bytes.length === 0) return {};
@@ -140,9 +145,9 @@ function journalOf(disk: Disk): Journal {
 }
 
 /**
- * The disk as if the power had failed just now, so that a quarantine does not end while other cases
- * run. `years`: by how many years the clock is wrong, because some nodes have no battery for their
- * clock.
+ * The disk as if the power had failed just now. Without this, a quarantine would end while other
+ * cases run. `years`: by how many years the node's clock is wrong, because some nodes have no
+ * battery for their clock.
  */
 function withCurrentTimes({ disk, at }: State, years: number): Disk {
   const { calls, quarantine, ...rest } = journalOf(disk);
@@ -185,7 +190,7 @@ async function signalled(change: Change, point: Point, signal: "KILL" | "TERM"):
       }
     };
     await reachesCode(agent, change);
-    // Ends the agent, because it reaches the last points only while it ends.
+    // Ends the agent, because the agent reaches the last points only while it ends.
     const ended = await agent.end("SIGTERM");
     if (ended === "SIGKILL") made = point.nth;
     else made = point.received ? received : await madeBy(agent, node, point);
@@ -211,16 +216,16 @@ async function booted(change: Change, state: State, years = 0): Promise<boolean>
   const isUndone = phase === "restoring" || phase === "reviving" || asked === change.restarts;
   const end = isUndone ? change : (change.unbroken ?? change);
   await runNextAgent(place, end);
-  // The boot counts as the owed restart only if the journal shows that the file was in place before
-  // the boot.
+  // The start of the kubelet at boot counts as the owed restart only if the journal shows that the
+  // file was in place before the boot.
   const proves = phase === "restarting" || phase === "settling" || phase === "reviving";
   check(place, end, proves || asked === change.restarts ? 0 : 1);
   return true;
 }
 
 /**
- * Runs the change with a systemd that hangs up after this message. Returns the number of all
- * messages, and the number of messages before the restart.
+ * Runs the change while systemd hangs up after the agent's message with this number. Returns the
+ * number of all messages, and the number of messages before the restart.
  */
 async function hungUp(change: Change, message = Infinity): Promise<Record<"all" | "sure", number>> {
   await using place = await placeOf(change, { cut: "hangs up" });
@@ -234,7 +239,7 @@ async function hungUp(change: Change, message = Infinity): Promise<Record<"all" 
   return { all: relay.passed, sure };
 }
 
-/** Selects points so that every phase of the journal has a point. */
+/** Selects renames and restarts, so that every phase of the journal has a point. */
 const isTurn = ({ call }: Point) => call === "rename" || call === "RestartUnit";
 
 const killed = async (change: Change) =>
@@ -282,9 +287,9 @@ async function cutOff(change: Change): Promise<Case[]> {
 
 export type Interruption = Readonly<{
   when: string;
-  /** All cases of a change, in the order of their points. */
+  /** Returns all cases of a change, in the order of their points. */
   casesOf: (change: Change) => Promise<readonly Case[]>;
-  /** The changes that are interrupted like this. Default: all. */
+  /** Selects the changes that are interrupted like this. Default: all. */
   of?: (change: Change) => boolean;
 }>;
 
@@ -303,8 +308,8 @@ export const interruptions = {
 } satisfies Record<string, Interruption>;
 
 /**
- * Runs the cases, three at a time because agents mostly wait. Afterwards fails if a case has
- * failed, and lists all failures. Also fails if more than `most` cases did not reach their point.
+ * Runs the cases, three at a time, because agents mostly wait. Fails at the end, with a list, if
+ * cases have failed, or if more than `most` cases did not reach their point.
  */
 export async function runAll(
   t: TestContext,

@@ -1,8 +1,8 @@
 /**
- * Points at which an agent can get a signal: each call that changes the file system (including the
- * bind of the lock's socket), each opening of config.json and the journal, and each request to
- * systemd. The points come from a run without an interruption, so new calls of the agent become new
- * points.
+ * Points at which an agent can get a signal: each system call that changes the file system or
+ * creates the lock's socket, each open of config.json or the journal, and each request to systemd.
+ * The points are recorded in a run without an interruption, so a new call of the agent becomes a
+ * new point.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -11,16 +11,19 @@ import { type AgentProcess, inTime, type NodeDirectory } from "#test/harness/age
 import { questioned } from "#test/harness/agent/scripted-systemd.ts";
 import { type Call, nameOf } from "../trace.ts";
 
-/** The nth `call`: a system call (of `file` only, if given) or a request. */
+/**
+ * The nth `call`. A call is a system call (if `file` is given, only on this file) or a request to
+ * systemd.
+ */
 type Place = Readonly<{ call: string; file?: string | undefined; nth: number; received?: boolean }>;
 
-/** `name` also contains the call that precedes the point. `at`: seconds since 1970. */
+/** `name` also contains the call before the point. `at`: seconds since 1970. */
 export type Point = Place & Readonly<{ name: string; at: number }>;
 
 /** A request to systemd. `at`: seconds since 1970. */
 export type Request = Readonly<{ at: number; name: string; line?: undefined }>;
 
-/** All calls that change a file system; an agent makes some of them. */
+/** All system calls that change a file system. An agent makes only some of these calls. */
 const changingCalls = (
   "mkdir mkdirat pwrite64 pwritev pwritev2 chmod fchmod fchmodat chown fchown lchown fchownat link linkat symlink symlinkat " +
   "bind listen fsync fdatasync rename renameat renameat2 truncate ftruncate unlink unlinkat rmdir"
@@ -29,30 +32,30 @@ const changingCalls = (
 /** The system calls that strace records in a run without an interruption. */
 export const recorded = ["openat", "write", ...changingCalls];
 
-/** Files whose content decides the next step. */
+/** Files whose content decides what an agent does next. */
 const decisiveFiles: Readonly<Record<string, (node: NodeDirectory) => string>> = {
   "config.json": ({ config }) => config,
   "journal.json": ({ folder }) => join(folder, "journal.json"),
 };
 
-/** strace's own log. */
+/** The log file of strace. */
 const seen = ({ root }: NodeDirectory) => join(root, "seen");
 
 /**
- * Arguments to put before the agent's program. With them, strace sends the agent the signal when
- * the agent reaches the point. strace counts the calls of each thread separately.
+ * The command to put before the agent's program, so that strace sends the agent the signal at this
+ * point. strace counts the calls of each thread separately.
  */
 export function signalAt(node: NodeDirectory, place: Place, signal: "KILL" | "TERM"): string[] {
   const { call, file, nth, received } = place;
   if (received) return [];
-  // Only opens of this file count, because the other threads open modules.
+  // Counts only opens of this file, because other threads open modules.
   const path = file === undefined ? undefined : decisiveFiles[file]?.(node);
   const tracing = ["-e", `trace=${call}`, ...(path === undefined ? [] : ["-P", path])];
   const injecting = ["-e", `inject=${call}:signal=${signal}:when=${nth}`];
   return ["strace", "-D", "-f", "-q", "-o", seen(node), ...tracing, ...injecting];
 }
 
-/** How often an agent that has ended made the call, from strace's log. */
+/** How often the agent, which has ended, made the call, from strace's log. */
 export async function madeBy(
   { child }: AgentProcess,
   node: NodeDirectory,
@@ -65,8 +68,9 @@ export async function madeBy(
 }
 
 /**
- * Calls and requests of each observation. The number of observations during a kubelet's probation
- * varies, but there is at least one observation. Every other point is reached in each run.
+ * The calls and requests that an agent makes in each observation. The number of observations during
+ * a probation varies from run to run, but is at least one. Points at other calls are reached in
+ * each run.
  */
 const repeatedCalls: ReadonlySet<string> = new Set(["openat", questioned]);
 
@@ -89,7 +93,7 @@ export function pointsOf(
       made.some((call) => openedBy(call) === file),
       `${file} is never opened`,
     );
-  // The agent sends a dozen questions at once. Only one of them is a point.
+  // The agent sends a dozen questions at once. Only one of these questions is a point.
   const received = requests.filter(({ name }) => !name.startsWith("Get ") || name === questioned);
   const counts = new Map<string, number>();
   let previous = "at first";

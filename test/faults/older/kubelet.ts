@@ -1,6 +1,7 @@
 /**
- * A kubelet from before 1.34, in the version that go.mod in this folder pins. It reads the
- * configuration of providers only from a file, and tokenAttributes need a feature gate.
+ * A kubelet that is older than 1.34, in the version that go.mod in this folder pins. This kubelet
+ * reads the providers' configuration only from a file, and accepts tokenAttributes only with a
+ * feature gate.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,8 +15,8 @@ const pins = ["go.mod", "go.sum"].map((name) => readFileSync(join(here, name), "
 const version = pins[0]?.split(`${modulePath} `)[1]?.split(/\s/)[0] ?? "";
 
 /**
- * The program, built once for each version of the pins (four minutes), and the version that it
- * reports.
+ * Builds the kubelet once for each version of the pinned modules (four minutes). Returns the
+ * program and the version that it reports.
  */
 export async function olderKubelet(): Promise<{ program: string; version: string }> {
   const file = join(cacheRoot, "older", keyOf(...pins, "quick"), "kubelet");

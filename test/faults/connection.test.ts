@@ -168,7 +168,7 @@ test("uses one connection for several questions, and opens a new connection afte
 });
 
 for (const cut of ["hangs up", "falls silent"] as const)
-  test(`reports a restart as not requested only if systemd did not get the request, at any message where systemd ${cut}`, async () => {
+  test(`when systemd ${cut}, reports a restart as not requested only if the request did not arrive`, async () => {
     await using place = await AgentPlace.make(cut);
     const { node, systemd, relay } = place;
     assert.ok(relay !== undefined);

@@ -19,8 +19,8 @@ export type Death = Readonly<{
 /**
  * Asserts that the agent restores the old file when the kubelet dies like this. If systemd does not
  * restart the kubelet, the agent requests all four starts: three attempts with the new file, and
- * one start with the old file. If systemd restarts the kubelet, its starts count as attempts, so
- * the agent requests fewer.
+ * one start with the old file. If systemd restarts the kubelet, these starts count as attempts, so
+ * the agent can request fewer.
  */
 export async function assertFileRestored(
   inside: Inside,

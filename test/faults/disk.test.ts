@@ -146,8 +146,7 @@ test("keeps the old file and reports the reason if every fsync, rename or write 
     disk.untouched(call);
     await disk.node.reports(/^GPS208 .*EIO/);
     assert.doesNotMatch(agent.output, new RegExp(encode(long)));
-    // The agent tries again every few seconds. After each try it removes the files that it has
-    // staged.
+    // The agent tries again every few seconds. Each time it removes the files that it has staged.
     assert.ok(await inTime(() => disk.node.kept.length === 0), call);
   }
 });

@@ -1,6 +1,6 @@
 /**
- * Another client stops, starts or restarts the kubelet, or systemd is slow. The kubelet is
- * restarted exactly once for a change.
+ * Another client stops, starts or restarts the kubelet, or systemd is slow. After each change the
+ * kubelet has exactly one successful restart.
  */
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -41,7 +41,7 @@ test("is NotReady, but does not start the kubelet, after another client has stop
   assert.equal(place.systemd.restartCalls, 1);
 });
 
-test("accepts another client's restart after the agent has replaced the file in place of its own restart", async () => {
+test("accepts another client's restart if the kubelet has started after the file was replaced", async () => {
   await using place = await AgentPlace.make();
   // systemd refuses the agent's request. An administrator restarts the kubelet instead.
   place.systemd.script = [

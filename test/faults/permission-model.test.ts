@@ -39,7 +39,7 @@ test("applies, repairs and withdraws under the DaemonSet's flags", async () => {
   assert.ok(!existsSync(node.folder));
 });
 
-test("cannot read or write other files and start no process under the DaemonSet's flags", () => {
+test("can read and write no other file, and start no process, under the DaemonSet's flags", () => {
   using node = new NodeDirectory();
   const elsewhere = mkdtempSync(join(tmpdir(), "gps-permission-"));
   const script = join(elsewhere, "try.cjs");
@@ -93,7 +93,7 @@ test("fits a Secret and a node's file of nearly 1 MiB each into the heap that th
       ),
     );
   }
-  // The peak includes 40 to 50 MiB of the program file of Node.js, which a memory cgroup counts
-  // only in part.
+  // The peak includes 40 to 50 MiB of unchanged pages of the program Node.js. A memory cgroup does
+  // not count all of these pages.
   assert.ok(peak < 128 * 1024, `${peak} kB`);
 });

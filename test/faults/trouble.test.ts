@@ -138,7 +138,7 @@ test("applies, but is not Ready and reports the port while another program uses 
   await node.reports(/^$/);
 });
 
-test("ends once, before it is Ready, to confirm a withdrawal, and runs on after the next start", async () => {
+test("ends once, before it is Ready, to confirm a withdrawal, and keeps running after the next start", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   {
@@ -165,7 +165,7 @@ test("ends once, before it is Ready, to confirm a withdrawal, and runs on after 
   assert.equal(agent.child.exitCode, null);
 });
 
-test("confirms a withdrawal without writing anything on a node that has none of our entries", async () => {
+test("confirms a withdrawal without a folder or a lock if the node has none of our entries", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
   node.newPod();

@@ -60,7 +60,7 @@ export const promises: Readonly<Record<string, string>> = {
   L16: "If another client edits a derived Secret, the management side repairs it.",
   L17: "Every derived Secret has an owner, and you can find a Secret that lost its owner.",
   L18: "The tenant's side deletes the copy, waits until it is gone, and only then removes the finalizer of the tenant's object.",
-  L19: "The management side deletes a copy's Secret, waits until it is gone, and only then removes the copy's finalizer.",
+  L19: "A copy in the management cluster disappears only after its Secret is deleted.",
   L20: "You never have to remove a finalizer by hand. A deletion that cannot finish ends at its deadline, and the tenant's side deletes the remaining copy later.",
   L21: "The management side has rights on SyncSecrets and Secrets in tenants' namespaces, and on no other Secret.",
   L22: "The tenant's side has no right on any Secret of the management cluster. In its own cluster it has a right only on the Secret of its kubeconfig.",

@@ -268,7 +268,10 @@ function assertOwned({ node }: AgentPlace, modes: readonly number[]): void {
   assert.deepEqual([uid, gid], [0, 0]);
 }
 
-/** Checks what the kubelet reads at the end of the change. */
+/**
+ * Checks what the kubelet reads at the end of the change. If config.json contains entries of ours,
+ * only root may read the file.
+ */
 export function checkFiles(place: AgentPlace, row: Change): void {
   const { kubelet, file } = place.node;
   assertOwned(place, [file === theirsIn(row) ? 0o640 : 0o600]);

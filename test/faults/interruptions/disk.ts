@@ -14,7 +14,7 @@ type File = Readonly<{ bytes: Buffer; mode: number }>;
 export type Disk = ReadonlyMap<string, File | "directory">;
 
 /**
- * The plain files and directories below `root`. Leaves out the socket that an agent uses as a lock.
+ * The plain files and directories below `root`. Leaves out sockets, which an agent uses as a lock.
  */
 export function diskOf(root: string): Disk {
   const disk = new Map<string, File | "directory">();

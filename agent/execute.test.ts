@@ -165,7 +165,7 @@ test("keeps the journal unchanged if the provider's answer, which is written fir
 
 const former = answerOf(new Map([["a.io", { auth: "dTpw" }]]));
 
-/** Executes a change that writes the answer, and whose config.json must not be replaced. */
+/** Executes a change that writes the answer, but then cannot replace config.json. */
 async function applyBesides(t: TestContext, mayPutBack: boolean, known: Buffer | undefined) {
   const { effects, folder, history, file } = place(t);
   const answer = join(dirname(file), first.name);
@@ -209,7 +209,7 @@ test("keeps the journal of the change if config.json cannot be replaced and the 
   }
 });
 
-test("keeps the journal of a withdrawal whose config.json is written if the answer cannot be emptied", async (t) => {
+test("if config.json is written but the answer cannot be emptied, keeps the journal of the withdrawal", async (t) => {
   const { effects, folder, history, file } = place(t);
   await saveJournal(folder, idle);
   const found = facts({ file: absent }).file;

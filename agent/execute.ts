@@ -96,10 +96,11 @@ async function leave(effects: Effects): Promise<void> {
 }
 
 /**
- * Whether a failed write has changed no file. If only the answer is written, which comes before
- * config.json, this function puts the old answer back. If another file has changed, the journal of
- * the change must stay, because only it records a restart that is due. It also stays if the agent
- * is killed before the former journal is restored. Then the change is tried again.
+ * Whether a failed write has changed no file. The agent writes the provider's answer first, and
+ * then config.json. If only the answer was written, this function puts the old answer back. If
+ * another file has changed, the journal of the change must stay, because no other journal records
+ * the restart that is due. That journal also stays if the agent is killed before it restores the
+ * former journal. The agent then tries the change again.
  */
 async function isUntouched({ plan, found }: ToApply, effects: Effects): Promise<boolean> {
   const { first } = plan;
@@ -182,7 +183,7 @@ function warning({ plan: { left }, found: { now } }: ToApply): string | undefine
   return formatLine(codes.readableByOthers, `mode ${now.mode.toString(8)}`);
 }
 
-/** Whether any file is put in place. Removing files does not provoke another writer. */
+/** Whether the change writes a file. If it only removes files, the next write needs no pause. */
 function writes({ file, kept, first, last }: Rewrite): boolean {
   return first !== undefined || last !== undefined || !(kept || "absent" in file);
 }

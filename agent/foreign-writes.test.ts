@@ -1,6 +1,5 @@
 /**
- * Other programs write config.json, while the node is allowed to take only content that it has
- * proved.
+ * Other programs write config.json on a node that has proved its content and gets no other content.
  */
 import assert from "node:assert/strict";
 import test from "node:test";
@@ -22,7 +21,7 @@ function found(file: File): FoundFile {
 }
 
 const [ours, theirs] = ["dTpw", "dTpx"];
-/** What another program writes: nothing, a removed or added entry, another form or mode. */
+/** The file after another program's write: absent, or with other entries, form or mode. */
 const foreign: readonly File[] = [
   { absent: true },
   ...[

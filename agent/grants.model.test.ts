@@ -78,7 +78,7 @@ class Pod {
       this.#judgeTaken(step.journal.content, grant, journal === undefined);
     if (step.action === "restart" && !cut) this.#restarts += 1;
     if (!this.#mayFail)
-      assert.ok(this.#restarts <= this.#changes, "a kubelet is restarted again for one content");
+      assert.ok(this.#restarts <= this.#changes, "more restarts than changes of the content");
     this.#judgeKept(step);
     return step;
   }
@@ -91,7 +91,7 @@ class Pod {
       );
     // Without a grant, a node still repairs its content and finishes a change.
     const mayServe = this.served?.content === content;
-    assert.ok(granted || mayServe, "a content is taken that is neither granted nor served");
+    assert.ok(granted || mayServe, "the agent took content that is neither granted nor served");
     assert.ok(granted || !isFirst || mayServe);
     this.#changes += 1;
   }
@@ -100,7 +100,7 @@ class Pod {
     const { journal } = this.node;
     if (step.action === "leave") this.#proved = 0;
     if (journal?.phase !== "applied") return;
-    assert.ok(journal.revision >= this.#proved, "a proved revision is revoked");
+    assert.ok(journal.revision >= this.#proved, "the node went back from a proved revision");
     this.#proved = journal.revision;
   }
 }
@@ -136,7 +136,7 @@ function play(pod: Pod, happened: readonly (readonly [Event, number])[]): void {
   }
 }
 
-/** Steps until the node is Ready. */
+/** Executes steps until the node is Ready. */
 function settle(pod: Pod): Step {
   let last = pod.step();
   for (let steps = 0; steps < 3000 && !last.ready; steps += 1) last = pod.step();

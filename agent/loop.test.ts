@@ -72,7 +72,7 @@ test("before a wait, and only then, releases resources that steps share", async 
   assert.deepEqual(seen, ["look", "look", "look", "idle"]);
 });
 
-test("ends the loop with 1 after a step that gives up, but continues after a failed action", async () => {
+test("ends the loop with exit code 1 after a step that gives up, but continues after a failed action", async () => {
   const loop = new Loop(new AbortController().signal, () => performance.now());
   const order: string[] = [];
   const journal = {} as never;

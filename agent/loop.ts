@@ -1,6 +1,6 @@
 /**
- * The agent's loop: observe, decide, act, wait. Only one round runs at a time. Any number of hints
- * cause one more round.
+ * The agent's loop: observe, decide, act, wait. Only one round runs at a time. However many hints
+ * arrive during a round, they cause one more round.
  */
 import { exitCodes } from "#contract/names.ts";
 import type { Code, Step } from "./facts/step.ts";
@@ -28,7 +28,7 @@ const hintSpacing = 100;
 export class Loop {
   #isHinted = false;
   /**
-   * End the present pause: `#wake` on a hint, if the pause allows it, `#end` on the stop signal.
+   * `#wake` ends the present pause on a hint if the pause allows hints. `#end` always ends it.
    */
   #wake = () => {};
   #end = () => {};

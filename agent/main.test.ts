@@ -34,7 +34,7 @@ async function startOf(t: TestContext, hiddenFiles: string): Promise<string[]> {
   return codes;
 }
 
-test("logs at its start that it does not search for hidden files, with --hidden-files Skip", async (t) => {
+test("with --hidden-files Skip, logs at its start that it does not search for hidden files", async (t) => {
   for (const [hiddenFiles, count] of [
     ["Skip", 1],
     ["Look", 0],

@@ -38,7 +38,7 @@ const event: fc.Arbitrary<(node: FakeNode) => void> = fc.oneof(
   fc.boolean().map((refused) => (node: FakeNode) => void (node.refused = refused)),
   fc.constant((node: FakeNode) => node.kill()),
   { weight: 2, arbitrary: fc.constant((node: FakeNode) => void node.step(true)) },
-  // Another program restores its own copy.
+  // Another program restores its own copy of config.json.
   fc.constant((node: FakeNode) => void (node.file = fileOf(before))),
 );
 const history = fc.array(fc.tuple(event, fc.constantFrom(0, 1, 2, 5, 60)), {

@@ -114,7 +114,7 @@ const ours = { journal: idle, file: fileWith({ "a.io": { auth: old } }) };
 
 const slow: readonly (readonly [string, Partial<Node>])[] = [
   ["another mode's content, and a kubelet that never runs the provider", ours],
-  ["the same, and a kubelet that runs it during the wait", { ...ours, asks: 200 }],
+  ["another mode's content, and a kubelet that runs the provider later", { ...ours, asks: 200 }],
   ["an original", { asks: 0, original: true }],
   ["a registry with a port that no row names", { asks: 0, key: "a.io:5000" }],
 ];

@@ -124,7 +124,7 @@ class Place {
       const step = await this.acts();
       if (step.action === "nothing" || step.code === "GPS254") return step;
     }
-    return assert.fail("there is always something to do");
+    return assert.fail("there is still something to do");
   }
 
   #healthz(): Promise<boolean> {
@@ -425,7 +425,7 @@ test(
 );
 
 test(
-  "keeps an owner's edit of config.json after a withdrawal, even if it contains an entry that was once ours",
+  "keeps the owner's edit of config.json after a withdrawal, even if the edit contains an entry that was once ours",
   { skip },
   async (t) => {
     const place = new Place(t);
@@ -469,7 +469,7 @@ for (const [what, first] of [
       place.restarts();
       await place.rests();
       assert.deepEqual(registries(), both);
-      // If that file is restored, only the owner's entries stay.
+      // If the copy is restored after a withdrawal, only the owner's entries stay.
       assert.equal((await change(place, 5, { intent: "release" })).code, "GPS224");
       place.restarts();
       writeFileSync(node.config, copy, { mode: 0o600 });
@@ -582,7 +582,7 @@ test(
 );
 
 test(
-  "confirms a withdrawal although it cannot look at the answer, as long as the last journal listed none",
+  "if the last journal listed no answer, confirms a withdrawal even if it cannot look for an answer",
   { skip },
   async (t) => {
     const place = new Place(t, [], "", configAfterProvider);
@@ -594,7 +594,7 @@ test(
     assert.ok(!existsSync(node.folder));
     place.restarts();
     assert.equal((await place.rests()).code, "GPS224");
-    // From now on, an answer is ours. Its journal is lost while no agent runs.
+    // From now on, an answer is ours. The journal that lists it is lost while no agent runs.
     const owned = { entries: [], rest: [], answer: "digest" };
     const journal = { ...firstJournal({ absent: true }), revision: 1, content: "one", owned };
     await saveJournal(node.folder, journal);

@@ -1,6 +1,6 @@
 /**
  * Finds the agent's next step: reads the node's files, calls `decide`, collects the facts that the
- * decision requests, and calls it again. An idle agent only asks healthz, and nothing over D-Bus.
+ * decision requests, and calls `decide` again. An idle agent asks only healthz.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -89,7 +89,7 @@ export class Observer {
     const grant = await this.#readings.grant();
     const alone = await acquire();
     const read: JournalReading = alone ? await this.#readings.journal() : { kind: "none" };
-    // Another agent might have changed the node since.
+    // Another agent might have changed the node since this process read the journal.
     if (!alone || read.kind === "newer") this.#journal = undefined;
     const journal = read.kind === "none" ? (this.#journal ?? read) : read;
     const vanished = journal !== read;
@@ -186,7 +186,7 @@ export class Observer {
     const latest = "journal" in step ? step.journal : known;
     if (latest !== undefined) this.#noteAnswer(ownsNoAnswer(latest, facts.lost));
     if (step.action === "leave") {
-      // Saved before the folder is removed, because the only other record is in the folder.
+      // Saved before the folder is removed, because the journal, the only other record, is in it.
       this.#keepPast(facts);
       this.#journal = undefined;
     } else if (known !== undefined) this.#noteCopy(facts.file, known.owned);
@@ -199,7 +199,7 @@ export class Observer {
     return file.kind === "file" && this.#past.copies.includes(file.digest);
   }
 
-  /** Noted before the folder is removed, or a journal is written that lists an answer. */
+  /** Notes `noAnswer` before the folder is removed, or before a journal lists an answer. */
   #noteAnswer(noAnswer: boolean): void {
     if (noAnswer !== this.#past.noAnswer) this.#keep({ noAnswer });
   }

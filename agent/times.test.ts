@@ -24,8 +24,8 @@ function pass(node: FakeNode, milliseconds: number, isOver: (step: Step) => bool
 }
 
 /**
- * One restart that takes as long as allowed. It ends in a probation that is almost over. The limit
- * includes no time for a start or stop that hangs.
+ * One restart that takes as long as allowed. Returns when the probation is almost over. The start
+ * ends at once, because the limit includes no time for a start or stop that hangs.
  */
 function restartSlowly(node: FakeNode, probationSeconds: number): void {
   node.kubelet = "hanging";

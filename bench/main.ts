@@ -28,8 +28,8 @@ import { Simulated } from "./simulated/simulated.ts";
 import { json, headingOf, table, type BenchRun } from "./result/table.ts";
 
 /**
- * In this order, a cluster only has to add nodes and never has to remove any. Keep the rows of all
- * measurements at 20 or fewer, so that people read the page.
+ * In this order, the measurements only add nodes to a cluster and never remove any. Together they
+ * must have at most 20 rows, so that people read the page.
  */
 const all: readonly Measurement[] = [
   agentCpu,

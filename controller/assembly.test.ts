@@ -17,7 +17,7 @@ test("measures durations across runs with a clock that never jumps", () => {
   assert.deepEqual(run().times(), { steady: 115, api: wall / 1000 });
 });
 
-test("starts without a memory of decisions, and keeps it from run to run", () => {
+test("starts with an empty memory of decisions, and passes this memory from run to run", () => {
   const open = { seconds: () => 0, now: () => new Date() };
   const reconcilers = assembleReconciler(open as never, {} as never);
   const run = () => reconcilers({ policy: policyWith({}), requests: {} } as never);

@@ -34,7 +34,10 @@ type Open = Readonly<{
   now: () => Date;
 }>;
 
-/** Returns a function that makes the reconciler of each run. `run` contains the agents' image. */
+/**
+ * Returns a function that makes the reconciler of each run. The parameter `run` is the agents'
+ * image.
+ */
 export function assembleReconciler(
   { log, metrics, live, cluster, original, extras, contests, pods, seconds, now }: Open,
   run: AgentImage,
@@ -102,7 +105,7 @@ export function assembleReconciler(
 
 export type Reconciler = RemovalContext &
   Readonly<{
-    /** The source of this run's policy, requests and agents. */
+    /** The policy as this run has read it. */
     policyReading: PolicyReading;
     /** `cluster`, but without informers. */
     live: Cluster;

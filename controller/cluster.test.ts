@@ -19,14 +19,16 @@ import { parseConfig } from "./policy/config.ts";
 /** Simulates an API server that can break. Its cluster is empty, and its Lease is free. */
 class EmptyCluster {
   broken: boolean;
-  /** The controllers that wrote its Lease, in the order of their first writes. */
+  /** The controllers that wrote the Lease, in the order of their first writes. */
   readonly holders = new Set<string>();
-  /** Milliseconds by which its clock is ahead of ours. */
+  /** Milliseconds by which the server's clock is ahead of ours. */
   ahead = 0;
   additional: object | undefined;
-  /** The controller's state, if it serves nodes. */
+  /** The controller's state Secret. Undefined: the controller serves no nodes yet. */
   state: object | undefined;
-  /** The HTTP statuses of its next answers to dry runs of a policy. Later answers are 200. */
+  /**
+   * The HTTP statuses of the next answers to dry runs of a policy. After these, each answer is 200.
+   */
   refusesPolicy: number[] = [];
   /** Policies that were tried in a dry run. */
   readonly tried: unknown[] = [];
@@ -208,7 +210,7 @@ test("uses the API server's clock, however much the controller's clock differs",
 
 const policy = { rollout: { probation: "1s" } };
 
-test("stops with one line, before it tries to get the Lease, if the API server refuses the policy", async (t) => {
+test("if the API server refuses the policy, stops with one line and never tries to get the Lease", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "gps-policy-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const api = new EmptyCluster(false);

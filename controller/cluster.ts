@@ -58,12 +58,13 @@ const targets: readonly WatchTarget[] = [
   { collection: collections.daemonSets, name: agentName },
 ];
 
-/** The path of GlobalPullSecret, the only watched object whose CRD may be missing. */
+/** The path of GlobalPullSecret, the only watched object whose CRD can be missing. */
 const policyTarget = { collection: collections.globalPullSecrets, name: globalPullSecretName };
 
 /**
- * How often the controller tries a dry run of the policy, which takes about a minute in all. After
- * that, it continues without an answer, because nodes may need a rotation or a withdrawal.
+ * How many times the controller tries a dry run of the policy. All tries together take about a
+ * minute. If no try gets an answer, the controller continues, because nodes might need a rotation
+ * or a withdrawal.
  */
 export const policyTries = 8;
 
@@ -73,7 +74,7 @@ type Options = Readonly<{
   metrics: ControllerMetrics;
   /** Called when the Lease is lost. This process must not write after this call. */
   end: () => void;
-  /** Called when this process should end soon to make room for another one. */
+  /** Called when this process should end soon so that another controller can lead. */
   leave: () => void;
 }>;
 
@@ -233,7 +234,7 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
 type RetryOptions = Readonly<{
   /** Called at the first failure, and then once a minute, with the reason. */
   failed: (error: ApiError) => void;
-  /** Also repeats a request for an object whose CRD is missing. */
+  /** If true, also repeats a request that fails because the object's CRD is missing. */
   awaitsCrd?: boolean;
   /** The number of attempts. If all fail, `retryUntilAnswered` rejects with the last failure. */
   most?: number;

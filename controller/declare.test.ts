@@ -192,7 +192,7 @@ for (const error of refusals)
     assert.deepEqual(again, { seconds: 30 });
   });
 
-test("quotes no key that a webhook repeats in its refusal", async () => {
+test("hides a credential that a webhook quotes in its refusal", async () => {
   const key = "dXNlcjpwYXNzd29yZDEyMzQ1Njc4";
   for (const status of [403, 500]) {
     const fake = new Fake();

@@ -46,8 +46,8 @@ function isHeld({ metadata, spec }: GlobalPullSecret): boolean {
 }
 
 /**
- * The part of the policy to declare. While the plugin's `pause` or `withdraw` is in force, it
- * leaves out `managementState`.
+ * The part of the policy to declare. While the plugin's `pause` or `withdraw` is in force, this
+ * part lacks `managementState`.
  */
 export function wantedFor(
   policy: GlobalPullSecretSpec,
@@ -131,7 +131,7 @@ export const createObject = (
 /**
  * Returns a function that declares the policy in the given object. The function sends one request
  * after each change by another client, and none after our own change. `cluster` must show our own
- * write at the next read. The object's generation may be lower than before, because it goes back if
+ * write at the next read. The object's generation can be lower than before, because it goes back if
  * etcd is restored.
  */
 export function policyDeclarer(
@@ -152,9 +152,9 @@ export function policyDeclarer(
     const problems = conflicts(wanted, live);
     if (problems.length > 0) return { object: live, problems, again: undefined };
     if (Object.keys(wanted).length === 0 && !entriesOf(live).some(isPolicys)) return done(live);
-    // Until the API server answers, follow the spec with the policy laid over it. The spec alone
-    // may contain another client's rollout budget, with which a single run could restart all
-    // kubelets at once.
+    // Until the API server answers, follow the spec with the policy's fields laid over it. The spec
+    // alone might contain another client's `maxUnavailable`, with which a single run could restart
+    // all kubelets at once.
     const meant = { ...live, spec: laidOver(live.spec, wanted) };
     const undone = (error: ApiError): Declared => ({
       object: isRefused(error) ? live : meant,

@@ -49,7 +49,7 @@ const table: readonly (readonly [
   ["the image's own id", "r.example/gps:1", digest, containerd, "r.example/gps:1"],
   ["nothing", "r.example/gps:1", "", containerd, "r.example/gps:1"],
   [
-    "a digest other than the written one",
+    "a digest that differs from the written digest",
     `r.example/gps@${digest}`,
     `r.example/gps@${other}`,
     containerd,

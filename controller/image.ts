@@ -16,8 +16,8 @@ const answer = { seconds: 5 };
  * (POD_NAME): one image with two entry points, so an upgrade of the Deployment also upgrades the
  * agents. The image is named by digest if the runtime reports a digest that every node can pull.
  * The pull secrets are those of the controller's pod, unless flags name others, because the agents
- * run in the same namespace. The agents of a guest cluster get only the pull secrets that flags
- * name. Their image stays as written, because a digest needs the right to read nodes.
+ * run in the same namespace. But the agents of a guest cluster get only the pull secrets that flags
+ * name, and their image stays as written, because finding the digest needs the right to read nodes.
  */
 export async function imageOf(config: ControllerConfig, cluster: Cluster): Promise<AgentImage> {
   const given = config.installed.agent.pod.imagePullSecrets;
@@ -81,14 +81,14 @@ async function runtimeOf(cluster: Cluster, node: string): Promise<string> {
 
 /**
  * The image, named by the digest that this pod runs. Nodes then get the controller's build even if
- * the tag is moved. The image stays as written if a node might not be able to pull the digest
+ * the tag is moved. The image stays as written in these cases
  * (docs/inside/decisions/image-digest.md):
  *
- * - It is already written by digest.
+ * - It is already written with a digest.
  * - The runtime reports the image's own id, which no registry can resolve, or a digest of another
- *   repository. This happens for images that were loaded by hand.
+ *   repository. This happens with images that were loaded by hand.
  * - The runtime is not containerd. Only containerd is known to report the digest that was pulled,
- *   which covers all platforms. CRI-O may report the digest of one platform.
+ *   which covers all platforms. CRI-O can report the digest of one platform.
  */
 export function byDigest(written: string, imageID: string, runtime: string): string {
   const [, pulled = "", digest] = /^([^@]+)@(sha256:[a-f0-9]{64})$/.exec(imageID) ?? [];

@@ -18,7 +18,7 @@ function leaveMessage(text: string): void {
   try {
     writeFileSync("/dev/termination-log", text, { flag: "r+" });
   } catch {
-    // The log contains the text.
+    // The text is already in the log.
   }
 }
 

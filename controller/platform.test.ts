@@ -30,7 +30,7 @@ test("takes five minutes to detect an operator that owns the nodes' pull secrets
   assert.equal(await ask(), undefined);
 });
 
-test("detects OpenShift when HyperShift hosts its control plane, without machine configurations", async () => {
+test("detects an OpenShift guest of HyperShift, which has no machine configurations", async () => {
   const { state, ask } = setUp();
   state.groups.push("config.openshift.io");
   assert.equal(await ask(), "config.openshift.io");

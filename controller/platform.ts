@@ -1,9 +1,9 @@
 /**
  * Detects whether another operator owns the nodes' pull secrets. On OpenShift, the machine config
  * operator writes the kubelet's file and replaces what others write. Two owners of one file would
- * undo each other for ever. HyperShift guests lack that operator, but HyperShift creates a Secret
- * and a DaemonSet with our names in them. OpenShift's configuration API shows that a cluster is
- * such a guest.
+ * undo each other's writes for ever. A HyperShift guest lacks that operator, but HyperShift creates
+ * a Secret and a DaemonSet with our names in the guest. OpenShift's configuration API shows that a
+ * cluster is a HyperShift guest.
  */
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -11,15 +11,15 @@ import type { Cluster } from "#kube/client/cluster.ts";
 const foreignGroups = ["machineconfiguration.openshift.io", "config.openshift.io"];
 
 /**
- * Seconds between two requests (20 kB each), while the other operator is present, and while it is
- * absent.
+ * Seconds between two discovery requests (20 kB each): while another operator owns the pull
+ * secrets, and while none does.
  */
 const pauseSeconds = { found: 30, absent: 300 };
 
 /**
- * Returns a function that finds an API group of the other operator's platform. Its discovery
- * request only requires authentication. If the API server denies this request, the result is
- * undefined. The function rejects until the API server has answered once.
+ * Returns a function that finds an API group of the other operator's platform. The function's
+ * discovery request needs authentication, but no other right. If the API server denies this
+ * request, the result is undefined. The function rejects until the API server has answered once.
  */
 export function platformClock(
   cluster: Cluster,

@@ -122,7 +122,7 @@ test("keeps the policy when the object cannot be read, even after a restart, and
   assert.equal(await fake.budget(), "10%");
 });
 
-test("keeps the policy of a deleted object for 30 s, so that the object can be created again, then creates it with the defaults", async () => {
+test("keeps the policy of a deleted object for 30 s, and then creates the object with the defaults", async () => {
   const fake = new Fake();
   const withdrawn = { ...asks("30%"), managementState: "Withdrawn" } as const;
   fake.found = object(withdrawn);
@@ -147,7 +147,7 @@ for (const [what, declares] of [
   ["", {}],
   [" and the installer declares other fields", asks("20%")],
 ] as const)
-  test(`creates a deleted object with scope Annotated if it was in force${what}`, async () => {
+  test(`creates a deleted object again with scope Annotated if this scope was in force${what}`, async () => {
     const fake = new Fake(declares);
     const delivery = {
       mode: "CredentialProvider",
@@ -218,7 +218,7 @@ for (const status of [503, 500, 409, 404, 0])
     assert.notEqual(created, undefined);
   });
 
-test("keeps the last policy, and reports the refusal, when the installer's policy is refused for a deleted object", async () => {
+test("keeps the last policy when the API server refuses to create a deleted object with the installer's policy", async () => {
   const fake = new Fake(asks("30%"));
   fake.found = object(asks("20%"));
   fake.making = refusal(403);
@@ -255,7 +255,7 @@ test("reports why the installer's policy is not declared, and follows the object
   assert.deepEqual([undeclared.length, problems, again], [1, [], { seconds: 30 }]);
 });
 
-test("follows the installer's fields, and all other edits, while another client writes first", async () => {
+test("follows the installer's fields and the spec's other fields while another client writes first", async () => {
   const fake = new Fake(asks("30%"));
   fake.found = object({ managementState: "Withdrawn", ...asks("50%") });
   fake.making = refusal(409);

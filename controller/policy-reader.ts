@@ -1,8 +1,8 @@
 /**
- * Reads the one GlobalPullSecret for each run, and creates it if it is missing. In its spec the
- * controller writes only the fields of the installer's `--policy`, and a scope that was in force
- * when the object was deleted. The other fields are exactly as users declared them, including
- * removals of fields.
+ * Reads the one GlobalPullSecret for each run, and creates it if it is missing. In the spec of this
+ * object, the controller writes only the fields of the installer's `--policy`, and a scope that was
+ * in force when the object was deleted. The other fields stay exactly as users declared them, and a
+ * field that a user removes stays removed.
  */
 import type { Logger } from "pino";
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
@@ -48,15 +48,15 @@ type Options = Readonly<{
 
 /**
  * Seconds until the controller again reads an object that it can neither read nor create. The
- * object's watch may show a change earlier.
+ * object's watch can show a change earlier.
  */
 const pauseSeconds = 30;
 
 /**
- * Seconds for which the policy of a deleted object stays in force. If the object is only replaced
- * (`kubectl replace --force`, another CRD), the defaults could restart kubelets in between. And if
- * a user deletes everything, beginning with an object that has `Withdrawn`, the withdrawn
- * credentials must not return.
+ * Seconds for which the policy of a deleted object stays in force. Without this time, if the object
+ * is only replaced (`kubectl replace --force`, another CRD), the defaults could restart kubelets in
+ * between. Also, if a user deletes everything, beginning with an object that has `Withdrawn`, the
+ * withdrawn credentials must not return.
  */
 const missingSeconds = 30;
 
@@ -109,9 +109,10 @@ export function policyReader({ cluster, installed, declares, log, now }: Options
   }
 
   /**
-   * Creates the object, but only if no object exists: with the scope that stays, or with the
-   * installer's policy. The API server fills in the defaults. The scope gets its own field manager:
-   * the policy's manager declares only the policy's fields, and would remove the scope again.
+   * Creates the object if no object exists, with `scope` or, if `scope` is empty, with the
+   * installer's policy. The API server fills in the defaults. The scope gets its own field manager,
+   * because the policy's manager declares only the policy's fields and would remove the scope
+   * again.
    */
   async function made(scope: Pick<GlobalPullSecretSpec, "delivery">): Promise<DeclaredObject> {
     const isWithPolicy = isDeclaring && scope.delivery === undefined;

@@ -59,7 +59,9 @@ function inMemory() {
     return object;
   };
   const nodes: V1Node[] = [];
-  /** How often whole Nodes were listed, and whether every list fails. */
+  /**
+   * How many times whole Nodes (not only their metadata) were listed, and whether every list fails.
+   */
   const lists = { whole: 0, fail: false };
   const cluster = {
     get: async (path: string) => objects.get(path),
@@ -362,7 +364,7 @@ test("removes a withdrawn credential from all our Secrets, also from the keys of
       assert.ok(!atob(value).includes(btoa("add:1")), path);
 });
 
-test("withdraws at once without a grace period, or when someone requests it during the grace period", async () => {
+test("withdraws at once if the grace period is 0, or if someone requests this during the grace period", async () => {
   const at0 = await deployed(0);
   at0.withdraw();
   await at0.converge();
@@ -408,7 +410,7 @@ test("rotates the original during the grace period, and restores objects that so
   assert.equal(on.objects.has(owned.serviceAccount), true);
 });
 
-test("restores nothing when a broken Secret is created during its withdrawal", async () => {
+test("restores no entry when someone creates a broken Secret during the withdrawal", async () => {
   const on = await deployed(0);
   on.withdraw();
   await on.look();
@@ -439,7 +441,7 @@ async function withExtras(graceSeconds: number) {
   return on;
 }
 
-test("removes only the entries that a deleted extra source alone supplied, after the grace period", async () => {
+test("after the grace period, removes only the entries that no source except the deleted extra source supplied", async () => {
   const on = await withExtras(30);
   on.deleteExtra("low");
   assert.equal(await on.converge(), 30);
@@ -587,7 +589,7 @@ const begun: readonly (readonly [what: string, begin: (on: On) => void, then: (o
     ],
   ];
 for (const [what, begin, then] of begun)
-  test(`first completes a withdrawal that has begun, and then deploys again, when ${what}`, async () => {
+  test(`when ${what}, first completes the withdrawal that has begun, and then deploys again`, async () => {
     const on = await deployed(0);
     begin(on);
     await on.look();
@@ -614,7 +616,7 @@ test("begins no withdrawal when someone edits global-pull-secret during a pause"
   assert.deepEqual([on.published()?.intent, on.has("add:1")], ["apply", true]);
 });
 
-test("records Withdrawn before it grants the release, because the next leader may be unable to read the spec", async () => {
+test("records Withdrawn before it grants the release, for a next leader that cannot read the spec", async () => {
   const on = await deployed(3600);
   on.manage("Withdrawn");
   await on.look();

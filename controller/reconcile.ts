@@ -139,8 +139,9 @@ function hasAccepted({ state }: Snapshot): boolean {
 
 /**
  * True if a withdrawal was under way when the pause began. The controller completes this withdrawal
- * first, even if a source exists again. An edit of global-pull-secret does not begin a withdrawal.
- * If global-pull-secret is gone, the state shows whether a withdrawal was under way.
+ * first, even if a source exists again. If someone edits global-pull-secret during the pause, this
+ * does not begin a withdrawal. If global-pull-secret is gone, the state shows whether a withdrawal
+ * was under way.
  */
 function continuesWithdrawal({ policy }: Reconciler, snapshot: Snapshot): boolean {
   const { global, state, daemonSet } = snapshot;
@@ -179,9 +180,9 @@ function isAbsent(snapshot: Snapshot, applying: InputContext): boolean {
 }
 
 /**
- * Deletes withdrawn credentials from the state, so that no source has them as its last accepted
- * document. Records the grace periods, so that they do not begin again. Records the policy, because
- * the next leader follows this policy if it cannot read the object.
+ * Deletes withdrawn credentials from the state, so that they are no source's last accepted
+ * document. Records when the grace periods began, so that they do not begin again. Records the
+ * policy, because the next leader follows this policy if it cannot read the object.
  */
 async function forgetCredentials(
   { cluster, policyReading }: Reconciler,

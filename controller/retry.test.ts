@@ -28,7 +28,7 @@ for (const status of [0, 429, 500, 503])
     assert.deepEqual(reported, [...new Set(reported)], "twice in a minute");
   });
 
-test("gives up after a refusal that waiting cannot change, and after an error that is not an answer of the API server", async () => {
+test("gives up after a refusal that will not change, and after an error that is not an answer of the API server", async () => {
   for (const error of [failure(403), failure(404), new Error("--agent-image")])
     await assert.rejects(
       retryUntilAnswered(() => Promise.reject(error), {

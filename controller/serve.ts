@@ -28,7 +28,7 @@ export async function serve(
     return undefined;
   }
   // The state is written before the Secret, so that the accepted documents are recorded even if a
-  // source breaks a moment later.
+  // source becomes invalid a moment later.
   const state = await writeState(reconciler.cluster, snapshot.state, {
     ...readState(snapshot.state),
     accepted: verdict.accepted,

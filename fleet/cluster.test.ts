@@ -19,7 +19,7 @@ const rolloutState: Watch = async (signal) => void (await once(signal, "abort"))
 
 /**
  * A cluster that lists `items`, and refuses every deletion. It refuses writes only if `refusal` is
- * set. `watch` plays its watches, which send no event.
+ * set. `watch` replaces the cluster's watches, and sends no event.
  */
 async function guestWith(
   watch: Watch,
@@ -174,7 +174,7 @@ for (const [whose, left] of [
   [owner, []],
   ["id/kube-system/another", ["crs-pull-secret", "crs-pull-secret"]],
 ] as const)
-  test(`keeps ${left.length} of the two objects crs-pull-secret that version 0.2 placed for the owner ${whose}`, async () => {
+  test(`keeps ${left.length} of the two objects crs-pull-secret that version 0.2 placed, if their owner is ${whose}`, async () => {
     const transport = resourceSet(
       "a",
       { namespace: "kube-system", name: "other" },
@@ -217,8 +217,8 @@ for (const [whose, left] of [
       holds: () => true,
       hint: () => hinted.resolve(),
     });
-    // The watches send no events, so no hint comes after the last write. We therefore check the
-    // objects.
+    // The fake watches send no events, so no hint comes after the last write. We therefore check
+    // the objects in a loop.
     while (![...objects.keys()].join().includes("crs-other") || removed.length < 2 - left.length) {
       await hinted.promise;
       hinted = Promise.withResolvers<void>();
@@ -233,7 +233,7 @@ for (const [whose, left] of [
     if (removed.length > 0) assert.match(removed[0] ?? "", /clusterresourcesets/);
   });
 
-test("gives placed objects one id under all names of their cluster, but another id in a restored copy of the cluster", async () => {
+test("gives placed objects the same id under each name of their cluster, but another id in a restored copy of the cluster", async () => {
   const by = (server: string, authority: string) =>
     new Access({ server, authority, serverName: undefined }, { token: "t" });
   const another = { ...ours, metadata: { ...ours.metadata, uid: "v" } };

@@ -48,8 +48,8 @@ export class FleetCluster {
   #writing = false;
   readonly #contest = newContest();
   /**
-   * Returns whether to take over an existing Secret. `mark` is the owner's mark on the Secret. It
-   * is undefined if the Secret has no mark.
+   * Returns whether to take over an existing Secret. `mark` is the owner's mark on the Secret, or
+   * undefined if the Secret has no mark.
    */
   mayAdopt: (mark: string | undefined) => boolean = () => false;
 
@@ -101,8 +101,8 @@ export class FleetCluster {
   }
 
   /**
-   * Compares the objects in the cluster with this content. If it is undefined, the cluster should
-   * have no objects.
+   * Compares the objects in the cluster with this content. If the content is undefined, the cluster
+   * should have no objects.
    */
   there(content: Wanted, owner: string): There {
     const { transport } = this.#options;
@@ -180,8 +180,9 @@ export class FleetCluster {
 
   /**
    * Removes the objects that this owner placed, in reverse order, but not during the pause after a
-   * refusal. Returns true when none of the objects is left. If `offered`, leaves the copy, and
-   * returns true when the copy has another owner's mark.
+   * refusal. Returns true when none of the objects is left. If `offered`, does not remove the
+   * Secret that is offered to another owner, and returns true when the Secret has the other owner's
+   * mark.
    */
   withdraw(owner: string, offered = false): boolean {
     const objects = this.#objects();
@@ -288,8 +289,8 @@ async function place(
   if (found !== undefined && isReplaced) await cluster.remove(path, uid, resourceVersion);
   let reply: KubernetesObject;
   if (isReplaced) reply = await cluster.apply(path, with_({ resourceVersion: newborn }), how);
-  // We replace the object, because an apply would not remove what others added to our fields. We
-  // keep the ownerReferences, because other owners might need the object.
+  // We replace the object, because an apply would not remove what other clients added to our
+  // fields. We keep the ownerReferences, because other owners might need the object.
   else if (one.crowded(found, content))
     reply = await cluster.replace(path, with_({ uid, resourceVersion, ownerReferences }));
   else reply = await cluster.apply(path, with_({ uid, resourceVersion }), how);
@@ -317,8 +318,8 @@ class Mutated extends Error {}
 /**
  * Limits how often we write one content, or remove it, in one cluster. Five repairs in a row are
  * normal. If a cluster always needs more than one repair a minute, another client there keeps
- * undoing our writes. Without a limit, we would write without a pause, and a canary of this kind
- * would block all other clusters.
+ * undoing our writes. Without a limit, we would write without a pause, and if such a cluster were
+ * the canary, it would block all other clusters.
  */
 const writes = { perSecond: 1 / 60, atOnce: 5 };
 

@@ -77,7 +77,7 @@ const remembered: readonly (readonly [
   ),
 ];
 for (const [state, reason, rolloutState] of remembered)
-  test(`counts a cluster that was ${state} for ${reason?.slice(0, 6) ?? "no reason"} as ${rolloutState} until it has answered`, () => {
+  test(`until a cluster answers, counts it as ${rolloutState} if its last status was ${state} with ${reason?.slice(0, 6) ?? "no reason"}`, () => {
     const clusters = new FleetClusters({ home: {} as Cluster, holds: () => true, hint() {} });
     const since = new Date().toISOString();
     const known = { name: "a", state, since, ...(reason === undefined ? {} : { reason }) };

@@ -31,7 +31,7 @@ export type Run = Readonly<{
 export class FleetClusters {
   readonly #options: Options;
   readonly #all = new Map<string, FleetCluster>();
-  /** The fields of the spec from which all transports were made. */
+  /** JSON of the fields of the spec from which we made the present transports. */
   #made = "";
   #version = "v1beta2";
 
@@ -39,7 +39,7 @@ export class FleetClusters {
     this.#options = options;
   }
 
-  /** Sets the version of Cluster API. A new version closes all connections. */
+  /** Sets the version of Cluster API. If the version has changed, closes all connections. */
   useVersion(version: string): void {
     if (version !== this.#version) this.keep([]);
     this.#version = version;
@@ -159,9 +159,10 @@ export class FleetClusters {
 }
 
 /**
- * Decides by the owner's mark which existing Secrets a FleetSecret takes over: the Secret of a
- * younger FleetSecret with the same target, so that the cluster is never without its Secret, but
- * not that of an older FleetSecret. With `conflicts: Adopt`, also all other Secrets.
+ * Decides by the owner's mark which existing Secrets a FleetSecret takes over. It takes over the
+ * Secret of a younger FleetSecret with the same target, so that the cluster is never without the
+ * Secret. It never takes over the Secret of an older FleetSecret with this target. With `conflicts:
+ * Adopt`, it takes over all other Secrets too.
  */
 export function adoptionRule(
   { spec }: Pick<FleetSecret, "spec">,
@@ -236,7 +237,7 @@ const codeIn = (reason = ""): string => reason.slice(0, codeOf("refused").length
 
 /**
  * The refusal that the previous controller recorded in status. We use it until we try the content
- * again, which we may do at once.
+ * again. The first try is allowed at once.
  */
 function remembered(former: ClusterFacts["former"]): ClusterFacts["refusal"] {
   const code = codeIn(former?.reason);

@@ -107,12 +107,8 @@ const forbidden = new ApiError({ status: 403, reason: "Forbidden", method: "GET"
 
 /** The change of the kubeconfig, the result of the next read, and the reported reason. */
 const revoked: readonly (readonly [string, () => Promise<AccessReading>, RegExp])[] = [
-  ["asks for more", async () => ({ ok: false, why: "GPS437: why" }), /^GPS437: why$/],
-  [
-    "may not be read any more",
-    async () => await Promise.reject(forbidden),
-    /^GPS476: .*403 Forbidden/,
-  ],
+  ["cannot be used", async () => ({ ok: false, why: "GPS437: why" }), /^GPS437: why$/],
+  ["cannot be read (403)", async () => await Promise.reject(forbidden), /^GPS476: .*403 Forbidden/],
 ];
 const deleted: (typeof revoked)[number] = [
   "was deleted",
@@ -120,7 +116,7 @@ const deleted: (typeof revoked)[number] = [
   /^GPS436: why$/,
 ];
 for (const [what, read, isReported] of [...revoked, deleted])
-  test(`ends the connection if a kubeconfig ${what}, and opens another after it is restored`, async (t) => {
+  test(`ends the connection if a kubeconfig ${what}, and connects again after the kubeconfig is restored`, async (t) => {
     const { connection, is, pass } = await connectionOf(t);
     const { read: before } = is;
     is.read = read;
@@ -169,7 +165,7 @@ test("keeps an open connection while the management cluster does not answer", as
   assert.deepEqual(is.opened, ["https://one"]);
 });
 
-/** Counts the hints and the lists during `milliseconds`. */
+/** Counts the lists and the hints during `milliseconds`. Each hint starts a run of the fleet. */
 async function during(
   { is, pass }: Awaited<ReturnType<typeof connectionOf>>,
   milliseconds: number,

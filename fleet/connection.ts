@@ -19,7 +19,7 @@ import { kubeConfigOf } from "#kube/remote.ts";
 
 /**
  * Milliseconds for which we warn after a cluster has sent too much data. The watch pauses for a
- * shorter time, so the warning stays while the cluster continues.
+ * shorter time, so the warning stays while the cluster continues to send too much.
  */
 const excessMilliseconds = 60_000;
 
@@ -334,9 +334,9 @@ const largestAnswer = 2 * 1024 * 1024;
 const mostValues = 100_000;
 
 /**
- * How much data the watch of one object may send. A Secret rarely changes. The status of a
+ * How much data we accept from the watch of one object. A Secret rarely changes. The status of a
  * GlobalPullSecret changes once a second during a rollout, and has 100 KiB for hundreds of nodes. A
- * burst may contain the events of 10 s and the bytes of two largest objects. Reading a MiB takes at
+ * burst can contain the events of 10 s and the bytes of two largest objects. Reading a MiB takes at
  * most 80 ms of processor time, so a cluster that sends the maximum uses 2 % of a processor.
  */
 const bounds = {
@@ -361,7 +361,7 @@ const connectTo = (access: Access): Cluster =>
  */
 const readMilliseconds = 300_000;
 
-/** When to read a kubeconfig again that we have read at `now`. */
+/** When to read again a kubeconfig that we read at `now`. */
 const staleAt = (now: number): number => now + readMilliseconds * (0.8 + 0.4 * Math.random());
 
 export const fleetManager = "global-pull-secret-fleet";

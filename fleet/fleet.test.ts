@@ -76,7 +76,7 @@ test("plans the next write of status within two seconds even if the system clock
   assert.ok(again && again.seconds <= 2, `${again?.seconds} s`);
 });
 
-/** An object whose only cluster is unreachable, beyond its deadline. */
+/** An object whose deadline has passed, and whose only cluster is unreachable. */
 const overdue = new Date(Date.now() - 9 * 3_600_000).toISOString();
 const leaving: FleetSecret = {
   ...object,
@@ -135,7 +135,7 @@ for (const managementState of ["Managed", "Paused"] as const)
     assert.deepEqual(finalizers, ["removed"]);
   });
 
-test("reports a cluster that it gives up at the deadline in an Event on the object", async () => {
+test("when it gives up a cluster at the deadline, reports this in an Event on the object", async () => {
   const events: CoreV1Event[] = [];
   const home = {
     async pages() {},
@@ -249,7 +249,7 @@ for (const [what, metadata, spec] of [
   ["that is deleted", { deletionTimestamp: new Date() }, { clusterProfiles: joined }],
   ["whose spec was edited and selects no joined cluster", {}, object.spec],
 ] as const)
-  test(`forgets a cluster at once if the command clusters remove has labeled its profile, in an object ${what}`, async () => {
+  test(`in an object ${what}, forgets a cluster at once if its profile has the label of clusters remove`, async () => {
     const { status, metadata: its } = await duringRemoval(joined, { metadata, spec });
     if ("deletionTimestamp" in metadata)
       assert.deepEqual([status, its.finalizers], [undefined, undefined]);
@@ -260,7 +260,7 @@ for (const [what, other] of [
   ["of another manager", { clusterManagers: ["other.example"] }],
   ["in another namespace", { namespaces: ["theirs"] }],
 ] as const)
-  test(`keeps a cluster ${what} in status, even if the command clusters remove has labeled its profile`, async () => {
+  test(`keeps a cluster ${what} in status, even if its profile has the label of clusters remove`, async () => {
     const profiles = { ...joined, ...other };
     const { status } = await duringRemoval(profiles, { spec: { clusterProfiles: profiles } });
     assert.deepEqual(

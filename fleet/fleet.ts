@@ -232,10 +232,10 @@ export class Fleet {
     const kept = this.#clusters.placed(served, owner);
     const isKept = (name: string) =>
       [...this.#clusters.placed([name], owner)].some((one) => kept.has(one));
-    // We make the offer even while the cluster is unreachable, because the heir can take over the
-    // Secret only if it was offered.
+    // We make the offer even while the cluster is unreachable, because the heir can take over only
+    // a Secret that was offered.
     const heirOf = (name: string) => (isKept(name) ? undefined : heirs.get(name));
-    // We do not remove a Secret that we offer to an heir, so it takes no slot.
+    // We do not remove a Secret that we offer to an heir, so its cluster takes no slot.
     const removed = [...due].filter(([name]) => heirOf(name) === undefined);
     const { change } = nextChanges(
       [
@@ -263,8 +263,8 @@ export class Fleet {
         continue;
       }
       const givenUp = one.overdue && judged !== undefined && isGivenUp(judged);
-      // We also call `withdraw` during the pause after a refusal. It then writes nothing, but
-      // returns whether the Secret is gone.
+      // We also call `withdraw` during the pause after a refusal. `withdraw` then writes nothing,
+      // but returns whether the Secret is gone.
       const isNext = rolloutState === "failed" || change.includes(name);
       const gone = rolloutState && (orphan || isKept(name) || (isNext && cluster?.withdraw(owner)));
       if (gone) continue;

@@ -22,8 +22,8 @@ type Options = Readonly<{
   registry: Registry;
   namespace: string;
   /**
-   * Namespaces whose ClusterProfiles we watch. There we also update the ClusterProfiles of joined
-   * clusters.
+   * Namespaces whose ClusterProfiles we watch. In these namespaces, we also update the
+   * ClusterProfiles of joined clusters.
    */
   clusterNamespaces: readonly string[];
 }>;

@@ -23,8 +23,8 @@ const secondsBetweenRounds = 30;
 
 /**
  * How many clusters to check at the same time: 100 clusters that hang, each for 10 s, add 20 s to a
- * round. This limits the answers in memory, but not the connections: after a fast round over 1,000
- * clusters, nearly 1,000 connections are open, because each stays open for 4 s after its last
+ * round. This number limits the answers in memory, but not the connections: after a fast round over
+ * 1,000 clusters, nearly 1,000 connections are open, because each stays open for 4 s after its last
  * request.
  */
 const lanes = 50;

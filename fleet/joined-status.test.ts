@@ -83,7 +83,7 @@ test("shows the command to join again if the token was refused or has expired", 
     );
 });
 
-test("repeats the server flags of the join in the command to join again", () => {
+test("in the command to join again, repeats the server flags of the former join", () => {
   const annotations = {
     ...profile.metadata.annotations,
     [serverAnnotation]: "https://east.example:6443",

@@ -29,7 +29,7 @@ test("reports only the HTTP status and the reason of a cluster's answer", async 
   assert.ok(!JSON.stringify(found).includes(planted));
 });
 
-test("stops at the first policy that would take much memory when parsed", async () => {
+test("stops reading policies at the first policy that would take much memory when parsed", async () => {
   await using fakes = await FakeServer.start();
   const found = await new JoinedCluster().observe(accessTo(fakes, "swells"));
   assert.match("why" in found ? found.why : found.kind, /the answer has more than 10000 values$/);

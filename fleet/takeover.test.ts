@@ -1,6 +1,6 @@
 /**
  * One FleetSecret replaces another FleetSecret with the same target. Both use ClusterResourceSets,
- * so they place their objects in the management cluster. It is a fake.
+ * so they place their objects in the management cluster. The management cluster is a fake.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -108,8 +108,8 @@ const nameIn = (query: URLSearchParams) => query.get("fieldSelector")?.split("="
 type Name = "first" | "second";
 
 /**
- * Two FleetSecrets with the same target. `first` is the older one, and selects the clusters x and y
- * from the start.
+ * Two FleetSecrets with the same target. The older FleetSecret is `first`, and selects the clusters
+ * x and y from the start.
  */
 function replacing(t: TestContext, spec: Partial<FleetSecretSpec> = {}) {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: Date.parse("2026-11-27") });
@@ -206,7 +206,7 @@ const ends: readonly (readonly [what: string, end: (one: Replacing, of: Name) =>
 ];
 for (const [what, end] of ends)
   for (const removalPolicy of ["Delete", "Orphan"] as const)
-    test(`hands the Secret to a younger object when the older object ${what}, with ${removalPolicy}`, async (t) => {
+    test(`${removalPolicy}: when the older object ${what}, hands the Secret to a younger object`, async (t) => {
       const one = replacing(t, { removalPolicy });
       await one.pass(60);
       assert.deepEqual([one.owner(), one.owner("y")], ["first", "first"]);
@@ -221,7 +221,7 @@ for (const [what, end] of ends)
 
 for (const [what, end] of ends)
   for (const removalPolicy of ["Delete", "Orphan"] as const) {
-    test(`hands the Secret to a younger, paused object when the older object ${what}, with ${removalPolicy}, even if the controller restarts during the pause`, async (t) => {
+    test(`${removalPolicy}: when the older object ${what}, hands the Secret to a younger, paused object, even if the controller restarts during the pause`, async (t) => {
       const one = replacing(t, { removalPolicy });
       one.select("second", "x");
       one.set("second", { managementState: "Paused" });
@@ -237,11 +237,11 @@ for (const [what, end] of ends)
       assert.deepEqual([one.state("first"), one.removed()], [undefined, []]);
     });
 
-    test(`hands the Secret to a younger object when the older object ${what}, with ${removalPolicy}, even if the cluster is unreachable until after the deadline`, async (t) => {
+    test(`${removalPolicy}: when the older object ${what}, hands the Secret to a younger object, even if the cluster is unreachable until after the deadline`, async (t) => {
       const one = replacing(t, { removalPolicy });
       one.select("second", "x");
       await one.pass(60);
-      // This closes the open watches, which would not fail like the reads.
+      // This closes the open watches, because `cut` makes only reads fail.
       one.restart();
       one.home.cut = "x";
       end(one, "first");
@@ -280,7 +280,7 @@ test("when the younger object leaves a cluster, hands the Secret to an older obj
   assert.deepEqual(one.removed(), []);
 });
 
-test("keeps a Secret while a paused object selects the cluster, without a delay of other removals", async (t) => {
+test("while a paused object selects a cluster, keeps the Secret there, and removes other Secrets without a delay", async (t) => {
   const one = replacing(t);
   one.select("second", "x");
   one.set("second", { managementState: "Paused" });
@@ -297,7 +297,7 @@ test("keeps a Secret while a paused object selects the cluster, without a delay 
   );
 });
 
-test("returns a cluster to the older object if it selects the cluster again after the handover", async (t) => {
+test("returns a cluster to the older object when the older object selects the cluster again", async (t) => {
   const one = replacing(t);
   one.select("second", "x");
   await one.pass(60);

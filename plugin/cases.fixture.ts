@@ -48,7 +48,7 @@ export async function run(command: readonly string[], input = ""): Promise<Resul
   let [out, err] = ["", ""];
   child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (err += text));
-  // The command can end before it has read its input.
+  // Ignores the error that occurs if the command ends before it has read its input.
   child.stdin.on("error", () => {}).end(input);
   return await new Promise((resolve, reject) => {
     child.on("error", reject);
@@ -57,8 +57,8 @@ export async function run(command: readonly string[], input = ""): Promise<Resul
 }
 
 /**
- * Why to skip tests on a terminal. They need `script` of util-linux, which runs a program on a
- * terminal.
+ * The reason to skip the tests that need a terminal. Their terminal comes from `script` of
+ * util-linux. False if `script` is installed.
  */
 const noTerminal =
   !spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux") &&
@@ -93,7 +93,10 @@ const nowhere = file(
   }),
 );
 
-/** Tests that `command` does nothing if a person answers its question with one of these keys. */
+/**
+ * Tests that `command` does nothing if a person answers its question with n, Enter, Ctrl-C or
+ * Ctrl-D.
+ */
 export function testRefusals(command: readonly string[], where: string): void {
   for (const [what, keys] of [
     ["n", "n\r"],
@@ -185,8 +188,8 @@ const browser = file(
 const patterns = file("patterns.json", '{"auths":{"*.a.io":{"auth":"dTpw"}}}');
 const entry = '{"auths":{"a.io":{"auth":"dTpw"}}}';
 /**
- * This document alone has the maximum length of all sources together. With a second source, they
- * are too long.
+ * This document alone has the maximum length of all sources together. With any second source, the
+ * sum is too long.
  */
 const padded = file("padded.json", entry.padEnd(capacity));
 const tooLong = file("long.json", entry.padEnd(capacity + 1));

@@ -29,7 +29,7 @@ export class FakeCluster implements Cluster {
   readonly objects = new Map<string, object>();
   /** Path → the HTTP status with which the fake refuses a read. */
   readonly refusals = new Map<string, number>();
-  /** True if our CRD is not installed. Reads of its collection then find nothing. */
+  /** True if our CRD is not installed. Reads of GlobalPullSecrets then find nothing. */
   missing = false;
   /** The changes that the first watch reports, one after the other. */
   readonly later: Watched[] = [];
@@ -172,7 +172,7 @@ export async function call(argv: readonly string[], setting: Setting = {}): Prom
     yaml: (value) => Promise.resolve(`${JSON.stringify(value)}\n`),
     signal: signal ?? new AbortController().signal,
   };
-  // A command's name may be two words.
+  // A command's name can consist of two words.
   const words = argv.flatMap((word, at) => (at === 0 ? word.split(" ") : word));
   const code = await runCommandLine(words, { ...io, ...setting.io });
   return { code, out, err };

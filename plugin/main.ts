@@ -62,7 +62,7 @@ const io: Io = {
 for (const stream of [process.stdout, process.stderr]) {
   // EPIPE: the reader of our output stopped early, as in `merge … | head -c 1`.
   stream.on("error", ({ code }: NodeJS.ErrnoException) => {
-    // Another error occurs, for example, if the disk is full.
+    // Other errors occur, for example, if the disk is full.
     if (code !== "EPIPE" && stream === process.stdout)
       io.err(`standard output cannot be written (${code ?? "unknown error"})`);
     process.exit(code === "EPIPE" ? 0 : 2);

@@ -82,7 +82,7 @@ test("on the management side, adds no finalizer to a copy", async () => {
   assert.deepEqual(object("one")?.metadata.finalizers ?? [], []);
 });
 
-test("reports a token that ends soon in a condition of each object of the tenant, until it is renewed", async () => {
+test("sets the condition Warning on each of the tenant's objects until a token that ends soon is renewed", async () => {
   const { home, here, there, create } = pairOf();
   await create("one");
   let warning: string | undefined;
@@ -252,7 +252,7 @@ test("L20: stops waiting on both sides at the deadline if the copy has a foreign
   );
 });
 
-test("does not delete a copy in the same namespace that another cluster or program made", async (t) => {
+test("in the namespace of the copies, keeps a copy that another cluster or program made", async (t) => {
   const { management, there, pass } = await leaving(t);
   const names = { "origin-name": "x", "origin-namespace": "y" };
   const others = { ...names, "origin-cluster": "another" };

@@ -33,7 +33,7 @@ const writes = { perSecond: 1 / 60, atOnce: 10 };
 
 /**
  * Shortest time, in milliseconds, for which a process tries to complete a deletion before it gives
- * up, even if it starts after the deadline.
+ * up, even if the process starts after the deadline.
  */
 const leastTrial = 60_000;
 /** Finalizers that Kubernetes' garbage collector adds and removes itself. */
@@ -167,7 +167,7 @@ export class Engine {
       }
       const pause = backoff(times);
       // After a write that admission changed, the result has a new version, which must not end the
-      // pause.
+      // pause after this failure.
       const left = error instanceof Elsewhere ? error.left : undefined;
       known.failed = {
         at: left ? this.#versions(metadata, left) : at,
@@ -252,7 +252,7 @@ export class Engine {
     return { seconds: 1 };
   }
 
-  /** Removes foreign finalizers from a deleted copy once the deadline has passed. */
+  /** Removes foreign finalizers from a deleted copy after the deadline. */
   async #release(object: SyncSecret): Promise<Again | undefined> {
     const { from, leftBehind } = this.#side;
     const { metadata } = object;
@@ -285,8 +285,8 @@ export class Engine {
   }
 
   /**
-   * If the failed object is deleted and overdue, gives it up and returns true. If not, writes the
-   * reason to its status, if possible, and returns false.
+   * Called when an object failed. If the object is being deleted and is overdue, gives it up and
+   * returns true. If not, writes the reason to the object's status, if possible, and returns false.
    */
   async #ended(metadata: V1ObjectMeta, found: Found): Promise<boolean> {
     const ended = await this.#giveUp(metadata, found.message).catch((error: Error) => {
@@ -400,7 +400,7 @@ type Writing = "create" | "update" | "recreate";
 
 /**
  * Takes the step. Throws Elsewhere if the API server refuses the write, or if its reply differs
- * from our object, because admission changes our object at every write.
+ * from our object. In the second case, admission changes our object at every write.
  */
 async function make(
   { to, made, noun, propagation }: Side,

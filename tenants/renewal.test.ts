@@ -95,7 +95,7 @@ async function renewalAt(t: TestContext, hours: number, refuses = false) {
     loop.hint();
     await looked.promise;
   };
-  /** Restores the old token in the Secret, like another client. */
+  /** Restores the old token in the Secret, as another client would. */
   const putBack = (manager: string) =>
     home.apply(
       secret,
@@ -148,7 +148,7 @@ const table: readonly (readonly [hours: number, asks: number, warns: boolean])[]
   [25, 0, true],
 ];
 for (const [hours, asks, warns] of table)
-  test(`requests a 24 h token that may not be renewed ${asks} times in ${hours} h, and gives ${warns ? "a" : "no"} warning`, async (t) => {
+  test(`if a 24 h token is ${hours} h old and its renewal is refused, sends ${asks} requests, and gives ${warns ? "a" : "no"} warning`, async (t) => {
     const { asked, reported } = await renewalAt(t, hours, true);
     assert.equal(asked.length, asks);
     if (warns) assert.match(reported.warning ?? "", /^GPS477: .* ends at 2026-11-2\dT/);

@@ -78,8 +78,9 @@ export function createRenewal(options: Options) {
       const secret = await home.get<V1Secret>(path);
       const kept = secret?.data?.[kubeconfigKey];
       if (secret === undefined || kept === undefined) return `no Secret ${managementSecret}`;
-      // Either we have renewed the token, and the kubelet will update the file within two minutes.
-      // Or the file is not from this Secret, so we must not write the Secret.
+      // If the Secret and the file differ, we must not write the Secret: either we have already
+      // renewed the token, and the kubelet will update the file within two minutes, or the file is
+      // not from this Secret.
       if (!Buffer.from(kept, "base64").equals(bytes))
         return `the file is not Secret ${managementSecret}`;
       if (contest.lostUntil(kept, performance.now()) !== undefined) {

@@ -28,8 +28,8 @@ export type Side = Readonly<{
   /** Finalizer that keeps a deleted object until its result is gone. */
   finalizer?: string;
   /**
-   * Whether the API server deletes the objects that a result owns before the result (Foreground) or
-   * after the result (Background).
+   * Foreground: the API server deletes the objects that a result owns, and then the result.
+   * Background: it deletes the result first.
    */
   propagation: "Foreground" | "Background";
   wanted: (object: SyncSecret, content: SyncContent) => Wanted;
@@ -67,7 +67,7 @@ export type Side = Readonly<{
  */
 export class Elsewhere extends Error {
   readonly found: Found;
-  /** The result's metadata after a write that admission changed. */
+  /** If admission changed our write: the result's metadata after the write. */
   readonly left: V1ObjectMeta | undefined;
 
   /** `message` is only for the log. */
@@ -157,8 +157,8 @@ export function tenantSide(options: Options): Side {
     // The API server deletes the Secret of a copy first, and then the copy.
     propagation: "Foreground",
     /**
-     * Reads the id of this cluster once. Without the right to read it, the engine never deletes
-     * copies without an object.
+     * Reads the id of this cluster once. If we are not allowed to read the id, the engine keeps
+     * every copy whose object is gone.
      */
     async prepare() {
       const path = "/api/v1/namespaces/kube-system";
@@ -166,7 +166,7 @@ export function tenantSide(options: Options): Side {
     },
     isOwn: (made) => isCopy(made) && isOfCluster(made, id),
     wanted: (object, content) => copyOf(object, content, namespace, id),
-    // An object whose name is the UID of our object can only be its copy.
+    // The copy's name is our object's UID, so no other object has this name.
     isOurs: () => true,
     isCopy,
     describe,

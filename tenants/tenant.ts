@@ -65,8 +65,8 @@ runProgram({
       flag: "--management-kubeconfig",
       log,
       connected: (access) => connect(kubeConfigOf(access), () => {}, timeouts),
-      // If the kubeconfig names another cluster, we restart the process, because the stored
-      // versions are not valid there.
+      // If the kubeconfig now names another cluster, we exit, because the stored versions are not
+      // valid there. The kubelet then restarts this program.
       moved: () => process.exit(1),
     });
     const namespace = config["management-namespace"];

@@ -86,7 +86,7 @@ function engineOf(t: TestContext, side: "management" | "tenant") {
         conditionOf((objects.get(own) as SyncSecret).status, "Ready") ?? assert.fail("no status");
       return `${reason} ${message}`;
     },
-    /** Lets that much time pass, with a run of the engine every 0.2 seconds. */
+    /** Lets this many seconds pass, with a run of the engine every 0.2 seconds. */
     pass: async (seconds: number) => {
       for (let left = seconds * 5; left > 0; left -= 1) {
         await engine.run();

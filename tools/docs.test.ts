@@ -103,7 +103,7 @@ test("every file or folder of the checkout that a page names exists", () => {
   assert.ok(found > 100, String(found));
 });
 
-test("architecture.md follows each of a credential, an error and a field through at most eight files", () => {
+test("architecture.md follows a credential, an error and a field, each through at most eight files", () => {
   const page = readFileSync("docs/inside/architecture.md", "utf8");
   const routes = page.split(/^## /m).filter((part) => part.startsWith("Follow one "));
   assert.equal(routes.length, 3);

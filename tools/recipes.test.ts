@@ -107,8 +107,8 @@ test("the quick start builds, saves, loads and installs one image, and otherwise
 
 test("the quick start uses only podman arguments that Docker also accepts, and reads no login file", () => {
   const lines = linesOf(readFileSync("docs/use/quick-start.md", "utf8"));
-  // Without `-f`, Docker expects a Dockerfile. Docker's login file often stores the credential in a
-  // helper.
+  // Without `-f`, Docker expects a Dockerfile. Docker's login file often has no credential, because
+  // a helper stores it.
   for (const line of lines.filter((one) => one.includes("podman")))
     assert.match(line, /^podman (?:build -f Containerfile -t \S+ \.|save -o gps\.tar \S+)$/);
   const added = lines.filter((line) => line.includes("pull-secret add "));

@@ -35,8 +35,9 @@ import {
 import type { Facts } from "../facts/facts.ts";
 
 /**
- * Decides while another program removes our entry at each start of the kubelet and we restore it.
- * Returns the codes and the number of restarts. `answers`: whether the kubelet answers.
+ * Decides round after round. At each start of the kubelet, another program removes our entry, and
+ * the agent writes the entry again. Returns the codes and the number of restarts. `answers`:
+ * whether the kubelet answers.
  */
 function fought(from: Journal, answers: boolean): Readonly<{ codes: string[]; restarts: number }> {
   const codes: string[] = [];
@@ -72,7 +73,7 @@ test("does not treat a kubelet as failed while it answers, however often another
     const { codes, restarts } = fought(journal, true);
     assert.ok(!codes.includes("GPS214") && !codes.includes("GPS216"), `${when}: ${codes.join()}`);
     assert.equal(codes.at(-1), "GPS200", when);
-    assert.equal(restarts, 2, "three an hour, including the restart before");
+    assert.equal(restarts, 2, "two restarts: three an hour are allowed, and one came before");
   }
 });
 
@@ -138,7 +139,7 @@ test("restarts the kubelet when a restart is due, even if config.json cannot be 
   ]);
 });
 
-test("makes a restart that is due although a withdrawal can use neither config.json nor the answer", () => {
+test("while a withdrawal can write neither config.json nor the provider's answer, still makes a restart that is due", () => {
   const empty = { name: "answer.json", bytes: Buffer.from("{}"), mode: 0o600, expected: "1" };
   const file = { kind: "refused", why: "it is a symbolic link", answer: { empty } } as const;
   const { undo: _undo, ...owing } = tried(1, 60_000);
@@ -150,12 +151,12 @@ test("makes a restart that is due although a withdrawal can use neither config.j
   check([
     ["the disk is full", { ...down, unwritable: true }, "restart GPS214 → restarting"],
     ["too many writes", { ...down, writeIn: 500 }, "restart GPS214 → restarting"],
-    ["it can be emptied first", down, "restore GPS226"],
+    ["the answer can be emptied first", down, "restore GPS226"],
     ["the disk is full, it runs", { ...runs, unwritable: true }, "restore GPS226"],
     ["too many writes, it runs", { ...runs, writeIn: 500 }, "wait GPS226"],
     ["a rollback, the disk is full", { ...back, unwritable: true }, "restart GPS217 → restoring"],
     ["a rollback, too many writes", { ...back, writeIn: 500 }, "restart GPS217 → restoring"],
-    ["a rollback, it can be emptied first", back, "restore GPS226"],
+    ["a rollback, the answer can be emptied first", back, "restore GPS226"],
     [
       "no restart is due",
       { ...down, unwritable: true, journal: { ...idle, revision: 6 } },
@@ -164,7 +165,10 @@ test("makes a restart that is due although a withdrawal can use neither config.j
   ]);
 });
 
-/** The step as text: `CODE`, `refused` if other nodes need not wait, `ready`. */
+/**
+ * The step as text: its code, then `refused` if other nodes need not wait for this node, then
+ * `ready` if the agent is Ready.
+ */
 function summary(change: Parameters<typeof facts>[0]): string {
   const step = decide(facts({ file: absent, ...change }));
   assert.ok(step.action === "wait" || step.action === "nothing" || step.action === "apply");
@@ -198,7 +202,7 @@ const rows: readonly (readonly [
   ["there is no such unit", { unit: { ...unit, load: "not-found" } }, "GPS211 refused"],
   ["a left-over unit that is dead, while the kubelet answers", { unit: stopped }, "GPS230 refused"],
   ["a unit without a process", { unit: { ...unit, mainPid: 0, sub: "exited" } }, "GPS230 refused"],
-  ["a unit that may not be restarted", { unit: { ...unit, refuses: true } }, "GPS259 refused"],
+  ["a unit that must not be restarted", { unit: { ...unit, refuses: true } }, "GPS259 refused"],
   ["an old systemd", { unit: { unknown: "NRestarts", outdated: true } }, "GPS231 refused"],
   ["healthz off, or on another port", { healthy: false }, "GPS221 refused"],
   ["another file would be hidden", { hides: hidesFile }, "GPS232 refused"],
@@ -221,7 +225,7 @@ test("keeps an unfit node without a grant Ready and reports its reason, also whi
 /** The steps after the write, without a restart. The agent removes our folder 305 s later. */
 const alone = ["record GPS200 → applied", "record GPS254 → applied", "wait GPS254"];
 
-test("never refuses a withdrawal: confirms it if none of our entries can be left, and waits in all other cases", () => {
+test("never refuses a withdrawal: confirms it if no entry of ours can remain on the node, and waits in all other cases", () => {
   const release = { mounted: { ...withdrawn, digest: "seven's" } };
   const left = { ...idle, revision: 6, digest: "six's", content: "six" };
   for (const [what, change] of rows) {
@@ -242,7 +246,7 @@ test("never refuses a withdrawal: confirms it if none of our entries can be left
   assert.equal(summary({ ...release, journal: newer }), "GPS222");
 });
 
-test("empties the directory of another kubelet, but confirms no withdrawal there", () => {
+test("removes our folder from the directory of another kubelet, but does not confirm the withdrawal there", () => {
   const elsewhere = "pods/u does not exist";
   const release = { elsewhere, mounted: { ...withdrawn, digest: "seven's" } };
   const empty = firstJournal({ absent: true });
@@ -264,10 +268,10 @@ test("empties the directory of another kubelet, but confirms no withdrawal there
   }
 });
 
-test("takes no content in the directory of another kubelet, even if its config.json matches", () => {
+test("takes no content in the directory of another kubelet, even if config.json there already matches", () => {
   const elsewhere = "pods/u does not exist";
   check([
-    ["in force by an older agent", { elsewhere, journal: idle }, "wait GPS261"],
+    ["put in force by an older agent", { elsewhere, journal: idle }, "wait GPS261"],
     ["as granted, by chance", { elsewhere, file: written }, "wait GPS261"],
     ["as served, by chance", { elsewhere, file: written, ...unasked }, "wait GPS261 ready"],
   ]);
@@ -285,7 +289,7 @@ test("refuses content in force if the kubelet lacks what the delivery needs", ()
   assert.equal(summary({ ...unasked, file, journal: idle }), "GPS235 refused ready");
 });
 
-test("refuses an unfit node before its first change and before later changes", () => {
+test("refuses to change an unfit node, both at the first change and at later changes", () => {
   const next = { mounted: { ...mounted, revision: 8, digest: "eight's", content: "eight" } };
   for (const [what, change, text] of rows) {
     if (change.journal !== undefined) continue;
@@ -306,7 +310,7 @@ test("refuses an unfit node before its first change and before later changes", (
   }
 });
 
-test("does not ask systemd with --restart Never, but requires healthz and no hidden file", () => {
+test("with --restart Never, does not ask systemd, but requires that healthz answers and that no file would be hidden", () => {
   const never = { restart: "Never" } as const;
   check([
     ["fit", { ...ungranted, config: never, unit: notAsked }, "record GPS201 → applied"],
@@ -330,9 +334,9 @@ test("does not ask systemd with --restart Never, but requires healthz and no hid
 
 test("checks for hidden files only before it creates config.json for the first time", () => {
   check([
-    ["there is one", { hides: hidesFile, file: foreign() }, "apply GPS226 → applying"],
+    ["config.json exists", { hides: hidesFile, file: foreign() }, "apply GPS226 → applying"],
     [
-      "ours was taken away",
+      "our config.json was removed",
       { hides: hidesFile, file: absent, journal: idle },
       "apply GPS225 → applying",
     ],
@@ -350,6 +354,6 @@ test("changes a node with an unfit provider only if the plan does not need the p
       { file: { ...file, plan: () => ({ ...plan, unfit }) } },
       "wait GPS235",
     ],
-    ["such as a withdrawal", { file: { ...file, plan: () => plan } }, "apply GPS226 → applying"],
+    ["without the provider", { file: { ...file, plan: () => plan } }, "apply GPS226 → applying"],
   ]);
 });

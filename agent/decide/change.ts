@@ -97,24 +97,24 @@ export function change(
     phase: "applying",
     matters: !isOnItsOwn && ((journal.phase === "applying" && journal.matters) || matters),
     ...(owed !== undefined && !isOnItsOwn && { owed }),
-    // New content starts a new count of attempts. An attempt whose process runs has not failed.
+    // New content starts a new count of attempts. An attempt does not count if its process runs.
     ...(!same && { tried: 0, called: false }),
     ...(same && denied !== undefined && { denied }),
     ...(hasStarted && matters && { tried: Math.max(0, journal.tried - 1), called: false }),
     ...(undo !== undefined && { undo }),
     ...(left !== undefined && { left }),
     ...(granted !== undefined && { grant: granted }),
-    // We may be waiting until the kubelet has reread an earlier file. This wait continues, or
-    // starts again if this change gives the kubelet more to reread.
+    // The agent might still be waiting until the kubelet has reread an earlier file. This wait
+    // continues. If this change gives the kubelet more to reread, the wait starts again.
     ...(renamed !== undefined && !matters && !rereads && { renamed }),
     ...(rereads && { rereads: "" }),
     ...(!rereads && !matters && journal.rereads !== undefined && { rereads: journal.rereads }),
     // Once this change begins, the agent does not report an earlier rollback any more.
     ...(quarantine !== undefined && { quarantine: { ...quarantine, told: true } }),
   };
-  // `former`: the journal to restore if the system forbids the write. A withdrawal without a
-  // journal sets no `former`, because only the new journal records the entries that are not removed
-  // yet.
+  // `former`: the journal to restore if the system forbids the write. If a withdrawal finds no
+  // journal, it sets no `former`, because only the new journal records the entries that are not
+  // removed yet.
   const isKept = isIdle(known) && (known !== undefined || !withdraws);
   const former = isKept && { former: { journal: known } };
   const apply: Step = atOnce({
@@ -131,7 +131,7 @@ export function change(
 /**
  * Whether a withdrawal waits until the kubelet rereads the file by itself, because we cannot
  * restart the kubelet. In the middle of another change, this is true only if the kubelet answers.
- * If not, that change might have stopped the kubelet, and the restart is still due.
+ * A kubelet that does not answer might have been stopped by that change, and needs the restart.
  */
 function cannotRestart(facts: Facts, journal: Journal, { matters }: Plan): boolean {
   if (facts.config.restart !== "Always") return false;
@@ -174,8 +174,8 @@ function isStarted(facts: Facts, journal: Journal): boolean {
 }
 
 /**
- * Whether the change under way repairs a drift, but the agent was interrupted, or another program
- * wrote the file first. A repair has no undo, because it adds nothing new.
+ * Whether the change under way is the repair of a drift. The repair was interrupted, or another
+ * program wrote the file first. A repair has no undo, because it adds nothing new.
  */
 function isRepairing({ phase, undo, matters, owed }: Journal): boolean {
   return phase === "applying" && undo === undefined && !matters && owed === undefined;
@@ -288,7 +288,7 @@ function hidesFile({ file, hides, journal, lost }: Facts, planned?: Plan): Step 
 }
 
 /**
- * The next step while config.json cannot be read or replaced. A restart that is due is still made.
+ * The next step while config.json cannot be read or replaced. The agent still makes a due restart.
  */
 export function unreadable(facts: Facts, journal: Journal | undefined, file: Unreadable): Answer {
   const why = whyUnreadable(file);
@@ -390,7 +390,7 @@ export function isQuarantined(
   const key = grantedKey(facts.grant);
   if (key !== undefined) return journal?.phase === "applied" && quarantine?.grant === key;
   if (quarantine?.content !== content || quarantine.revision !== revision) return false;
-  // In any other phase the content is already being tried again.
+  // In any other phase, the agent is already trying the content again.
   if (journal?.phase !== "applied") return false;
   return !quarantine.told || !isOver(facts, journal, quarantine);
 }
@@ -418,8 +418,8 @@ function isOver(
   journal: Journal,
   { since, lasts }: NonNullable<Journal["quarantine"]>,
 ): boolean {
-  // Also uses the time that this process measured: a clock that was set back would prolong the
-  // quarantine.
+  // Also uses the time that this process measured, because a clock that was set back would prolong
+  // the quarantine.
   const over = facts.now - since >= lasts || facts.stopwatch.quarantine >= lasts;
   return over && restartsWithin(journal, facts.now, 3_600_000) <= restartsPerHour - 2;
 }

@@ -68,7 +68,7 @@ test("requests only facts that a rule needs", () => {
     ["the volume lags", { mounted: { ...mounted, revision: 6 }, file: absent }, "mounted"],
     ["a change begins", { file: absent }, "mounted", "fitness"],
     ["drift", { journal: idle, file: absent }, "mounted", "fitness"],
-    ["void for a moment", { file: foreign("not JSON") }, "mounted"],
+    ["not JSON for a moment", { file: foreign("not JSON") }, "mounted"],
     ["a change under way", { journal: restarting }, "kubelet", "mounted"],
     ["a rollback", { journal: { ...restarting, phase: "restoring" } }, "kubelet"],
     ["two agents", { alone: false, journal: restarting }],
@@ -146,7 +146,7 @@ test("identifies a revision by number and digest: the same number with other con
       "nothing GPS200 ready",
     ],
     [
-      "a journal of the same number, and another content is mounted",
+      "the journal has the same number, but other content is mounted",
       {
         mounted: { ...mounted, digest: "restored", content: "two" },
         ...otherDigest,
@@ -155,7 +155,7 @@ test("identifies a revision by number and digest: the same number with other con
       "record GPS226 → applied",
     ],
     [
-      "an older agent's journal does not count",
+      "an older agent's journal has no digest to compare",
       { mounted: lagging, journal: undated },
       "wait GPS202",
     ],
@@ -203,7 +203,7 @@ test("recognizes our entries in the file after our folder was deleted, and remov
   assert.equal(end.file, absent, steps.join(", "));
 });
 
-test("confirms no withdrawal after the journal was lost if an entry in the file might be ours", () => {
+test("after the journal was lost, confirms no withdrawal while an entry in the file might be ours", () => {
   const unverified = {
     ...idle,
     content: "none",
@@ -238,7 +238,7 @@ test("confirms no withdrawal after the journal was lost if an entry in the file 
       "leave GPS224",
     ],
     [
-      "a new journal after the loss that lists all of our entries",
+      "a new journal after the loss, which lists all of our entries",
       { mounted: withdrawn, lost: true, journal: { ...unverified, unverified: undefined } },
       "leave GPS224",
     ],
@@ -297,7 +297,7 @@ test("writes config.json only if systemd answers", () => {
       "apply GPS226 → applying",
     ],
     [
-      "policy Never asks nothing",
+      "with the policy Never, systemd is not asked",
       { file: absent, unit: notAsked, config: { restart: "Never" } },
       "apply GPS226 → applying",
     ],
@@ -310,9 +310,9 @@ test("writes config.json only if systemd answers", () => {
     ],
     ["drift", { file: absent, journal: idle }, "apply GPS225 → applying"],
     ["drift again and again", { file: absent, journal: idle, writeIn: 900 }, "wait GPS225"],
-    ["only its mode drifts", { file: open, journal: idle }, "apply GPS226 → applying"],
+    ["only the file's mode drifts", { file: open, journal: idle }, "apply GPS226 → applying"],
     [
-      "only its mode drifts again: the kubelet lacks nothing",
+      "only the file's mode drifts again: the kubelet lacks nothing",
       { file: open, journal: idle, writeIn: 900 },
       "nothing GPS200 ready",
     ],
@@ -356,7 +356,7 @@ test("writes config.json only if systemd answers", () => {
       { journal: { ...idle, phase: "applying" } },
       "record GPS200 → applied",
     ],
-    ["after a lost journal a restart may be due", { lost: true }, "record GPS226 → applying"],
+    ["journal lost, so a restart might be due", { lost: true }, "record GPS226 → applying"],
   ]);
 });
 
@@ -366,7 +366,7 @@ test("stays Ready at rest while the kubelet answers, and does not start a kubele
     ["in force, systemd was not asked", { journal: idle, unit: undefined }, "nothing GPS200 ready"],
     ["kubelet stopped", { journal: idle, unit: stopped, healthy: false }, "wait GPS221"],
     [
-      "withdrawn, ours still there",
+      "withdrawn, our entry is still there",
       { journal: idle, mounted: withdrawn },
       "apply GPS226 → applying",
     ],

@@ -138,8 +138,8 @@ function untouched(facts: Facts, document: Document): Answer {
 }
 
 /**
- * Waits if we cannot read the provider's answer, because the kubelet might still use the answer,
- * unless the answer is not ours.
+ * Waits if the provider's answer might be ours and we cannot read it, because the kubelet might
+ * still use it.
  */
 function whyUnseen({ file, noAnswer }: Facts): Step | undefined {
   const why = noAnswer ? undefined : file.answer?.unseen;
@@ -177,7 +177,7 @@ function emptying(facts: Facts, document: Document): Answer | undefined {
  */
 function takeOut(facts: Facts, document: Document): Step | undefined {
   const { file, former, writeIn, lost } = facts;
-  // If `lost`: the step would delete the unreadable journal together with our folder.
+  // If the journal is unreadable (`lost`), the step would delete it together with our folder.
   if (former.length === 0 || lost || !isFound(file)) return undefined;
   const journal = { ...firstJournal({ absent: true }), owned: { ...nothingOwned, former } };
   const plan = file.plan(journal, { ...document, intent: "release" }, false);
@@ -479,7 +479,7 @@ function abandon(journal: Journal, undo: Undo): Step {
   return record(codes.inForce, { ...confirmed(journal), revision, digest, content, owned });
 }
 
-/** Whether served content failed on a node without content. The agent tries it again later. */
+/** Whether served content failed on a node without content. The agent later tries it again. */
 function failedWithoutGrant({ revision, content, quarantine }: Journal): boolean {
   return revision === 0 && content === "" && quarantine !== undefined && !quarantine.grant;
 }

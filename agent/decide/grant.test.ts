@@ -60,7 +60,7 @@ test("finishes a change whose file is in place, whatever is granted meanwhile", 
   }
 });
 
-test("writes newer content although the kubelet has not reread the older content yet, if restarts are off", () => {
+test("if restarts are off, writes newer content even before the kubelet has reread the older content", () => {
   const journal = { ...restarting, renamed: facts({}).time };
   const step = decide(facts({ ...forEight, journal, config: { restart: "Never" } }));
   assert.equal(step.action, "apply");
@@ -85,9 +85,9 @@ test("takes only content with the granted revision and digest, and waits while t
       { ...forEight, mounted: { ...mounted, revision: 8, digest: "eight's" }, journal: idle },
       "record GPS226 → applied",
     ],
-    ["a grant below the journal", { grant: grantOf(6), journal: idle }, "wait GPS256"],
+    ["a grant of an older revision", { grant: grantOf(6), journal: idle }, "wait GPS256"],
     [
-      "a grant below the journal, with the journal's content",
+      "a grant of an older revision, with the content that is in force",
       { grant: grantOf(6, "seven's"), journal: idle, mounted: { ...mounted, revision: 6 } },
       "wait GPS256",
     ],
@@ -102,14 +102,14 @@ test("stays Ready with the grant of a confirmed release while only newer content
     ["the release is confirmed", ahead, "nothing GPS201 ready"],
     ["the release is not confirmed", { ...ahead, proved: undefined }, "wait GPS203"],
     ["another release is confirmed", { ...ahead, proved: "6/six's/x" }, "wait GPS203"],
-    ["it takes nothing unasked", { ...ahead, journal: empty }, "nothing GPS201 ready"],
+    ["the journal is empty", { ...ahead, journal: empty }, "nothing GPS201 ready"],
     ["the kubelet is silent", { ...ahead, healthy: false }, "wait GPS221"],
-    ["it refused that grant", { ...ahead, refused: key }, "wait GPS257"],
-    ["something may be left", { ...ahead, leftovers: true }, "wait GPS203"],
+    ["the agent refused this grant", { ...ahead, refused: key }, "wait GPS257"],
+    ["our folder is still there", { ...ahead, leftovers: true }, "wait GPS203"],
     ["the journal was lost", { ...ahead, lost: true }, "wait GPS203"],
     ["the Secret lags", { ...ahead, mounted: { kind: "other", revision: 6 } }, "wait GPS203"],
     [
-      "another content of that number",
+      "other content with the same number",
       { ...ahead, mounted: { kind: "other", revision: 7, why: "with other content" } },
       "wait GPS203",
     ],
@@ -130,7 +130,7 @@ test("ignores a failed or refused grant until it has a new `since`", () => {
       "apply GPS226 → applying",
     ],
     [
-      "a failure that is not reported",
+      "a failure that is not reported yet",
       {
         grant: seven,
         journal: { ...failed, quarantine: { ...quarantine, told: false } },
@@ -181,7 +181,7 @@ const older = (phase: Journal["phase"]): Journal => {
 };
 const lives: FactsChange = { unit: renewed, stopwatch: { running: 5000, healthy: 5000 } };
 
-test("finishes the change of the previous agent pod without a new grant, and turns Ready", () => {
+test("finishes a change that the previous agent pod began, even without a new grant, and turns Ready", () => {
   for (const mountedNow of [nothing, { ...eight, served: true as const }])
     for (const journal of [
       restarting,
@@ -205,7 +205,7 @@ test("abandons a change and keeps the previous content when the grant is gone be
       }
 });
 
-test("keeps the provider's answer in the journal if it was written before the change was abandoned", () => {
+test("keeps the provider's answer in the journal if the abandoned change had already written the answer", () => {
   const change = older("applying");
   const journal: Journal = { ...change, owned: { ...change.owned, answer: "digest" } };
   const { end } = follow({ grant: back, mounted: nothing, journal, file: absent });
@@ -223,7 +223,7 @@ test("considers a journal empty only if it lists nothing of ours", () => {
   for (const one of named) assert.ok(!isEmpty({ ...empty, owned: one }));
 });
 
-test("continues a change that version 0.2 began if the same revision is granted", () => {
+test("if the same revision is granted, continues a change that version 0.2 began", () => {
   check([
     ["not in place", { journal: older("applying"), file: absent }, "apply GPS226 → applying"],
     ["in place", { journal: older("applying") }, "restart GPS212 → restarting"],
@@ -254,7 +254,7 @@ test("finishes a change in any phase when its grant is revoked, also if restarts
     ],
     ["restoring", { ...at, journal: { ...restarting, phase: "restoring" } }, "restore GPS216"],
     [
-      "unknown whether it is in place",
+      "unknown whether the new file is in place",
       { ...at, journal: withoutUndo, file: absent },
       "restart GPS212 → restarting",
     ],
@@ -286,7 +286,7 @@ test("keeps the node's content if there is no grant, and takes no content if the
         "nothing GPS201 ready",
       ],
       [
-        "nothing in force, beside another program's file",
+        "nothing in force, and config.json is another program's",
         { grant, mounted: served, journal: empty, file: foreign("x") },
         "nothing GPS201 ready",
       ],
@@ -301,12 +301,12 @@ test("keeps the node's content if there is no grant, and takes no content if the
         "nothing GPS201 ready",
       ],
       [
-        "drifted, and its content is mounted",
+        "the file drifted, and the node's content is mounted",
         { grant, mounted: served, journal: idle, file: absent },
         "apply GPS225 → applying",
       ],
       [
-        "drifted, and its content is not mounted",
+        "the file drifted, and the node's content is not mounted",
         { grant, mounted: nothing, journal: idle, file: absent },
         "nothing GPS252 ready",
       ],
@@ -346,7 +346,7 @@ test("takes served content if there is neither a grant nor a journal; if nothing
       "wait GPS221 ready",
     ],
     [
-      "nothing is served, and the unfit node has recorded this before",
+      "nothing is served, and the unfit node already has an empty journal",
       { grant: "none", mounted: nothing, file: absent, healthy: false, journal: empty },
       "wait GPS221 ready",
     ],
@@ -361,7 +361,7 @@ test("takes served content if there is neither a grant nor a journal; if nothing
       "nothing GPS201 ready",
     ],
     [
-      "a withdrawal that was interrupted at its very end",
+      "a withdrawal that was interrupted before it removed our folder",
       { grant: "none", mounted: { ...nothing, releasing: true }, file: absent, leftovers: true },
       "leave GPS224",
     ],
@@ -376,7 +376,7 @@ test("takes served content if there is neither a grant nor a journal; if nothing
   check([["served later", { ...end, mounted: served }, "nothing GPS201 ready"]]);
 });
 
-test("retries served content later if it failed on a node without content", () => {
+test("after served content failed on a node without content, tries this content again later", () => {
   const at = { ...unasked, file: absent, journal: rolledBackUnasked } as const;
   check([
     ["soon", at, "wait GPS219"],
@@ -385,7 +385,7 @@ test("retries served content later if it failed on a node without content", () =
   ]);
 });
 
-test("can roll back a node with an empty journal only to the current file, not to the file in the journal", () => {
+test("if the journal is empty, rolls back to the current file, not to the file in the journal", () => {
   const stale = firstJournal({ bytes: Buffer.from("stale"), mode: 0o644 });
   const step = decide(facts({ grant: seven, journal: stale, file: absent }));
   assert.ok(step.action === "apply");

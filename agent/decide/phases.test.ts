@@ -174,7 +174,7 @@ function entries<K extends string, V>(of: Readonly<Record<K, V>>): readonly (rea
 
 const never = { restart: "Never" } as const;
 
-test("completes a rollback and accepts a withdrawal when restarts are switched off while the old file is being restored", () => {
+test("when restarts are switched off during a rollback, completes the rollback and then accepts a withdrawal", () => {
   const restoring: FactsChange = {
     journal: { ...tried(3, 0), phase: "restoring" },
     unit: notAsked,
@@ -310,7 +310,7 @@ test("removes the undo when a withdrawal replaces a change", () => {
 
 const link: Facts["file"] = { kind: "refused", why: "it is a symbolic link" };
 
-test("restarts the kubelet when a restart is due, even while config.json is refused or changing, and is not Ready meanwhile", () => {
+test("while config.json is refused or changing, still makes a restart that is due, but is not Ready", () => {
   const down = { unit: limited, healthy: false };
   for (const file of [link, { kind: "changing" } as const]) {
     const told = file.kind === "changing" ? "GPS209" : "GPS206";

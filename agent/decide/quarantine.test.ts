@@ -23,7 +23,7 @@ import {
 /** systemd does not start the kubelet any more. */
 const gaveUp = { ...crashed, active: "failed", sub: "failed", result: "start-limit-hit" };
 
-test("revives the kubelet after a rollback until it has passed its probation, and only then gives up", () => {
+test("after a rollback, revives the kubelet until it has passed its probation, and only then reports the rollback", () => {
   const restoring: Journal = { ...restarting, phase: "restoring" };
   check([
     ["the new file is still there", { journal: restoring }, "restore GPS216"],
@@ -34,7 +34,7 @@ test("revives the kubelet after a rollback until it has passed its probation, an
       "record GPS217 → reviving",
     ],
     [
-      "revive, but systemd cannot be asked",
+      "reviving, but systemd does not answer",
       { journal: reviving, file: absent, unit: unanswered },
       "wait GPS210",
     ],
@@ -50,7 +50,7 @@ test("revives the kubelet after a rollback until it has passed its probation, an
       "wait GPS220",
     ],
     [
-      "once an hour if systemd itself keeps starting it",
+      "once an hour if systemd itself keeps starting the kubelet",
       { journal: { ...reviving, tried: 1, calls: [now - hour] }, unit: crashed, healthy: false },
       "restart GPS217 → reviving",
     ],
@@ -88,7 +88,7 @@ test("revives the kubelet after a rollback until it has passed its probation, an
  */
 const former = restarting.owned.entries.map(({ key, wrote }) => ({ key, wrote }));
 
-test("records the former entries as ours after a rollback, and starts the quarantine when the kubelet has passed its probation", () => {
+test("after a rollback, records the failed change's entries as formerly ours, and starts the quarantine when the kubelet has passed its probation", () => {
   const four = { entries: [{ key: "four.io", wrote: ["x"], displaced: [] }], rest: [] };
   const undo = {
     file: { absent: true as const },
@@ -123,7 +123,7 @@ test("records the former entries as ours after a rollback, and starts the quaran
   );
 });
 
-test("keeps the provider's answer in the journal after a rollback, so that a withdrawal in any mode empties it", () => {
+test("still lists the provider's answer as ours after a rollback, so that a withdrawal empties the answer in any mode", () => {
   const given = { ...restarting.owned, answer: "seven's answer", flags: true as const };
   const restoring: Journal = { ...restarting, phase: "restoring", owned: given };
   const ownedAfter = (journal: Journal) => {
@@ -137,7 +137,7 @@ test("keeps the provider's answer in the journal after a rollback, so that a wit
   assert.deepEqual(ownedAfter({ ...restoring, undo: { ...undo, owned: six } }), six);
 });
 
-test("ends a revival that an older agent began, and records the former entries as ours", () => {
+test("ends a revival that an older agent began, and records the failed change's entries as formerly ours", () => {
   const older: Journal = { ...restarting, phase: "reviving" };
   const step = decide(
     facts({
@@ -161,7 +161,7 @@ test("ends a revival once a kubelet process has run for three minutes, even if i
   ]);
 });
 
-test("retries ungranted content after 10 minutes, doubled at each failure up to 6 hours, and takes new content at once", () => {
+test("without a grant, retries failed content after 10 minutes (each failure doubles this time, up to 6 hours), and takes new content at once", () => {
   const { quarantine } = rolledBackUnasked;
   assert.ok(quarantine);
   const late = { ...rolledBack, quarantine: { ...quarantine, since: now - 600_000 } };
@@ -169,7 +169,7 @@ test("retries ungranted content after 10 minutes, doubled at each failure up to 
     ["not over", { ...unasked, journal: rolledBackUnasked, file: absent }, "wait GPS219"],
     ["over", { ...unasked, journal: late, file: absent }, "apply GPS226 → applying"],
     [
-      "over, but four restarts within the hour",
+      "the quarantine is over, but there were four restarts within the hour",
       {
         ...unasked,
         journal: { ...late, calls: [1, 2, 3, 4].map((n) => now - n * 60_000) },
@@ -178,7 +178,7 @@ test("retries ungranted content after 10 minutes, doubled at each failure up to 
       "wait GPS219",
     ],
     [
-      "the clock was set back, but the time of this process is over",
+      "the clock was set back, but this process measured the whole quarantine",
       {
         ...unasked,
         journal: { ...rolledBack, quarantine: { ...quarantine, since: now + hour } },

@@ -58,7 +58,7 @@ test("does not restart the kubelet for a drift, even if the repair was interrupt
   assert.ok(owes.action === "apply" && owes.journal.matters);
 });
 
-test("ends a withdrawal only after the kubelet has had time to reread the file, if we cannot restart the kubelet", () => {
+test("if we cannot restart the kubelet, ends a withdrawal only after the kubelet has had time to reread the file", () => {
   const repaired = { ...idle, content: "none", rereads: "", owned: { entries: [], rest: [] } };
   const at = (seconds: number): FactsChange => ({
     mounted: withdrawn,
@@ -100,7 +100,7 @@ test("ends a withdrawal only after the kubelet has had time to reread the file, 
   ]);
 });
 
-test("reports how long the wait for the reread will last, and requests a round at its end", () => {
+test("reports how long the wait for the reread still lasts, and plans a round for the end of the wait", () => {
   const step = decide(facts(after(300.5)));
   assert.deepEqual([step.detail, step.again, step.ready], ["5 s more", 4500, false]);
   assert.equal(decide(facts(after(1))).again, 10_000);
@@ -149,7 +149,7 @@ test("waits for the reread if restarts are switched off while a restart is due",
   ]);
 });
 
-test("waits after a repaired drift until the kubelet has had time to reread the file, or a new kubelet process runs", () => {
+test("waits after a repaired drift until the kubelet has had time to reread the file, or until a new kubelet process runs", () => {
   const repaired: Journal = { ...idle, rereads: "", renamed: undefined };
   const noted = decide(facts({ journal: repaired, unit }));
   assert.ok(noted.action === "record" && !noted.ready);

@@ -183,7 +183,7 @@ test("H18: is not Ready before the probation is over, and counts a kubelet that 
   ]);
 });
 
-test("restores the previous file after systemd refuses three restarts, but lets the kubelet reread content that is already proved", () => {
+test("after systemd refuses three restarts, restores the previous file, or lets the kubelet reread the file if the content is already proved", () => {
   const refused = (journal: Journal, times: number) => {
     let next = journal;
     for (let time = 0; time < times; time += 1) next = denied(next, "AccessDenied");

@@ -148,7 +148,7 @@ export function idleAs(facts: Facts, journal: Journal, code: Code): Answer {
 function inForce(facts: Facts, code: Code): Answer {
   if (facts.healthy === undefined) return ask("healthz");
   if (!facts.healthy) return wait(codes.kubeletSilent, soon);
-  // An older agent without this check might have written into this directory.
+  // An older agent without this check might have written into the other kubelet's directory.
   if (facts.elsewhere !== undefined) return refuse(codes.elsewhere, resync, facts.elsewhere);
   const { unfit, note, rivals } = facts.file as Partial<FoundFile>;
   if (unfit !== undefined) return refuse(codes.providerUnfit, soon, unfit);
@@ -194,7 +194,7 @@ function afterWriteWithoutRestart(facts: Facts, journal: Journal): Step {
   const owes = journal.matters || journal.owed !== undefined || journal.renamed !== undefined;
   if (!owes) return record(codes.inForce, confirmed(journal));
   const { owed: _owed, ...rest } = journal;
-  // Known only if systemd answered. A process with another InvocationID has read the file.
+  // Undefined if systemd did not answer. A process with another InvocationID has read the file.
   const owed = unitOf(facts)?.invocation;
   return awaitReread(facts, { ...rest, phase: "restarting", ...(owed !== undefined && { owed }) });
 }
@@ -227,7 +227,7 @@ const longestRevival = 900_000;
  * restarts would not help.
  */
 const besideSystemd = 3_600_000;
-/** The unit is unknown or missing. Nothing changes, and the kubelet has not failed. */
+/** The unit is unknown or missing. The agent waits. This does not count as a failed attempt. */
 function awaitUnit(facts: Facts): Step {
   return unitMissing(facts) ?? wait(codes.systemdUnknown, fast);
 }
@@ -281,7 +281,7 @@ function attempt(facts: Facts, journal: Journal, unit: Unit): Step {
       state,
     );
   }
-  // A process that starts from now on reads the present file.
+  // A process that starts from now on reads the present file, so no reread is due any more.
   const { rereads: _rereads, ...rest } = journal;
   const next: Journal = {
     ...rest,
@@ -331,7 +331,7 @@ function spacing(journal: Journal, unit: Unit): number {
 
 /** Milliseconds until the next attempt; 0 if the clock jumped back to before the last attempt. */
 function untilNext(facts: Facts, { calls }: Journal, spacing: number, failed: boolean): number {
-  // An attempt that could not be recorded is known only to this process.
+  // If an attempt could not be recorded, only this process has measured the time since then.
   const unrecorded = facts.unwritable ? spacing - facts.sinceRestart : 0;
   if (!failed) return Math.max(0, unrecorded);
   const elapsed = facts.now - (calls.at(-1) ?? 0);
@@ -442,7 +442,7 @@ export function isAwaitingReread({ phase, owed, renamed }: Journal): boolean {
   return phase === "restarting" && owed === undefined && renamed !== undefined;
 }
 
-/** Without a restart: records once when the file was in place, and waits for the reread. */
+/** Without a restart: records the time when the file was in place, then waits for the reread. */
 function awaitReread(facts: Facts, journal: Journal): Step {
   const { renamed } = journal;
   if (renamed === undefined)
@@ -480,7 +480,7 @@ function waitForReread(
   renamed: NonNullable<Journal["renamed"]>,
   { time }: Facts,
 ): Step | undefined {
-  // The node has rebooted since: every process has read the new file.
+  // The node has rebooted since the write: every process has read the new file.
   if (renamed.boot !== time.boot) return undefined;
   return waitFor(renamed.monotonic + rereadAfter - time.monotonic);
 }

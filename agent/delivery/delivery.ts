@@ -132,7 +132,7 @@ export type Plan = Rewrite &
     meanwhile: Owned;
     /** The file before our first change. The journal keeps this file. */
     before: File;
-    /** Why the file is too large: after the write, we could not read it. */
+    /** Why the planned file is too large for us to read it after the write. */
     excess?: string | undefined;
     /** The file mode in which we leave config.json. */
     left?: Journal["left"];

@@ -21,7 +21,7 @@ test("reads the files as one document", () => {
   );
 });
 
-test("passes on an original entry without user and password unchanged", () => {
+test("does not change an entry of the original that has neither user nor password", () => {
   const document = '{"auths":{"a.io":{},"b.io":{"identitytoken":"t"}}}';
   const sources = '{"a.io":"original","b.io":"original"}';
   const { revision, salt, intent } = good;
@@ -92,7 +92,7 @@ test("treats an entry as additional if `sources` names an unknown source for the
   }
 });
 
-test("gives each revision its own digest, but changes the content digest only for another document or a release", () => {
+test("gives each revision another digest, and each document another content digest, as it does for a withdrawal", () => {
   const [one, salted, released] = [{}, { salt: "t".repeat(32) }, { intent: "release" }].map(of);
   assert.ok(one?.kind === "document" && salted?.kind === "document");
   assert.ok(released?.kind === "document");

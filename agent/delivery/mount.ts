@@ -85,8 +85,8 @@ export function interpret(files: ContentFiles): Mounted {
     return { kind: "refused", revision, why: "sources: not a JSON object" };
   const from = new Map(Object.entries(origin.value));
   const entries = parsed.entries.map(({ registry, credential }) => {
-    // An entry that `sources` does not list counts as additional, because additional entries can be
-    // removed.
+    // An entry that `sources` does not list counts as additional, so that a withdrawal removes the
+    // entry.
     const original = from.get(registry) === "original";
     return [registry, { value: credential.entry(), original }] as const;
   });

@@ -91,7 +91,7 @@ const rows: readonly (readonly [when: string, change: Readonly<Record<string, st
     ["the grant is ahead of the Secret", grantOf(8, "x"), "other 7"],
     ["the Secret is ahead of the grant", grantOf(5, "x"), "other 7"],
     [
-      "the grant names content that is served no more",
+      "the grant names content that is not served any more",
       { ...empty, ...grantOf(6, digestFor(6, six)) },
       "other 7",
     ],
@@ -126,7 +126,7 @@ for (const [when, change, expected] of rows)
   });
 
 for (const mode of publishedModes)
-  test(`takes in mode ${mode} only content of this mode, or a release`, (t) => {
+  test(`in mode ${mode}, takes only content of this mode, or a release`, (t) => {
     const granted = { ...release, ...grantOf(7, digestFor(7, {})) };
     for (const its of publishedModes) {
       const isOurs = its === mode;

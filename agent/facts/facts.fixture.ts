@@ -139,7 +139,7 @@ export const rolledBackUnasked: Journal = {
   quarantine: { ...quarantine, grant: undefined },
 };
 /**
- * After a rollback: the file is restored, and the kubelet has not passed its probation with it yet.
+ * After a rollback: the file is restored, but the kubelet has not passed its new probation yet.
  */
 export const reviving: Journal = {
   ...rolledBack,
@@ -218,7 +218,7 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
  */
 export function decide(all: Facts): Step {
   const step = stepOf(answer(all));
-  assert.deepEqual(decideByQuestions(all).step, step, "decided otherwise when asked in turn");
+  assert.deepEqual(decideByQuestions(all).step, step, "the requested facts decide differently");
   return step;
 }
 
@@ -293,7 +293,7 @@ export function follow(
   }
 }
 
-/** A step as text: `action CODE`, `→ phase` if it has a journal, `ready`. */
+/** A step as text: `action CODE`, then `→ phase` if it has a journal, then `ready`. */
 function summaryOf(step: Step): string {
   const journal = "journal" in step ? ` → ${step.journal.phase}` : "";
   return `${step.action} ${step.code}${journal}${step.ready ? " ready" : ""}`;

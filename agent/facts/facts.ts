@@ -24,7 +24,7 @@ export type UnitFact =
 export type BootTime = Readonly<{
   /** Changes with each boot. */
   boot: string;
-  /** Milliseconds of CLOCK_MONOTONIC. By the same clock, the kubelet rereads its credentials. */
+  /** Milliseconds of CLOCK_MONOTONIC. The kubelet times its rereads with the same clock. */
   monotonic: number;
 }>;
 
@@ -65,7 +65,7 @@ export type Facts = Readonly<{
    * provider is not ours.
    */
   noAnswer: boolean;
-  /** Our folder exists without a journal: a withdrawal was interrupted at its very end. */
+  /** Our folder exists without a journal: the agent was killed while it removed the folder. */
   leftovers: boolean;
   file: NodeFile;
   unit: UnitFact | undefined;

@@ -21,7 +21,7 @@ type Named = Readonly<{ revision: number; digest?: string | undefined }>;
 /**
  * Whether a document or journal belongs to this grant, by revision and digest. The revision alone
  * is not enough: after etcd is restored, or the product is installed again, the same number can
- * return with other content. A journal without a digest does not count.
+ * return with other content. A journal without a digest belongs to no grant.
  */
 export function belongsTo(one: Named, grant: GrantReading): boolean {
   if (typeof grant === "string") return false;
@@ -77,8 +77,8 @@ export function documentToApply({
 }
 
 /**
- * Whether the journal contains only this record: the node takes content only with a grant. The file
- * recorded with it is not used, because other programs might have changed the file since.
+ * Whether the journal records only that the node takes no content without a grant. The agent does
+ * not use the file in such a journal, because other programs might have changed the file since.
  */
 export function isEmpty(journal: Journal | undefined): boolean {
   return (

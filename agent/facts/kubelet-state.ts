@@ -16,7 +16,7 @@ import { auto } from "#contract/values.ts";
  */
 export type KubeletState = "unknown" | "gone" | KnownState;
 
-/** States in which systemd has reported the whole unit. */
+/** States of a loaded unit whose properties systemd has reported. */
 export type KnownState = "busy" | "down" | "other" | "silent" | "answering";
 
 /**
@@ -39,7 +39,7 @@ export function stateOf(
   return healthy ? "answering" : "silent";
 }
 
-/** The unit as systemd reported it; undefined if the state is not a `KnownState`. */
+/** The unit; undefined if systemd has not reported its properties. */
 export function unitOf({ unit }: Pick<Facts, "unit">): Unit | undefined {
   return unit !== undefined && isWhole(unit) ? unit : undefined;
 }
@@ -78,7 +78,7 @@ function counts(
       unit.invocation === settling.invocation &&
       unit.restarts <= settling.restarts
     );
-  // `owed` is the process that ran when the file was in place. If `owed` is unknown, no process
+  // `owed` is the process that ran when the file was put in place. If `owed` is unknown, no process
   // counts.
   return owed !== undefined && unit.invocation !== owed;
 }

@@ -77,7 +77,7 @@ test("does not consider a file empty if it was not read or could not be read", (
   assert.equal(
     hidden({ kind: "ours" }, "entries", plain).kind,
     "nothing",
-    "hidden already when the pod began",
+    "already hidden when the pod started",
   );
 });
 

@@ -26,8 +26,8 @@ export type Step = StepReason &
   (
     | Readonly<{ action: "wait" | "nothing"; refused?: true; report?: MessageKind }>
     /**
-     * Writes the journal, then config.json. `former`: the journal of an idle node, to restore if
-     * the system does not let us write.
+     * Writes the journal, then config.json. `former`: set if the node was idle. Contains the
+     * journal from before this step, which we restore if the system forbids the write.
      */
     | Readonly<{
         action: "apply";
@@ -55,7 +55,7 @@ export type Step = StepReason &
      * agent's journal.
      */
     | Readonly<{ action: "revive"; unit: string }>
-    /** Writes only the journal: a step is complete. */
+    /** Writes only the journal, for example when a phase is complete. */
     | Readonly<{ action: "record"; journal: Journal }>
     /** Writes the termination message and the journal, and exits. */
     | Readonly<{ action: "give up"; journal: Journal }>

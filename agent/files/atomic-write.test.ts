@@ -30,7 +30,7 @@ function place(t: TestContext) {
 
 const bytes = Buffer.from("new");
 
-test("writes the new bytes with the requested mode, and leaves nothing staged", async (t) => {
+test("writes the new bytes with the requested mode, and leaves no staged file behind", async (t) => {
   const { folder, target } = place(t);
   for (const mode of [0o600, 0o644, 0o400]) {
     await replace({ target, folder, bytes, mode, expected: identify(target) });

@@ -77,8 +77,8 @@ function verify(file: string, bytes: Buffer): void {
 
 /**
  * Overwrites a regular file in place, durably. This breaks the promise above: for a moment, a
- * reader finds no bytes or a part of them. So it is only for an answer without credentials, and
- * only if no file can be renamed to this place. Throws FileChanged like `replace`.
+ * reader finds no bytes or a part of them. So use it only for an answer without credentials, and
+ * only if no file can be renamed to the target. Throws FileChanged like `replace`.
  */
 export async function overwrite(
   target: string,
@@ -89,7 +89,7 @@ export async function overwrite(
   const { O_WRONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   await using handle = await promises.open(target, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
   const found = await handle.stat();
-  // A second name may belong to another program's file.
+  // The second name might be another program's file.
   if (!found.isFile() || found.nlink > 1)
     throw new FileError(`${target} is not a regular file, or it has a second name`);
   await handle.truncate();
@@ -147,6 +147,6 @@ function tidy(staged: string): void {
   try {
     unlinkIfThere(staged);
   } catch {
-    // The next sweep removes the file.
+    // The agent removes left-over staged files at its next start.
   }
 }

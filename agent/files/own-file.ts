@@ -1,4 +1,4 @@
-/** Reads files on the node, bounded and without blocking, and the mounts that they lie on. */
+/** Reads files on the node, with a size limit and without blocking, and finds their mounts. */
 import {
   lstatSync,
   closeSync,

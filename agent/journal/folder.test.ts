@@ -22,7 +22,7 @@ function place(t: TestContext) {
   return { root, folder };
 }
 
-test("refuses a folder that is a symbolic link, and creates and removes its own folder with mode 0700", async (t) => {
+test("creates our folder with mode 0700, removes the folder, and refuses a file in its place", async (t) => {
   const { root, folder } = place(t);
   const ours = join(root, "ours");
   await makeFolder(ours);
@@ -52,7 +52,7 @@ test("refuses a folder that is a symbolic link, and creates and removes its own 
   await assert.rejects(makeFolder(join(folder, "file")), /is not a directory/);
 });
 
-test("keeps another program's directory with files in our folder, even if the directory has the name of our file", async (t) => {
+test("removes everything in our folder but another program's directory with files, even if that directory has the name of a file of ours", async (t) => {
   const { folder } = place(t);
   mkdirSync(join(folder, "backup"));
   for (const name of ["config.json.staged", "journal.json.staged.old"])

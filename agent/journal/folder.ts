@@ -9,7 +9,7 @@ import { ignoring } from "../files/errno.ts";
 import { previousPrefix } from "./journal.ts";
 import { FileError, sync, unlinkIfThere } from "../files/atomic-write.ts";
 
-/** Files with this prefix are sockets of locks, of running or dead agents (lock.ts). */
+/** Files with this prefix are the lock's sockets, of running or dead agents (lock.ts). */
 export const lockPrefix = "lock-";
 
 export const journalName = basename(nodeFiles.journal);

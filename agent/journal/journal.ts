@@ -23,7 +23,7 @@ export type JournalReading =
 export const version = 3;
 const configOnly = 2;
 
-/** A file with previous bytes is named by this prefix and its digest. Readers check the digest. */
+/** The name of a file with previous bytes: this prefix and its digest, which readers check. */
 export const previousPrefix = "previous-";
 
 export function digestOf(bytes: Buffer): string {
@@ -138,7 +138,7 @@ export function isIdle(journal: Journal | undefined): boolean {
 
 /**
  * Whether the journal proves that an answer of the credential provider is not ours. `lost`: an
- * unreadable journal was set aside, which may have listed an answer.
+ * unreadable journal was set aside, which might have listed an answer.
  */
 export function ownsNoAnswer({ owned, unverified }: Journal, lost: boolean): boolean {
   return owned.answer === undefined && unverified !== true && !lost;

@@ -77,7 +77,7 @@ const first = `{"version":1,
 "settling":{"invocation":"new","restarts":0},
 "left":{"mode":384}}`;
 
-test("reads a journal of version 1 with the bytes in it, and writes it in the present version", () => {
+test("reads a journal of version 1, which contains the previous bytes, and writes it in the present format", () => {
   const reading = readJournal(Buffer.from(first), () => assert.fail("it names no file"));
   assert.ok(reading.kind === "journal");
   const { version, reads, before, undo, ...rest } = reading.journal;
@@ -129,7 +129,7 @@ test("allows agents of version 2 to continue only from a journal that covers onl
   }
 });
 
-test("reads from a newer journal only whether the kubelet might be down", () => {
+test("if a newer journal does not allow our version, reads from it only whether the kubelet might be down", () => {
   for (const [phase, owes] of [
     ["restarting", true],
     ["reviving", true],

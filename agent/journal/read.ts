@@ -1,6 +1,7 @@
 /**
  * Reads a journal from the disk. Refuses a journal that is incomplete, or whose files are missing.
- * Loaded only if there is a journal, because building the schema takes 10 ms of a start.
+ * The agent loads this module only if there is a journal, because building the schema takes 10 ms
+ * of a start.
  */
 import * as z from "zod/mini";
 import { isKubelet } from "../systemd/distributions.ts";

@@ -32,7 +32,7 @@ const own = z.object({
   /** The values that our entry replaced, as JSON text, each with its own key. */
   displaced: list(z.object({ key: z.string(), raw })),
   /**
-   * config.json must have no entry for this registry, because the credential provider serves it.
+   * config.json must have no entry for this registry, which the credential provider serves.
    */
   vacant: z.optional(z.literal(true)),
 });
@@ -41,7 +41,7 @@ const former = z.object({ key: z.string(), wrote: list(z.string()) });
 const owned = z.object({
   entries: list(own),
   rest: list(own),
-  /** Kept until our folder is removed, because other programs can restore old copies. */
+  /** Kept until our folder is removed: other programs can restore old copies of config.json. */
   former: z.optional(list(former)),
   /** Digest of the credential provider's answer; absent if we wrote none. */
   answer: z.optional(z.string()),
@@ -54,14 +54,13 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
   z.looseObject({
     version: z.number(),
     /**
-     * An agent is allowed to continue from this journal if it knows this version or a newer
-     * version.
+     * Only agents that can read journals of this version are allowed to continue from this journal.
      */
     reads: z.number(),
     /**
      * applying: config.json is being replaced · restarting: the file is in place, and a restart is
      * due · settling: the new process is on probation · applied: no restart is due · restoring: the
-     * previous file is being restored · reviving: it is restored, and the kubelet is being
+     * previous file is being restored · reviving: that file is in place, and the kubelet is being
      * restarted with it. Nodes have journals with these words, so never change a word.
      */
     phase: z.enum(["applying", "restarting", "settling", "applied", "restoring", "reviving"]),
@@ -74,10 +73,7 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
     /** The file before our first change. */
     before: file,
     owned,
-    /**
-     * Whether the kubelet would get other credentials than before. Only in this case a restart is
-     * due.
-     */
+    /** Whether the kubelet would get other credentials than before. Only then is a restart due. */
     matters: z.boolean(),
     /**
      * The state that a rollback restores: the last state in which the kubelet passed its probation.
@@ -127,7 +123,8 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
      */
     rereads: z.optional(z.string()),
     /**
-     * When the file that the kubelet must reread was put in place: the boot, and the time since it.
+     * When the file that the kubelet must reread was put in place: the boot, and the time since
+     * that boot.
      */
     renamed: z.optional(z.object({ boot: z.string(), monotonic: z.number() })),
     /** Key of the grant for which the change began; absent if there was none. */

@@ -85,7 +85,8 @@ function sweepPrevious(folder: string): void {
 }
 
 /**
- * Searches the text, so that a damaged journal, or a journal of another version, keeps its files.
+ * Whether the journal names the file. Searches the text, which works even if the journal is damaged
+ * or has another version.
  */
 function mentions(journal: Buffer | undefined, name: string): boolean {
   return journal?.includes(name.slice(previousPrefix.length)) === true;
@@ -129,7 +130,7 @@ const formerName = "former";
 const mostFormerBytes = 32 * 1024;
 /** A backup that is older than this many changes of the file is not recognized. */
 const mostCopies = 64;
-/** Bytes of JSON text: a digest, a list of `former` without its key, the rest of the file. */
+/** Bytes of JSON text: for a digest, for a list in `former` without its key, and for the rest. */
 const bytesOf = { digest: 46, list: 21, copies: 57 };
 
 /** Reads the digests; empty if there is no valid file. Never throws. */
@@ -158,7 +159,7 @@ export function savePast(directory: string, past: Past): Past {
   try {
     writeFileSync(join(directory, formerName), JSON.stringify(kept), { mode: 0o600 });
   } catch {
-    // This process still has them in memory.
+    // This process still has the digests in memory.
   }
   return kept;
 }

@@ -35,7 +35,7 @@ export async function askHides(
 ): Promise<Hides> {
   if (hiddenFiles === "Ignore") return { kind: "nothing" };
   const beside = contentOf(join(kubeletDirectory, legacyName), true);
-  // Only this file can be checked without a mount of the root directory.
+  // Without a mount of the root directory, only this `.dockercfg` can be checked.
   if (hiddenFiles === "Skip") return hiddenAt(legacyName, beside) ?? { kind: "nothing" };
   return hidden(
     readSearchResult(join(podDirectory, podFiles.hidden)),

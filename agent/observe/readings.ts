@@ -72,8 +72,8 @@ export class Readings {
   }
 
   /**
-   * Includes the folder's identity, because another program can remove the files with previous
-   * bytes from the folder.
+   * The paths whose identities show a change of the journal. The folder is one of them, because
+   * another program can remove the files with previous bytes from it.
    */
   #journalPaths(): readonly [folder: string, journal: string] {
     const path = join(this.#config.kubeletDirectory, nodeFiles.journal);

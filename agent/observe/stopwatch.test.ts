@@ -19,7 +19,7 @@ test("measures how long a value stays the same", () => {
   assert.deepEqual(held, [0, 50, 0, 10, 0, 0]);
 });
 
-test("drops a value that the last check did not note", () => {
+test("drops a value that the last round did not note", () => {
   let now = 0;
   const stopwatch = new Stopwatch(() => now);
   const rounds = [true, true, false, true].map((notes) => {

@@ -70,7 +70,7 @@ export class History {
     this.#blocked = { why, at: this.#clock() };
   }
 
-  /** Why the file cannot be replaced, for a minute after the attempt. */
+  /** Why the file cannot be replaced; undefined a minute after the attempt. */
   blocked(): string | undefined {
     const { why, at = 0 } = this.#blocked ?? {};
     return this.#clock() - at < blockedFor ? why : undefined;

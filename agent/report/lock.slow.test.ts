@@ -41,7 +41,7 @@ for (;;) {
 }`;
 
 test(
-  "never gives the lock to two of six processes that are killed at random, nor leaves it to a dead process",
+  "while six processes are killed at random, never gives the lock to two of them at once, and never leaves it to a dead process",
   { skip },
   async (t) => {
     const root = mkdtempSync(join(tmpdir(), "gps-lock-"));
@@ -58,7 +58,7 @@ test(
       return child;
     };
     const children: ChildProcess[] = Array.from({ length: 6 }, start);
-    // All processes must end before a hook removes the folder. This is not a hook, because a
+    // All processes must end before a hook removes the folder. `endAll` is not a hook, because a
     // failing hook prevents the next hook.
     const endAll = () =>
       Promise.all(

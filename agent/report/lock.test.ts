@@ -1,4 +1,4 @@
-/** The node's lock with real sockets. Processes that die at any moment are in lock.slow.test.ts. */
+/** The node's lock with real sockets. In lock.slow.test.ts, processes die at any moment. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import {

@@ -110,8 +110,8 @@ export class Lock {
 }
 
 /**
- * A socket is dead only if certainly no process listens. With a full queue or a missing permission,
- * the socket counts as alive.
+ * A socket counts as dead only if it is certain that no process listens. If the queue is full, or a
+ * permission is missing, the socket counts as alive.
  */
 async function isAlive(path: string): Promise<boolean> {
   const socket = connect(path);

@@ -131,7 +131,7 @@ test("is ready only after the second that `since` names, even if the kubelet has
   assert.equal(isReady(), true);
 });
 
-test("is not ready in the last minute before `since` on a clock that was set back, but is ready before that minute", () => {
+test("after the clock was set back, is ready until a minute before `since`, but not in that minute", () => {
   const { clock, proof, isReady } = place();
   isReady();
   proof.sawUnready();
@@ -164,7 +164,7 @@ test("does not count an unready answer if the kubelet process that got it has en
     isReady();
     proof.sawUnready();
     proof.orWait(wait(code, 100), grant);
-    assert.equal(proof.sawUnready(), false, "the old kubelet may probe until the next round");
+    assert.equal(proof.sawUnready(), false, "the old kubelet might probe until the next round");
     proof.orWait(wait("GPS215", 100), grant);
     assert.equal(isReady(), false, code);
     assert.equal(proof.sawUnready(), true);

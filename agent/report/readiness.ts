@@ -17,8 +17,8 @@ export type Readiness = Readonly<{ ready: boolean; code: Code; line: string }>;
 
 export type ReadinessPort = Readonly<{
   /**
-   * Why clients cannot reach us while another program has the port; `undefined` if we have it, and
-   * before the first attempt is over.
+   * Why clients cannot reach us while another program has the port; `undefined` if we have the
+   * port, or if the first attempt is not over yet.
    */
   taken(): string | undefined;
   close(): void;
@@ -41,7 +41,7 @@ const mostConnections = 16;
 /**
  * Listens. If the port is taken, tries again every second, later every ten seconds. Calls `changed`
  * when the port turns out to be taken, and when we get the port. `GET /readyz` answers 200 if the
- * agent is ready. Otherwise it answers with the status of the agent's code and calls `unready`.
+ * agent is ready. If not, it answers with the status of the agent's code and calls `unready`.
  * While two agent pods run, the agent that holds the port also gets the probes of the waiting pod,
  * and must not answer for that pod. So if `?template=DIGEST` names another template, the agent
  * answers that another agent works here.

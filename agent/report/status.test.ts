@@ -226,7 +226,7 @@ test("logs an operation only every ten minutes if it fails every 30 s for six ho
   assert.ok(loggedBy(tries).length <= 2 * 37, String(loggedBy(tries).length));
 });
 
-test("logs at most one line a minute, and the last state, when two states alternate every second for a day", () => {
+test("when two states alternate every second for a day, logs at most one line a minute, and the last state", () => {
   const day = 24 * 3600;
   const flapping = Array.from({ length: day }, (_, n) => [n, n % 2 === 0 ? fine : down] as const);
   const lines = loggedBy([...flapping, [day, down], [day + 61, down]]);

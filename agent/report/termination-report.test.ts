@@ -47,7 +47,7 @@ const due: readonly (readonly [when: string, Step, Observed, shown: string])[] =
   ["a proof that the grant requests", inForce, asked, "exit 0 GPS200 proved"],
   ["a proof that the grant does not request", inForce, given, "nothing GPS200"],
   [
-    "the content in force is not the granted one",
+    "the granted content is not in force",
     inForce,
     { ...asked, fulfilled: false },
     "nothing GPS200",
@@ -57,7 +57,7 @@ const due: readonly (readonly [when: string, Step, Observed, shown: string])[] =
   ["a release that is not ready", { ...released, ready: false }, given, "nothing GPS224"],
   ["nothing was granted", released, { ...given, grant: "none" }, "nothing GPS224"],
   ["a revoked grant", released, { ...asked, grant: { ...grant, revision: 0 } }, "nothing GPS224"],
-  ["a grant below the journal", waitAndReport("behind", "GPS256"), given, "exit 3 GPS256 behind"],
+  ["a grant of older content", waitAndReport("behind", "GPS256"), given, "exit 3 GPS256 behind"],
   ["a grant that failed", waitAndReport("failed", "GPS219"), given, "exit 1 GPS219 failed"],
   ["a failed grant of the previous pod", inForce, successor, "exit 1 GPS218 failed"],
   [
@@ -81,7 +81,7 @@ const due: readonly (readonly [when: string, Step, Observed, shown: string])[] =
   ["a grant that was refused", waitAndReport("unfit", "GPS257"), given, "exit 3 GPS257 unfit"],
 ];
 for (const [when, step, seen, expected] of due)
-  test(`reports what is due, and nothing more after the mark: ${when}`, (t) => {
+  test(`makes a report that is due, and does not repeat it after the mark: ${when}`, (t) => {
     const { start } = place(t);
     const termination = start();
     const first = termination.orEnd(step, seen);

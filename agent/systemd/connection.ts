@@ -76,8 +76,9 @@ type Internals = {
 };
 
 /**
- * How many of the newest ended jobs are kept. A connection makes at most one restart. The end of
- * the restart's job can arrive together with the reply, and other jobs can end at the same time.
+ * We keep this many jobs that have ended, the newest ones. A connection makes at most one restart.
+ * The end of the restart's job can arrive together with the reply, and other jobs can end at the
+ * same time.
  */
 const mostEnded = 32;
 

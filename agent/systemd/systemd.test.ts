@@ -8,7 +8,7 @@ import { systemdOver } from "./systemd.ts";
 
 const over = ({ systemd }: NodeDirectory) => systemdOver(systemd, new AbortController().signal);
 
-test("reads and restarts a unit over systemd's own socket, with only three methods", async () => {
+test("reads and restarts a unit over systemd's own socket, with only three D-Bus methods", async () => {
   using node = new NodeDirectory();
   await using fake = await ScriptedSystemd.start(node.systemd);
   const systemd = over(node);

@@ -44,7 +44,7 @@ const definition = `spec:
 
 type Way = Readonly<{ clusters: readonly Readonly<{ cluster: object }>[] }>;
 
-/** Measures how long the first round over a thousand joined clusters takes. All clusters answer. */
+/** Measures how long the controller's first round over a thousand joined clusters takes. */
 export const joinedClusters: Measurement = {
   name: "joined",
   async run() {

@@ -62,8 +62,9 @@ export const provider: Measurement = {
 /**
  * Replaces the agents' pods, and rotates once. In each rotation, the canary's agent ends its
  * container to prove the revision. If a container ends several times within ten minutes, the
- * kubelet delays its next start, here by up to 80 s. Users rotate less often, therefore this delay
- * must not count: in four rotations with four new pods, no container ends twice.
+ * kubelet delays its next start, here by up to 80 s. Users rotate less often, therefore the
+ * measurement must not contain this delay: with four new pods, no container ends twice in four
+ * rotations.
  */
 async function freshAgents(testbed: Testbed): Promise<void> {
   const { cluster } = testbed;

@@ -14,8 +14,8 @@ import { interleave } from "../result/rounds.ts";
 const byReplacement = "replacement method";
 const bare = "bare restart";
 /**
- * The goal for one node at a time: each node may take this many seconds in addition to its restart
- * and its probation.
+ * The goal for one node at a time: each node takes at most this many seconds in addition to its
+ * restart and its probation.
  */
 const betweenNodes = 1.5;
 

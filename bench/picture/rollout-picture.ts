@@ -116,8 +116,8 @@ type LogLine = { time: string; action?: string; msg: string };
 
 async function logOf({ cluster }: Testbed, pod: V1Pod): Promise<LogLine[]> {
   const log = ["logs", "-n", names.namespace, pod.metadata?.name ?? ""];
-  // The canary's container ends to prove the revision, so its steps are in the log of the previous
-  // container.
+  // The canary's container ends to prove the revision, therefore its steps are in the log of the
+  // previous container.
   const before = await cluster.kubectl(...log, "--previous").catch(() => "");
   return `${before}\n${await cluster.kubectl(...log)}`
     .split("\n")

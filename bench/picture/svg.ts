@@ -1,6 +1,6 @@
 /** A minimal plot writer: a frame, axes with round numbers, and a position for each value. */
 
-/** Distinguishable with every kind of colour vision, on white and on dark grey. */
+/** Colours that people with every kind of colour vision can distinguish, on white and dark grey. */
 export const palette = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"] as const;
 
 export type Frame = Readonly<{

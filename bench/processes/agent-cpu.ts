@@ -1,7 +1,7 @@
 /**
  * The CPU time of an idle agent: it answers the kubelet's probe every second, and checks the node
- * twice a minute. The measurement lasts some minutes. Only the second half counts, because V8 has
- * then compiled the code that runs every second. A bare Node process, which the same kubelet
+ * twice a minute. The measurement lasts some minutes. Only the second half counts, because by then
+ * V8 has compiled the code that runs every second. A bare Node process, which the same kubelet
  * probes, is the baseline.
  */
 import { setTimeout as sleep } from "node:timers/promises";

@@ -72,7 +72,7 @@ async function sampled(testbed: Testbed, work: () => Promise<unknown>): Promise<
   let pid: number | undefined;
   while (!over.signal.aborted) {
     await sleep(20);
-    // Searching all processes is expensive, so do it only if the known process is gone.
+    // Searches all processes, which is expensive, only if the known process is gone.
     if (pid === undefined || memoryOf(pid) === undefined) pid = one && agentOn(testbed, one);
     const memory = pid === undefined ? undefined : memoryOf(pid);
     if (memory !== undefined && pid !== undefined) samples.push({ ...memory, pid, at: Date.now() });

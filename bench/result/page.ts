@@ -31,8 +31,8 @@ export function withResults(text: string, run: BenchRun, results: readonly Bench
 export type Checkout = Readonly<{ commit: string; changed: string }>;
 
 /**
- * Why the bench may not write this run into the page; empty if it may. Compares the checkout before
- * and after the run, because the measurements read the checkout's files for hours.
+ * Why the bench must not write this run into the page; empty if there is no reason. Compares the
+ * checkout before and after the run, because the measurements read the checkout's files for hours.
  */
 export function unwritable(
   only: boolean,

@@ -40,7 +40,7 @@ const agentImage = "example.invalid/agent:1";
 /**
  * With its default limit of 20 requests a second, the DaemonSet controller would be slower than
  * everything else: 1,000 nodes would take 100 s. A node's lease lasts 200 s instead of 40 s,
- * because frequent renewals by 5,000 nodes would use up the machine.
+ * because frequent renewals by 5,000 nodes would overload the machine.
  */
 const controllerManagerFlags = [
   "--kube-api-qps=1000",

@@ -14,7 +14,7 @@ function node(grant: number, revision: number): ModelNode {
   return { journal: { revision, digest: "d" }, pods: [{ annotations }] } as unknown as ModelNode;
 }
 
-/** A pod that the API server has as Ready since this second. */
+/** The state of a pod that the API server shows as Ready since this second. */
 const ready = (since: number | undefined): PodState =>
   ({ ready: { is: since !== undefined, since: since ?? 15 } }) as PodState;
 

@@ -38,7 +38,7 @@ export async function calm(): Promise<void> {
   await sleep(4000 + 1000 * ((calms * 0.618034) % 1));
 }
 
-/** Writes a document at `begun` and waits until it is in force (`at`); both in milliseconds. */
+/** Writes a document (at `begun`), and waits until it is in force (at `at`). Milliseconds. */
 export async function putAndWait(
   testbed: Pick<Testbed, "api" | "global" | "object">,
   document: string,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { recall, remember } from "./annotations.ts";
 
-test("reads back what it noted, and writes nothing when nothing changed", async () => {
+test("reads back its own notes, and writes nothing when no note changed", async () => {
   const written: {
     metadata: { annotations: Record<string, string>; uid: string; resourceVersion: string };
   }[] = [];
@@ -13,7 +13,8 @@ test("reads back what it noted, and writes nothing when nothing changed", async 
   const memory = { rolled: true, released: 3 };
   await remember(cluster, { metadata: { uid: "u", resourceVersion: "7" } }, memory);
   const annotations = written[0]?.metadata.annotations ?? {};
-  // The write names the version that was read, because a suspended controller may have old data.
+  // The write names the version that was read, because a controller that was suspended can have old
+  // data.
   assert.equal(written[0]?.metadata.uid, "u");
   assert.equal(written[0]?.metadata.resourceVersion, "7");
   const secret = { metadata: { uid: "u", annotations } };
@@ -22,7 +23,7 @@ test("reads back what it noted, and writes nothing when nothing changed", async 
   assert.equal(written.length, 1);
 });
 
-test("reads malformed annotations as nothing", () => {
+test("ignores malformed annotations", () => {
   const annotations = { "globalpullsecret.io/released": "soon" };
   assert.deepEqual(recall({ metadata: { annotations } }), { rolled: undefined, released: 0 });
 });

@@ -10,9 +10,9 @@ import { annotationManager } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 
 export type Notes = Readonly<{
-  /** True if content may have reached a node. Undefined: unknown. */
+  /** True if content might have reached a node. Undefined: unknown. */
   rolled: boolean | undefined;
-  /** The revision with which every node has removed our entries. 0: none. */
+  /** The revision that has removed our entries from every node. 0: none. */
   released: number;
 }>;
 
@@ -43,9 +43,9 @@ export async function remember(
   const { uid, resourceVersion } = secret.metadata ?? {};
   if (uid === undefined)
     throw new ApiError({ status: 409, reason: "NoUid", method: "PATCH", path: owned.global });
-  // The uid keeps the apply from creating a Secret without data if our Secret was deleted
-  // meanwhile. The version keeps a suspended controller from overwriting what the next controller
-  // has recorded.
+  // With the uid, the apply cannot create a Secret without data if someone has deleted our Secret.
+  // With the version, a controller that was suspended cannot overwrite the notes of the next
+  // controller.
   const metadata = { name: globalSecretName, namespace, uid, resourceVersion, annotations: after };
   return cluster.apply<V1Secret>(
     owned.global,
@@ -57,13 +57,13 @@ export async function remember(
 /** Annotations that record what the objects themselves do not show. */
 export const annotations = {
   /**
-   * On global-pull-secret: `false` until the first grant, then `true`. Only while it is `false`, a
-   * removal deletes everything without waiting for the nodes.
+   * On global-pull-secret: `false` until the first grant, then `true`. Only while this annotation
+   * is `false`, a removal deletes everything without waiting for the nodes.
    */
   rolled: "globalpullsecret.io/rolled",
   /**
-   * On global-pull-secret: the revision with which every node has removed our entries. A removal
-   * can then delete the objects.
+   * On global-pull-secret: the revision that has removed our entries from every node. After that, a
+   * removal deletes the objects.
    */
   released: "globalpullsecret.io/released",
   /** On global-pull-secret: when its newest content was published. */

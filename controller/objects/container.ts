@@ -45,9 +45,9 @@ const nodeFlags = [
 ];
 
 /**
- * Variables that make the C library return freed memory: one arena, separate pages for buffers
- * above 128 KiB (glibc would otherwise raise that limit), and one thread for files. With a 1 MiB
- * Secret this saves an idle agent 4 MiB.
+ * Variables that make the C library return freed memory. They set one arena, separate pages for
+ * buffers above 128 KiB (a limit that glibc would otherwise raise), and one thread for files. With
+ * a 1 MiB Secret, these settings save an idle agent 4 MiB.
  */
 const memoryEnvironment = Object.entries({
   MALLOC_ARENA_MAX: "1",
@@ -105,8 +105,8 @@ export function container(agent: Agent, digest: string): V1Container {
     volumeMounts: [
       { name: "global-pull-secret", mountPath: names.mountPaths.secret, readOnly: true },
       // With HostToContainer, the kubelet's unmounts also take effect in the agent's container.
-      // Without HostToContainer, the agent's copies of other pods' mounts would keep their devices
-      // busy.
+      // Without HostToContainer, the agent's copies of other pods' mounts would keep the mounted
+      // devices busy.
       { name: "kubelet", mountPath: names.mountPaths.kubelet, mountPropagation: "HostToContainer" },
       ...(asksSystemd(agent)
         ? [
@@ -114,7 +114,7 @@ export function container(agent: Agent, digest: string): V1Container {
               name: "systemd",
               mountPath: names.mountPaths.systemd,
               readOnly: true,
-              // Recursive, because units may have their own mounts below this directory. A
+              // Recursive, because units can have their own mounts below this directory. A
               // connection to a socket needs no write access, so the agent can still reach systemd.
               recursiveReadOnly: "IfPossible",
             },
@@ -135,9 +135,9 @@ function withSystemd({ appArmorProfile }: Agent): V1SecurityContext {
 }
 
 /**
- * True when agents get systemd's socket. Root with this socket has root's rights on the node.
- * Agents that restart nothing therefore do not get the socket, and also run on nodes without
- * systemd.
+ * True when agents get systemd's socket. With this socket, root in the container has root's rights
+ * on the node. Agents that restart nothing therefore do not get the socket, and also run on nodes
+ * without systemd.
  */
 function asksSystemd(agent: Agent): boolean {
   return restartOf(agent.delivery) === "Always";
@@ -145,8 +145,8 @@ function asksSystemd(agent: Agent): boolean {
 
 /**
  * With `Directory`, a missing directory would keep the pod from starting, and only an Event would
- * report the reason. With this type, the directory is created empty, and the agent itself reports
- * what is missing: GPS261, GPS262.
+ * report the reason. With this type, the kubelet creates the directory, and the agent itself
+ * reports what is missing: GPS261, GPS262.
  */
 const type = "DirectoryOrCreate";
 
@@ -159,8 +159,8 @@ export function volumes(agent: Agent): V1Volume[] {
     { name: "global-pull-secret", projected: mounted },
     { name: "kubelet", hostPath: { path: agent.kubeletDirectory, type } },
     ...(asksSystemd(agent) ? [{ name: "systemd", hostPath: { path: "/run/systemd", type } }] : []),
-    // Contains the result of the init container, and a mark that this pod's agent has exited once
-    // to write its termination message.
+    // Contains the result of the init container. Also contains a marker file after this pod's agent
+    // has exited once to write its termination message.
     { name: "pod", emptyDir: { medium: "Memory", sizeLimit: "64Ki" } },
     ...(agent.hiddenFiles === "Look"
       ? [{ name: "root", hostPath: { path: "/", type: "Directory" } }]
@@ -208,7 +208,7 @@ const confined: NonNullable<V1Container["securityContext"]> = {
 
 /**
  * The init container. It looks once, before the agent starts, for other places where the kubelet
- * may have credentials (docs/inside/decisions/untouched-nodes.md). Only this container mounts the
+ * might find credentials (docs/inside/decisions/untouched-nodes.md). Only this container mounts the
  * node's root directory, recursively read-only. It ends soon, because a container that keeps
  * running would keep all mounts of the node busy. Node.js allows this container to open only these
  * paths and to write only to the pod's own directory. But neither Node.js nor a read-only mount

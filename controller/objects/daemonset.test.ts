@@ -60,7 +60,7 @@ const expressions = (template: ReturnType<typeof withPod>) =>
   template?.spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
     ?.nodeSelectorTerms;
 
-test("runs no agent on nodes without a kubelet of their own, unless the installer selects them", () => {
+test("runs no agent on nodes without a kubelet of their own, unless the installer selects these nodes", () => {
   assert.deepEqual(expressions(spec?.template), [
     {
       matchExpressions: [
@@ -189,7 +189,7 @@ test("mounts both slots of the Secret and the pod's grant as one volume, and no 
   );
 });
 
-test("passes unmounts on the node to the agent, so that its copies of mounts do not keep devices busy", () => {
+test("passes unmounts on the node to the agent, so that the agent's mounts do not keep devices busy", () => {
   const mount = container?.volumeMounts?.find(({ name }) => name === "kubelet");
   assert.equal(mount?.mountPropagation, "HostToContainer");
 });

@@ -98,7 +98,7 @@ const edits: readonly (readonly [
     { served: "nothing" },
   ],
   [
-    "a served revision above the newest",
+    "a served revision above the newest revision",
     { "served.revision": encoded("5") },
     { served: "nothing" },
   ],
@@ -158,16 +158,16 @@ const others: readonly (readonly [what: string, changes: Partial<Numbered>])[] =
   ["another salt", { salt: newSalt() }],
 ];
 for (const [what, changes] of others)
-  test(`gives ${what} another digest`, () => {
+  test(`computes a different digest for ${what}`, () => {
     assert.notEqual(contentDigest(numbered(4, changes)), contentDigest(numbered(4)));
   });
 
-test("gives the same content with another revision the same digest", () => {
+test("computes the same digest when only the revision differs", () => {
   const { salt } = numbered(4);
   assert.equal(contentDigest(numbered(5, { salt })), contentDigest(numbered(4)));
 });
 
-test("gives content without a usable salt no digest", () => {
+test("computes no digest for content without a usable salt", () => {
   for (const length of [0, 3, 31, 33])
     assert.equal(contentDigest(numbered(4, { salt: Buffer.alloc(length) })), "");
 });

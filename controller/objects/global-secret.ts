@@ -21,7 +21,7 @@ import { annotations } from "./annotations.ts";
 export type Numbered = RevisionContent & Readonly<{ revision: number; salt: Buffer }>;
 
 /**
- * The Secret as it was read. If an edit makes it malformed, the Secret counts as absent and is
+ * The Secret as it was read. If an edit makes the Secret malformed, it counts as absent and is
  * written again.
  */
 export type Published = Numbered &
@@ -37,7 +37,10 @@ export type Published = Numbered &
     publishedAt: number;
   }>;
 
-/** The digest of the content, which a grant contains besides the revision. Empty without a salt. */
+/**
+ * The digest of the content. A grant contains this digest and the revision. Empty if there is no
+ * salt.
+ */
 export function contentDigest({
   salt,
   intent,
@@ -108,7 +111,7 @@ const textOf = (secret: V1Secret | undefined, key: string): string =>
 
 /**
  * True when another client wrote one of our keys. (Our field manager then no longer owns the key.)
- * Agents may then read content that was never published under its revision. Only the keys of the
+ * Agents might then read content that was never published under its revision. Only the keys of the
  * newest content must exist, because versions until 0.2 wrote no other keys.
  */
 export function isEdited(secret: V1Secret | undefined): boolean {
@@ -163,8 +166,8 @@ export function globalSecret({ newest, mode, served, publishedAt }: Declared): V
  * The part of a write of global-pull-secret that stays the same when the controller publishes the
  * same content again. It excludes revision, salt, time and served slot. With this part, `contested`
  * recognizes that another client keeps undoing the same publication, and limits the controller's
- * writes. If it compared the whole write, each publication would count as new content, without a
- * limit. Undefined for other objects, and for a write without data.
+ * writes. If `contested` compared the whole write, each publication would count as new content, and
+ * there would be no limit. Undefined for other objects, and for a write without data.
  */
 export function wantedOf(path: string, body: object): object | undefined {
   const { data } = body as V1Secret;
@@ -173,7 +176,7 @@ export function wantedOf(path: string, body: object): object | undefined {
   return [...Object.values(newest), modeKey].map((key) => data[key]);
 }
 
-/** The keys of one slot. All are empty without content. */
+/** The keys of one slot. Without content, all values are empty. */
 function slot(keys: typeof servedKeys | typeof newestKeys, content: Numbered | undefined) {
   return {
     [keys.document]: encode(content?.document ?? ""),

@@ -89,7 +89,7 @@ test("reads a malformed time as absent, and keeps the times of other sources", (
   assert.deepEqual(read.absentSince, since);
 });
 
-test("reads the time of absence that an older controller recorded as the additional Secret's time", () => {
+test("treats the absence time of an older controller as the additional Secret's absence time", () => {
   const data = { "absent-since": encode("2026-01-01T00:00:00.000Z") };
   assert.deepEqual([...readState({ data }).absentSince.keys()], ["additional"]);
 });
@@ -152,7 +152,7 @@ const changes: readonly (readonly [sentence: string, from: V1Secret])[] = [
   ["a deleted document of a source", live({ ...noState, accepted: { additional: "{}" } })],
   ["a deleted rollout", live({ ...noState, rollout })],
   ["a deleted revision of version 0.2", live({ ...noState, servedBefore: 3 })],
-  ["our label, which someone removed", live(noState, { metadata: { ...metadata, labels: {} } })],
+  ["our label, if someone removed it", live(noState, { metadata: { ...metadata, labels: {} } })],
 ];
 for (const [sentence, from] of changes) {
   test(`writes a change of the state: ${sentence}`, async () => {
@@ -162,7 +162,7 @@ for (const [sentence, from] of changes) {
   });
 }
 
-test("creates a state again that someone made immutable, with the same content", async () => {
+test("creates an immutable state Secret again with the same content", async () => {
   const { asked, cluster } = scripted();
   const state = { ...noState, rollout };
   await writeState(cluster, live(state, { immutable: true }), state);

@@ -21,7 +21,8 @@ export type RememberedState = Readonly<{
    */
   rollout: unknown;
   /**
-   * The revision that every node had. Only versions until 0.2 wrote it; they had no served slot.
+   * The revision that every node had. Only versions until 0.2 recorded it, because they had no
+   * served slot.
    */
   servedBefore: number;
   /** Source id → when the controller first found its Secret missing. Only for missing Secrets. */
@@ -31,16 +32,16 @@ export type RememberedState = Readonly<{
    * read.
    */
   policy: unknown;
-  /** The uid of the object that named the sources in that spec. */
+  /** The uid of the GlobalPullSecret that named the sources in `policy`. */
   sourcesFrom: string | undefined;
   /**
    * The kubelet directory of the first grant. Recorded until all content is withdrawn. Empty: the
-   * agents refused all grants for it. Undefined: unknown.
+   * agents refused all grants for this directory. Undefined: unknown.
    */
   directory: string | undefined;
   /**
-   * The uids of all pods with a grant for this directory. Recorded until one of these pods has
-   * taken its grant or is gone.
+   * The uids of all pods with a grant for this directory. Recorded until an agent has applied its
+   * grant, or one of these pods is gone.
    */
   directoryOf: string | undefined;
 }>;
@@ -76,7 +77,7 @@ const absentKey = (id: string) =>
 /** Reads the Secret. Never throws. Malformed parts count as absent. */
 export function readState(secret: V1Secret | undefined): RememberedState {
   const text = (key: string) => decode(secret?.data?.[key]);
-  // A source may be called `constructor`, so the object must have no prototype.
+  // The name of a source can be `constructor`, so the object must have no prototype.
   const accepted = Object.create(null) as Record<string, string>;
   const absentSince = new Map<string, Date>();
   for (const [key, value] of Object.entries(secret?.data ?? {})) {

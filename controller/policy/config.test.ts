@@ -254,7 +254,7 @@ for (const [given, written] of quantities)
     ]);
   });
 
-test("allows requests up to the limits in any unit, and allows an empty list", () => {
+test("allows resource requests up to the resource limits in any unit, and allows empty lists", () => {
   assert.deepEqual(errorsOf("--agent-requests=memory=100663296"), []);
   assert.deepEqual(errorsOf("--agent-requests=cpu=1", "--agent-limits=cpu=1000m"), []);
   assert.deepEqual(errorsOf("--agent-requests=", "--agent-limits="), []);

@@ -42,15 +42,18 @@ const kubeconfigHasOriginal: Rule<typeof flags> = (given) =>
     : undefined;
 
 /**
- * Refuses a second place for the Lease. Two controllers of one cluster, each with its own Lease,
- * would both write.
+ * Refuses another namespace for the Lease of a controller that serves its own cluster. Two
+ * controllers of one cluster, each with its own Lease, would both write.
  */
 const oneLease: Rule<typeof flags> = ({ namespace: own = namespace, ...given }) =>
   own !== namespace && "guest-kubeconfig" in given && given["guest-kubeconfig"] === undefined
     ? `--namespace: without --guest-kubeconfig, it must be ${namespace}`
     : undefined;
 
-/** Refuses a policy beyond the installer's own limits, because it would never be in force. */
+/**
+ * Refuses a policy beyond the installer's own limits, because such a policy would never be in
+ * force.
+ */
 const policyAllowed: Rule<typeof flags> = (given) => {
   const { policy, "max-unavailable-limit": most } = given;
   if (policy === undefined || most === undefined) return undefined;
@@ -122,7 +125,7 @@ const fields = {
   "withdrawal-grace": "withdrawal.grace",
   "withdrawal-deadline": "withdrawal.deadline",
   "forget-after": "withdrawal.forgetAfter",
-  // Names that three of these flags had in version 0.1.
+  // The names of three of these flags in version 0.1.
   "min-ready-seconds": "rollout.probation",
   "removal-grace": "withdrawal.grace",
   "drain-deadline": "withdrawal.deadline",

@@ -41,7 +41,7 @@ export const flags = {
   protect: {
     read: protectable,
     repeated: true,
-    what: "registry that no additional entry may shadow, in addition to those in the spec",
+    what: "registry that additional sources must not override; adds to protectedRegistries in the spec",
   },
   "delivery-modes": {
     read: deliveryModes,

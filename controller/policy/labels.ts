@@ -6,8 +6,8 @@ import { Wrong } from "#contract/values.ts";
 import { ownerLabels } from "#kube/client/ownership.ts";
 
 /**
- * The name of a label or annotation, as the API server accepts it: 63 characters after an optional
- * domain.
+ * The name of a label or annotation, as the API server accepts it: an optional domain, and then at
+ * most 63 characters.
  */
 const key =
   /^(?:(?=.{1,253}\/)[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;

@@ -69,8 +69,8 @@ export function podOf(given: GivenFlags): PodPolicy {
 }
 
 /**
- * Refuses requests above limits. The API server would refuse the DaemonSet, and no node would have
- * an agent.
+ * Refuses resource requests above the resource limits. The API server would refuse the DaemonSet,
+ * and no node would have an agent.
  */
 export const requestsFit: Rule<typeof podFlags> = (given) => {
   const { "agent-requests": requests = {}, "agent-limits": most = {} } = given;

@@ -39,7 +39,7 @@ test("derives the same policy from an empty spec, no spec, no object and the wri
     assert.deepEqual(inForce(installed, object(spec), undefined).policy, standard);
 });
 
-test("passes every field of spec to the policy, and adds its protected registries to the installer's", () => {
+test("passes every field of spec to the policy, and adds the installer's protected registries to those of spec", () => {
   const spec = {
     managementState: "Withdrawn",
     conflictPolicy: "PreferOriginal",
@@ -66,7 +66,7 @@ test("passes every field of spec to the policy, and adds its protected registrie
   });
 });
 
-test("F54: keeps sources and protection of an accepted spec when a newer version refuses one of its registries", () => {
+test("F54: keeps an accepted spec's sources and other protected registries when a newer version refuses one of the registries", () => {
   const sources = [{ name: "team-a", secretRef: { name: "team-a-pull" } }];
   const spec = { sources, protectedRegistries: ["quay.io", "*", "10.0.0.0/8"] };
   const read = readAccepted(installed, { policy: spec, sourcesFrom: "u" });
@@ -190,7 +190,7 @@ test("carries out a withdrawal even if other fields of the spec are not allowed"
   assert.match(problems.join(), /^spec\.rollout\.maxUnavailable: 90% exceeds .*; set 20% or less$/);
 });
 
-test("keeps the policy when the object cannot be read, and uses the defaults when it is missing", () => {
+test("keeps the policy when the object cannot be read, and uses the defaults when the object is missing", () => {
   const accepted = remember({ rollout: { maxUnavailable: 2 } });
   assert.equal(inForce(installed, "unreadable", accepted).policy.rollout.maxUnavailable, 2);
   assert.equal(inForce(installed, "absent", accepted).policy.rollout.maxUnavailable, "10%");
@@ -219,7 +219,7 @@ const takenOver: readonly (readonly [
   orphans: string,
 ])[] = [
   ["the same object, which names no source any more", declared("u"), "", ""],
-  ["another object of that name", declared("v"), "team-a", "team-a"],
+  ["another object with the same name", declared("v"), "team-a", "team-a"],
   [
     "another object that is paused",
     declared("v", { managementState: "Paused" }),
@@ -317,7 +317,7 @@ const scoped = {
 
 for (const [what, now, flags] of [
   ["without the CRD", "absent", "--delivery-modes Restart,CredentialProvider"],
-  ["without the CRD and its mode", "absent", "--delivery-modes Restart"],
+  ["without the CRD, if the mode is not allowed any more", "absent", "--delivery-modes Restart"],
   ["if the mode is not allowed any more", declared("u", scoped), "--delivery-modes Restart"],
   ["if the object cannot be read", "unreadable", "--delivery-modes Reread"],
 ] as const)
@@ -353,12 +353,12 @@ for (const [what, flags, spec, left] of [
     }
   });
 
-test("ends scope Annotated without the CRD if the installer declares another delivery", () => {
+test("ends scope Annotated when no object exists and the installer declares another delivery", () => {
   const { policy } = inForce(installed, "absent", remember(scoped), reread);
   assert.equal(policy.agent.delivery.mode, "Reread");
 });
 
-test("keeps only a withdrawal and a pause without an object, and the defaults otherwise", () => {
+test("without an object, keeps a withdrawal or a pause, and uses the defaults for the other fields", () => {
   for (const managementState of ["Withdrawn", "Paused"] as const) {
     const spec = { managementState, rollout: { maxUnavailable: 2 } };
     const { policy } = inForce(installed, "absent", remember(spec));

@@ -12,7 +12,7 @@ import { policyOf } from "./spec.ts";
 import type { Installed, Policy } from "./policy.ts";
 
 /**
- * The object as it was read. `absent`: the object or its CRD does not exist. `unreadable`: its spec
+ * The object as it was read. `absent`: the object or its CRD does not exist. `unreadable`: the spec
  * is unknown, because the controller cannot read the object, or because the object has just been
  * deleted.
  */
@@ -107,7 +107,7 @@ export function inForce(
 /**
  * Reads the recorded spec, without fields that are not allowed any more. Undefined if the remaining
  * fields cannot be followed. If this version refuses a protected registry that an earlier version
- * accepted, only that registry is dropped, because it never protected anything.
+ * accepted, only that registry is dropped, because that registry never protected anything.
  */
 export function readAccepted(
   installed: Installed,
@@ -157,9 +157,9 @@ const isScoped = ({ delivery }: GlobalPullSecretSpec) =>
   delivery?.mode === "CredentialProvider" && delivery.credentialProvider?.scope === "Annotated";
 
 /**
- * The sources of a deleted object, if its replacement names no sources. The deletion of an object
- * must withdraw nothing. The API server's default is also an empty list, and an empty list has no
- * field owner. So a declared empty list looks the same as the default
+ * The sources of a deleted object, if its replacement names no sources, because the deletion of an
+ * object must withdraw nothing. We cannot recognize a user who declares an empty list: the API
+ * server's default is also an empty list, and an empty list has no field owner
  * (docs/inside/decisions/policy-object.md).
  */
 function orphaned({ metadata, spec }: GlobalPullSecret, accepted: AcceptedSpec | undefined) {
@@ -183,7 +183,7 @@ function requestsOf({ metadata }: GlobalPullSecret): Requests {
 
 /**
  * The spec with these fields laid over it, as an apply would set them. Other fields and other items
- * of lists stay. An item with a name is laid over the item of that name.
+ * of lists stay. An item with a name is laid over the item with the same name.
  */
 export const laidOver = (
   spec: GlobalPullSecretSpec | undefined,
@@ -219,9 +219,9 @@ function keptPolicy(installed: Installed, accepted: GlobalPullSecretSpec | undef
 type Kept = Readonly<{ spec: GlobalPullSecretSpec; policy: Policy }>;
 
 /**
- * An earlier spec without the fields for which the installer has lowered the limit below their
- * values. So a lower limit does not withdraw the spec's sources. Undefined if the rest cannot be
- * followed either.
+ * An earlier spec without the fields that exceed a limit of the installer. The other fields stay,
+ * so a lower limit does not withdraw the spec's sources. Undefined if the other fields cannot be
+ * followed.
  */
 function stillAllowed(installed: Installed, spec: GlobalPullSecretSpec): Kept | undefined {
   const { rollout } = spec;
@@ -237,8 +237,8 @@ const without = (field: string, fields: object): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => name !== field));
 
 /**
- * Scope Annotated stays allowed until another delivery is declared. Any other delivery would give
- * the credentials to every pod.
+ * The installer's limits, with the mode of scope Annotated also allowed if the spec has this scope.
+ * Any other delivery would give the credentials to every pod.
  */
 function withOwnMode(installed: Installed, spec: GlobalPullSecretSpec): Installed {
   if (!isScoped(spec)) return installed;

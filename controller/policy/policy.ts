@@ -23,9 +23,7 @@ export type RolloutPolicy = Readonly<{
 }>;
 
 export type WithdrawalPolicy = Readonly<{
-  /**
-   * Seconds during which a deleted additional Secret can be created again before it is withdrawn.
-   */
+  /** Seconds during which a deleted additional Secret can be created again without a withdrawal. */
   graceSeconds: number;
   /** Seconds without progress before a withdrawal is reported. */
   deadlineSeconds: number;
@@ -123,7 +121,9 @@ export const standardModes = allModes.filter((mode) => modes[mode] === "standard
 
 type Provider = Required<NonNullable<DeliverySpec["credentialProvider"]>>;
 
-/** How a credential on a node's disk reaches the kubelet. Only the provider has further options. */
+/**
+ * How a credential on a node's disk reaches the kubelet. Only mode CredentialProvider has options.
+ */
 export type DeliveryPolicy = Readonly<
   | { mode: Exclude<DeliveryMode, "CredentialProvider"> }
   | ({ mode: "CredentialProvider" } & Provider)

@@ -13,8 +13,8 @@ export const mostResources: Resources = { cpu: "1", memory: "1Gi", "ephemeral-st
 const names = Object.keys(mostResources);
 
 /**
- * The lowest memory limit that the flag accepts. The code of Node.js takes 40 to 50 MiB of it. With
- * 72Mi, an agent sometimes thrashes without end.
+ * The lowest memory limit that the flag accepts. The code of Node.js takes 40 to 50 MiB. With a
+ * limit of 72Mi, an agent sometimes thrashes without end.
  */
 const leastMemory = "96Mi";
 
@@ -62,8 +62,8 @@ const suffixes = {
 
 /**
  * Reads a Kubernetes quantity: its amount, and its text as the API server writes it. (The API
- * server returns `1000m` as `1`, which would look like an edit.) Undefined if it is malformed or
- * zero.
+ * server returns `1000m` as `1`, which would look like an edit.) Undefined if the quantity is
+ * malformed or zero.
  */
 function read(quantity: string): { amount: number; text: string } | undefined {
   const [, digits = "0", unit = ""] =

@@ -1,4 +1,4 @@
-/** Writes stay small. The controller repeats a write only if it had no effect. */
+/** Writes stay small, and the controller repeats a write only if the first write had no effect. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { having, pass, servedCluster, until } from "#test/model/cluster.ts";
@@ -38,7 +38,7 @@ for (const [why, syncs] of refusals)
     assert.equal(afterRefusal(seen(), why, { steady: 5, api: 5 }).syncs, syncs);
   });
 
-test("copies the memory once for all results, and never without a result", () => {
+test("copies the memory when it records the first result, and not again for further results", () => {
   const before = { ...noMemory, pods: new Map([["u", seen()]]) };
   const holder = { grants: before };
   const note = recordUpdater(holder);

@@ -15,23 +15,28 @@ import { isRetried, retriedNodes } from "./halt.ts";
 import type { SurveyedPod, Survey } from "./survey.ts";
 import { retrySeconds, isAway, syncSeconds, absenceSeconds, workingSeconds } from "./node-state.ts";
 
-/** If a container exits again within this many seconds, the kubelet delays its restart further. */
+/**
+ * If a container exits again within this many seconds, the kubelet waits longer before it restarts
+ * the container.
+ */
 const restedSeconds = 600;
 
 /**
- * When admission has refused this many canaries within a minute, we wait. Each canary costs a write
- * of the state.
+ * When admission has refused this many canaries within a minute, the controller tries no other
+ * canary for a while, because each canary costs a write of the state.
  */
 const mostRefused = 3;
 
-/** Seconds after which to repeat a grant that was sent, if the pod still does not show it. */
+/**
+ * Seconds after which the controller sends a grant again, if the pod still does not show the grant.
+ */
 const resendSeconds = 2;
 
 /**
- * Limits how many nodes hold an unproved grant at the same time. While only one node is allowed to
- * hold the newest content (`isAlone`), every node counts. Later, only nodes whose agent restarts
- * the kubelet count, and all other nodes can change at any time. In a withdrawal, agents of several
- * modes can take part.
+ * Limits how many nodes hold an unproved grant at the same time. Until the canary has proved the
+ * newest content (`isAlone`), the limit is one node. After that, the limit is `maxUnavailable`, and
+ * it applies only to nodes whose agent restarts the kubelet. In a withdrawal, the agents can have
+ * different modes.
  */
 class Window {
   readonly #survey: Survey;
@@ -49,8 +54,8 @@ class Window {
   }
 
   /**
-   * Whether there is a free slot for a grant of this node. A withdrawal reuses the slot that the
-   * node has already.
+   * Whether there is a free slot for a grant to this node. A withdrawal reuses the slot that the
+   * node occupies already.
    */
   hasRoom({ node }: PodFacts): boolean {
     if (!this.#counts(node) || this.#nodes.size < this.#most) return true;
@@ -66,7 +71,10 @@ class Window {
     if (this.#counts(node)) this.#nodes.add(node);
   }
 
-  /** The mode of a deleted pod is unknown, so its node counts. */
+  /**
+   * Whether the limit applies to this node. It applies if the node's pod is deleted, because the
+   * mode of a deleted pod is unknown.
+   */
   #counts(node: string): boolean {
     if (this.#alone) return true;
     const pod = this.#survey.byNode.get(node)?.pod;
@@ -122,7 +130,7 @@ function isRefusedEverywhere(survey: Survey): boolean {
   return last > 0;
 }
 
-/** Repeats grants that were sent, if neither an answer nor an effect is known. */
+/** Sends a grant again if its request got no answer and shows no effect. */
 function resend(survey: Survey, window: Window): void {
   for (const one of survey.pods) {
     const { sent } = one.record;
@@ -135,8 +143,8 @@ function resend(survey: Survey, window: Window): void {
 }
 
 /**
- * True if the agent refused the newest content. False for a node that was away or late, because a
- * withdrawal is granted to such a node at once.
+ * True if the agent refused the newest content, or reported a failure. False for a node that was
+ * unreachable or late, because such a node gets the grant of a withdrawal again at once.
  */
 const hasRefused = (
   { terminationMessage: message }: PodFacts,
@@ -151,8 +159,8 @@ function isCandidate(survey: Survey, one: SurveyedPod, lost: ReadonlySet<string>
   if (record.sent !== undefined) return false;
   if (pod.unreachable !== undefined || isAway(record, survey.now)) return false;
   if (!survey.isRelease() && (survey.taken.has(pod.node) || pod.mode !== secret.mode)) return false;
-  // If someone deleted the state, the canary's proof is lost as well. A node that has the content
-  // can prove it again without a change.
+  // If someone deleted the state, the canary's proof is lost as well. A node that already has the
+  // content can then prove it again, without a change.
   if (holdsNewest(pod, secret))
     return survey.lacksProof() && one.grantState.is === "proved" && pod.grant?.word === false;
   if (!pod.ready.is && !takesUnready(survey, one)) return false;
@@ -172,9 +180,9 @@ function isCandidate(survey: Survey, one: SurveyedPod, lost: ReadonlySet<string>
 }
 
 /**
- * Whether a NotReady pod is allowed to get a grant. An agent that does not run cannot use a grant,
- * and would only occupy a slot. But if a pod is NotReady because of its grant, a withdrawal
- * replaces this grant at once.
+ * Whether a NotReady pod is allowed to get a grant. Usually not, because an agent that does not run
+ * cannot use a grant and would only occupy a slot. But if a pod is NotReady because of its present
+ * grant, a withdrawal replaces this grant at once.
  */
 function takesUnready(survey: Survey, { pod: { grant: held }, grantState }: SurveyedPod): boolean {
   if (!survey.isRelease() || held === undefined || held.revision === 0) return false;
@@ -188,10 +196,10 @@ function takesUnready(survey: Survey, { pod: { grant: held }, grantState }: Surv
  * - In a retry, nodes that failed come first.
  * - As canary, a node that already has the content comes first.
  * - As canary, a node whose grants admission refuses comes later.
- * - The recorded canary stays the canary, even with a new pod: the content may have broken its
- *   node.
+ * - The recorded canary stays the canary, even with a new pod, because the content might have
+ *   broken the canary's node.
  * - As canary, a node whose agent exited lately comes later. A canary proves the content by another
- *   exit, after which the kubelet would delay the restart.
+ *   exit of its agent, and the kubelet would delay the agent's restart.
  * - Nodes that joined after the publication come later. They delay neither a promotion nor a
  *   withdrawal, and many of them must not delay the other nodes.
  * - Nodes with older content come first.
@@ -204,8 +212,8 @@ function inOrder(
   const alone = survey.isAlone();
   const { publishedAt } = survey.secret;
   const { canary } = survey.state;
-  // Combines these criteria into one number, in which the first difference decides. Revisions stay
-  // below 2^40.
+  // Combines these criteria into one number, in which an earlier criterion outweighs all later
+  // criteria. Revisions stay below 2^40.
   const rank = (one: SurveyedPod): number => {
     const { node, lastExit, grant, created } = one.pod;
     const isTired = alone && lastExit !== undefined && survey.now.api - lastExit < restedSeconds;
@@ -228,12 +236,15 @@ function inOrder(
     .map(({ one }) => one);
 }
 
-/** Grants the newest content. Records the canary's Node first, because the Node may disappear. */
+/**
+ * Grants the newest content. Records the canary's Node first, because the Node might disappear
+ * after the grant.
+ */
 function grant(survey: Survey, window: Window, { pod, record }: SurveyedPod): void {
   const { secret, now } = survey;
   const alone = survey.isAlone();
   // The pod of a deleted Node remains for another minute. Such a pod cannot prove anything, and
-  // would count as a lost canary. So it gets no grant and no slot.
+  // would count as a lost canary. So the pod gets no grant and no slot.
   if (alone && survey.isGone(pod.node, pod.created) === true) return;
   window.take(pod);
   if (alone) {
@@ -260,8 +271,8 @@ function grant(survey: Survey, window: Window, { pod, record }: SurveyedPod): vo
 /**
  * Replaces pods of older templates, because the DaemonSet's update strategy is OnDelete. Records
  * each node before its pod is deleted. At most `maxUnavailable` recorded nodes wait for a Ready
- * pod, so if an image cannot start, at most that many nodes lose their agent. If a pod has been
- * NotReady for 60 s, the controller replaces it without a record. If the API server refuses to
+ * pod. So if an image cannot start, at most `maxUnavailable` nodes lose their agent. If a pod has
+ * been NotReady for 60 s, the controller replaces it without a record. If the API server refuses to
  * delete a pod, the record of its node is removed, so that other pods are replaced.
  */
 export function replacePods(survey: Survey): void {
@@ -299,8 +310,8 @@ export function replacePods(survey: Survey): void {
 }
 
 /**
- * True if the new pod is Ready, or if the Node is gone. During a withdrawal, Ready pods stay even
- * if their template is not the newest.
+ * True if the node's new pod is Ready, or if the Node is gone. During a withdrawal, any Ready pod
+ * counts as new if its version supports grants.
  */
 function hasArrived(survey: Survey, node: string): boolean {
   const found = survey.byNode.get(node)?.pod;
@@ -312,8 +323,8 @@ function hasArrived(survey: Survey, node: string): boolean {
 function isReplaced(survey: Survey, { pod, grantState }: SurveyedPod): boolean {
   if (pod.isCurrent || pod.isDeleting || pod.unreachable !== undefined) return false;
   if (survey.written.has(pod.uid)) return false;
-  // A pod that holds a grant is not deleted: its slot would stay occupied, and the node's kubelet
-  // might be down at that moment.
+  // A pod with an unproved grant is not deleted, because the slot would stay occupied, and the
+  // node's kubelet might be down at that moment.
   if (survey.taken.has(pod.node)) return false;
   // During a withdrawal, replace only pods that cannot take part: NotReady pods, or pods of a
   // version without grants.

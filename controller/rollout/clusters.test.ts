@@ -68,7 +68,7 @@ for (const [joining, nodes] of [
     const isPromoted = (): boolean => api.secret?.served === api.secret?.rev;
     assert.ok(until(w, driver, 1000, isPromoted) < 1000);
     assert.ok(having(w, "200.2") < w.machines.size && api.state.awaited >= 0);
-    // Nodes that join now do not delay anything, however many they are.
+    // Nodes that join after the promotion delay nothing, however many they are.
     const isOut = (): boolean => {
       if (w.t % 5 === 0) join(w, `late${w.t}`);
       return api.state.awaited < 0;
@@ -97,7 +97,7 @@ for (const away of [34, 60])
     assert.ok(ends < 700 && having(w, RELEASE) === 100);
   });
 
-test("removes the entries from a node that joined while the withdrawal was being written", () => {
+test("removes the entries from a node that joined while the controller wrote the withdrawal", () => {
   const w = servedCluster({ seed: 1, nodes: 4, budget: 1 });
   w.writes = 40;
   pass(w, driver, 10);
@@ -118,7 +118,7 @@ const byHand: readonly (readonly [what: string, harm: (w: World) => void])[] = [
       w.truth.allowed += 1;
     },
   ],
-  ["someone wrote a grant of content that does not exist", (w) => plant(w, 9, "x")],
+  ["someone wrote a grant for content that does not exist", (w) => plant(w, 9, "x")],
   [
     "someone wrote the highest grant that an agent reads, and replaced global-pull-secret",
     (w) => {
@@ -157,7 +157,7 @@ test("serves all other nodes when the canary never answers, but one node is allo
   assert.ok(until(w, driver, 10, () => grants().length > 0) < 10);
   const [canary] = grants();
   Object.assign(w.machines.get(canary?.node ?? "") ?? {}, { wait: Infinity });
-  // The canary fails after 455 s. Nothing shows that its kubelet has stopped changing, so its slot
+  // The canary fails after 455 s. Nothing shows that the change on its node has ended, so its slot
   // becomes free only after another 455 s.
   assert.ok(until(w, driver, 1200, () => having(w, "200.2") === 4 && served(w) === "200.2") < 1000);
   assert.deepEqual(
@@ -171,7 +171,7 @@ test("retries a node less and less often while it keeps failing", () => {
   const rankOf = ({ id }: Machine): number => (id * 37) % 100;
   const [first] = [...w.machines.values()].toSorted((a, b) => rankOf(a) - rankOf(b));
   assert.ok(first);
-  // Only this kubelet fails with the content.
+  // The content breaks only this kubelet.
   w.bad.set(500, { silent: false, percent: rankOf(first) + 1 });
   Object.assign(w.api, { a: 500, maxFailures: 1 });
   w.truth.allowed += 1;
@@ -186,7 +186,10 @@ test("retries a node less and less often while it keeps failing", () => {
   assert.equal(grants.size, 6);
 });
 
-/** Stops the agents of the first nodes for good, and lets 100 s pass. Returns the nodes' names. */
+/**
+ * Stops the agents of the first `count` nodes for good, and lets 100 s pass. Returns the names of
+ * these nodes.
+ */
 function stopAgents(w: World, count: number): readonly string[] {
   const stopped = [...w.machines.values()].slice(0, count);
   for (const m of stopped) Object.assign(m, { running: false, unstartable: "image" });

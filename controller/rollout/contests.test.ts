@@ -10,8 +10,8 @@ import { nothingLeft, one, two, World } from "./world.fixture.ts";
 
 const seconds = 120;
 /**
- * The most writes of the same content. Each of our two field managers is allowed to write it twenty
- * times at once, and then once a minute.
+ * The most writes of the same content. Each of our two field managers is allowed to write this
+ * content twenty times at once, and then once a minute.
  */
 const most = 2 * (20 + seconds / 60 + 1);
 
@@ -39,7 +39,7 @@ const edits: Readonly<Record<OwnedName, object>> = {
 
 for (const name of Object.keys(owned) as OwnedName[])
   for (const how of ["edits", "deletes"] as const)
-    test(`writes once a minute, and names the other client that ${how} the ${name} repeatedly`, async () => {
+    test(`when another client ${how} the ${name} repeatedly, writes once a minute and names that client`, async () => {
       const { world, listed, other } = await deployed();
       const path = owned[name];
       const from = world.api.asked.length;

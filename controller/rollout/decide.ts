@@ -31,9 +31,9 @@ import { replacePods, fillWindow, raiseSync } from "./budget.ts";
 import { mostRevision } from "#contract/grant.ts";
 
 /**
- * Decides what to do now. `memory` is the memory of the previous decision, with the answers to its
- * patches (`afterRefusal`). The snapshot must contain every earlier write of the Secret, the state
- * and the template. It need not contain patches of pods.
+ * Decides what to do now. `memory` is the memory that the previous decision returned, with the
+ * answers to its patches (`afterRefusal`). The snapshot must contain every earlier write of the
+ * Secret, the state and the template, but not every earlier patch of a pod.
  */
 export function decide(snapshot: Snapshot, memory: Memory, now: Now): Decision {
   const { secret, template, wanted } = snapshot;
@@ -54,9 +54,9 @@ export function decide(snapshot: Snapshot, memory: Memory, now: Now): Decision {
 
 /**
  * True if a pause delays the whole decision: the first installation, or a new installation after a
- * withdrawal. Also true if someone deleted or edited global-pull-secret during the pause, except if
- * the wanted content is known to be the content of that Secret. Any other content could be the
- * change that the pause must delay.
+ * withdrawal. Also true if someone deleted or edited global-pull-secret, because the wanted content
+ * could then be a change that the pause must delay. But if the wanted content is known to be what
+ * the controller last published (`isKnown`), the decision continues.
  */
 const isHeld = ({ isPaused, secret, template, wanted }: Snapshot): boolean =>
   isPaused &&
@@ -106,8 +106,8 @@ function decideSteps(survey: Survey): NewerContent {
     return newer;
   }
   replacePods(survey);
-  // Newer content and a pause stop further grants. But they do not stop the grants of a withdrawal,
-  // because `publishNewer` has already published the withdrawal.
+  // Newer content, a pause and a halt stop further grants. But they do not stop the grants of a
+  // withdrawal that `publishNewer` has already published.
   const mayGrant = !survey.isPaused() && (!survey.state.halted || survey.isRelease());
   if (newer.cause === undefined && mayGrant) fillWindow(survey);
   raiseSync(survey);
@@ -128,8 +128,8 @@ const differsSeconds = 20;
 const listSeconds = { changing: 60, same: 600 } as const;
 
 /**
- * Decides whether to list all Nodes, to find Nodes without a pod. Returns the updated memory of
- * these lists.
+ * Decides whether to list all Nodes, to find Nodes without a pod. Returns the updated record of
+ * when Nodes were listed.
  */
 function listingOf(survey: Survey, { list, podless }: Memory): Memory["list"] {
   const { snapshot, now, byNode } = survey;
@@ -192,10 +192,11 @@ const isWithdrawal = ({ intent, withdraws }: Snapshot["wanted"]): boolean =>
 const isBehind = (survey: Survey): boolean => survey.pods.some(({ pod }) => mayRaise(survey, pod));
 
 /**
- * Whether this node's report is a reason to publish again. One publication exceeds every revision
- * that the node has, so a node that repeats its report is damaged or lies. We excuse such a node,
- * and accept its report again only after a pause that doubles each time. If etcd was restored once
- * more, the earlier publication is gone, and we accept the report at once.
+ * Whether to publish a higher revision because this node reports one. One publication exceeds every
+ * revision that the node has, so a node that then reports a higher revision again is damaged or
+ * lies. We excuse such a node, and accept its next report only after a pause that doubles each
+ * time. But if etcd was restored once more, our earlier publication is gone, and we accept the
+ * report at once.
  */
 function mayRaise(survey: Survey, { node, terminationMessage: message }: PodFacts): boolean {
   const { secret, now } = survey;
@@ -220,8 +221,8 @@ function recordRaised(survey: Survey, revision: number): void {
 
 /**
  * Publishes a withdrawal at once, and other newer content when no slot is occupied. While newer
- * content waits, empties the served slot if it contains a source that is being withdrawn. Returns
- * true if this ends the decision.
+ * content waits, empties the served slot of the Secret if that slot contains a source that is being
+ * withdrawn. Returns true if this ends the decision.
  */
 function publishNewer(survey: Survey, { cause, waitsFor }: NewerContent): boolean {
   const { snapshot, secret } = survey;
@@ -239,8 +240,8 @@ function publishNewer(survey: Survey, { cause, waitsFor }: NewerContent): boolea
 }
 
 /**
- * The part of the decision that needs no pods: publishing a withdrawal, and emptying the served
- * slot. After a restore of etcd the new revision may be too low. The controller publishes a higher
+ * The part of the decision that needs no pods: publishes a withdrawal, or empties the served slot.
+ * After a restore of etcd, the new revision can be too low. The controller then publishes a higher
  * revision once it has read the pods.
  */
 export function publishUnseen(snapshot: Snapshot): readonly Action[] {
@@ -275,8 +276,8 @@ function publication(snapshot: Snapshot, because: Cause): Publication {
 
 /**
  * The mode of a publication: the template's mode, so that rotations continue while the API server
- * refuses a template of another mode. Scope Annotated does not wait for its template, because
- * agents of any other mode would give its credentials to every pod.
+ * refuses a template of another mode. But scope Annotated is published before its template, because
+ * agents of any other mode would give the credentials to every pod.
  */
 function modeOf({ secret, template, wanted }: Snapshot): PublishedMode {
   if (template === undefined || wanted.mode === "CredentialProviderAnnotated") return wanted.mode;
@@ -284,8 +285,8 @@ function modeOf({ secret, template, wanted }: Snapshot): PublishedMode {
 }
 
 /**
- * More revisions than a restored etcd can have lost. A node that reports a higher one is damaged or
- * lies.
+ * More revisions than a restored etcd can have lost. A node whose revision is ahead of ours by more
+ * than this number is damaged or lies.
  */
 const mostLacking = 2 ** 20;
 
@@ -320,7 +321,7 @@ function nextRevision(snapshot: Snapshot): number {
 /**
  * Seconds after `publishedAt` within which a joining node can still get the previous content. The
  * time `publishedAt` is taken before the write, and the write sends two requests of up to 30 s
- * each. Also, the clocks of several API servers may differ.
+ * each. Also, the clocks of several API servers can differ.
  */
 const writtenSeconds = 120;
 
@@ -349,10 +350,10 @@ function hasConfirmed(survey: Survey, one: SurveyedPod): boolean {
 }
 
 /**
- * True for a minute while the agent runs and is not Ready. After its confirmation, the agent might
- * still be removing entries that another program has written back. The agent must finish this
- * before its pod is deleted. An agent that stays NotReady for longer, for example because its port
- * is taken, has nothing left to do.
+ * True for at most a minute, while the agent runs and is not Ready. After its confirmation, the
+ * agent might still be removing entries that another program has written back. The agent must
+ * finish this work before its pod is deleted. An agent that stays NotReady for longer, for example
+ * because its port is taken, has nothing left to do.
  */
 function isAtWork(survey: Survey, { pod, record }: SurveyedPod): boolean {
   if (pod.ready.is || pod.isRunning !== true) return false;

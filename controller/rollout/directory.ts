@@ -18,8 +18,8 @@ type KeptObjects = Pick<Objects, "daemonSet" | "global" | "state">;
 /**
  * The recorded directory, if the installer names another directory; otherwise undefined. The record
  * does not depend on the revision, the mode or any other object, because content stays in force
- * when these change. If every agent reports that the recorded directory is not its kubelet's
- * (GPS261), nothing can be in force there any more, and the installer's directory is used.
+ * when these change. But if every agent reports that the recorded directory is not its kubelet's
+ * (GPS261), nothing can be in force there any more, and the agents use the installer's directory.
  */
 export function keptDirectory(
   objects: KeptObjects,
@@ -76,7 +76,7 @@ function uidsOf(uids: readonly string[]): string | undefined {
 
 /**
  * The record of these grants. If nothing was granted before, the record lists the pods' uids, so
- * that it can be emptied later.
+ * that the controller can empty the record if all these pods refuse their grants.
  */
 function firstGrant(
   granted: readonly AgentPod[],
@@ -90,7 +90,8 @@ function firstGrant(
 }
 
 /**
- * True if the agent took the newest content, whether or not its kubelet worked with this content.
+ * True if the agent applied the newest content, whether or not the kubelet worked with this
+ * content.
  */
 function hasTaken(
   { uid, grant, terminationMessage: last, directory }: AgentPod,
@@ -104,8 +105,8 @@ function hasTaken(
 }
 
 /**
- * True if every node that should have an agent has an agent that reports the wrong directory. A
- * node without a pod might have entries.
+ * True if every node that should have an agent has an agent that reports the wrong directory. False
+ * if a node has no pod, because that node might have entries.
  */
 function areElsewhere({ daemonSet }: KeptObjects, pods: Iterable<AgentPod>): boolean {
   const live = [...pods].filter(({ isDeleting }) => !isDeleting);
@@ -123,8 +124,8 @@ function isElsewhere({ grant, terminationMessage: last, message = "" }: AgentPod
 }
 
 /**
- * The agents' directory, if content may be in force without a record: an older version recorded
- * none, or someone deleted the state.
+ * The agents' directory, if content might be in force without a record, because an older version
+ * recorded none, or because someone deleted the state.
  */
 function unrecordedDirectory({ daemonSet, global, state }: KeptObjects): string | undefined {
   const published = readPublished(global);

@@ -7,7 +7,7 @@
  * and with `Now.api`, for `minInterval`, `forgetAfter` and the time since a container exited. All
  * other waits are measured with `Now.steady`, from the moment this process first saw their reason,
  * because kubelets' clocks differ and people set clocks. After a restart of the controller these
- * waits begin again, so they may end later but never earlier.
+ * waits begin again, so they can end later but never earlier.
  */
 import { keyOf, type Grant, type GrantKey } from "#contract/grant.ts";
 import type { PublishedMode } from "#contract/names.ts";
@@ -57,7 +57,8 @@ export type PodFacts = Readonly<{
   mode: PublishedMode | undefined;
   /**
    * Seconds for which the pod's agent watches a restarted kubelet. Until the pod is replaced, this
-   * time may differ from the policy's. Undefined: unknown, and the policy's value is used.
+   * time can differ from the policy's probation. Undefined: unknown, and the policy's probation is
+   * used.
    */
   probation?: number | undefined;
   grant: Grant | undefined;
@@ -79,7 +80,10 @@ export type PodFacts = Readonly<{
 
 export type NodeFacts = Readonly<{ uid: string; created: number }>;
 
-/** The Nodes that were read. If a name has no facts, its Node was read and does not exist. */
+/**
+ * The Nodes that were read, by name. A name whose value is undefined: the Node was read and does
+ * not exist.
+ */
 export type NodesRead = Readonly<{
   byName: ReadonlyMap<string, NodeFacts | undefined>;
   /**
@@ -88,7 +92,7 @@ export type NodesRead = Readonly<{
   all: boolean;
 }>;
 
-/** global-pull-secret-state. The state belongs to one revision, except `replaced` and `retry`. */
+/** global-pull-secret-state. All fields except `replaced` and `retry` are about one revision. */
 export type StateFacts = Readonly<{
   revision: number;
   /** A canary has proved the content with its termination message. */
@@ -151,7 +155,9 @@ export type Snapshot = Readonly<{
   wanted: Wanted;
   policy: GrantPolicy;
   isPaused: boolean;
-  /** The retry requests as one text. It equals the text in the state if no request is new. */
+  /**
+   * The retry requests as one text. If no request is new, this text equals the text in the state.
+   */
   retry: string;
 }>;
 
@@ -184,15 +190,15 @@ export const holdsNewest = ({ grant }: PodFacts, secret: SecretFacts): boolean =
   grant?.revision === secret.revision && grant.digest === secret.digest;
 
 /**
- * True if the Secret still contains the content that the grant names. If not, someone edited or
- * deleted the Secret, or wrote the pod's annotations, and the agent can never fulfil the grant.
+ * True if the Secret still contains the content that the grant names. If false, someone edited or
+ * deleted the Secret, or wrote the pod's annotations, and the agent can never apply the grant.
  */
 export const namesSlot = ({ revision, digest }: Grant, secret: SecretFacts): boolean =>
   revision === secret.revision ? digest === secret.digest : revision === secret.served;
 
 /**
- * True if a pod without a grant reports that the newest content failed. The previous pod was
- * deleted while it held the grant, and this pod ended the change.
+ * True if a pod without a grant reports that the newest content failed. The node's previous pod was
+ * deleted while it held the grant, and this pod completed the change.
  */
 export const inheritsFailure = (
   { grant, terminationMessage: message }: PodFacts,
@@ -218,7 +224,7 @@ export type ExcuseReason = "away" | "not-started" | "not-ready" | "unfit" | "beh
 
 export type Refused = Readonly<{ at: number; last: number; why: string }>;
 
-/** All times are of `Now.steady`. */
+/** What the controller remembers about a pod. All times are by the clock of `Now.steady`. */
 export type PodRecord = Readonly<{
   node: string;
   created: number;
@@ -237,7 +243,7 @@ export type PodRecord = Readonly<{
   provedAt: number | undefined;
   /** The grant was once proved for `settledSeconds` without interruption. */
   isSettled: boolean;
-  /** Neither the pod's readiness nor its grant has changed since this process first saw the pod. */
+  /** The pod's readiness and grant are the same as when this process first saw the pod. */
   isUnchanged: boolean;
   /** The grant occupies a slot. */
   holds: boolean;
@@ -245,7 +251,7 @@ export type PodRecord = Readonly<{
   syncs: number;
   /**
    * A grant that was sent for this version of the pod, and that no watch event has shown yet.
-   * `held`: the pod already had a slot.
+   * `held`: the pod occupied a slot before.
    */
   sent: Readonly<{ resourceVersion: string; at: number; held: boolean }> | undefined;
   /** The outcome of the last grant that was revoked. */
@@ -277,8 +283,8 @@ export type PodRecord = Readonly<{
 export type Place = Readonly<{ created: number; at: number }>;
 
 /**
- * A publication that a node caused by reporting a higher revision. `at`: the last time; `count`:
- * how often; `revision`: the revision that was published.
+ * The last publication that a node caused by reporting a higher revision. `at`: its time. `count`:
+ * how many such publications there were. `revision`: the published revision.
  */
 export type Raised = Readonly<{ at: number; count: number; revision: number }>;
 
@@ -289,11 +295,11 @@ export type Memory = Readonly<{
   places: ReadonlyMap<string, Place>;
   /** By Node uid: when this process first saw the Node without a pod. */
   podless: ReadonlyMap<string, Readonly<{ node: string; at: number }>>;
-  /** By Node name: the publications that the nodes' reports caused. */
+  /** By Node name: the last publication that each node's reports caused. */
   raised: ReadonlyMap<string, Raised>;
   /**
-   * When the number of pods began to differ from the desired number; when all Nodes were last
-   * listed, and the difference at that time.
+   * `since`: when the number of pods began to differ from the desired number. `at`: when all Nodes
+   * were last listed. `difference`: the difference at that time.
    */
   list: Readonly<{ since: number | undefined; at: number | undefined; difference: number }>;
 }>;
@@ -311,8 +317,8 @@ export const noMemory: Memory = {
  * One write. The caller executes the writes in order. Each write depends on the version that was
  * read: a pod's uid and resourceVersion, or another object's resourceVersion. If a write of the
  * Secret, the state or the template fails, the caller skips all later writes. If a patch or
- * deletion of one pod is refused, the caller continues with the other writes. It passes each
- * refusal to `afterRefusal`, and also each skipped write of a pod.
+ * deletion of one pod is refused, the caller continues with the other writes. The caller passes
+ * each refused and each skipped write of a pod to `afterRefusal`.
  */
 export type Action =
   | Readonly<{
@@ -320,8 +326,8 @@ export type Action =
       revision: number;
       mode: PublishedMode;
       /**
-       * The next content of the served slot: nothing, the same content, or the former newest
-       * content.
+       * The next content of the served slot: nothing, the same content, or the content that was
+       * newest until now.
        */
       served: "nothing" | "same" | "newest";
       because: Cause;
@@ -350,8 +356,8 @@ export type NewerContent = Readonly<{
   /** Why the controller must publish now. The controller sends no grant before this publication. */
   cause: Cause | undefined;
   /**
-   * Why newer content must not be published yet. Undefined if it waits only for a free slot, or if
-   * there is no newer content.
+   * Why newer content must not be published yet. Undefined if there is no newer content, or if
+   * newer content waits only until no slot is occupied.
    */
   waitsFor: "interval" | "paused" | undefined;
   /** Seconds until the interval ends. */
@@ -379,7 +385,7 @@ export type ListedNode = Readonly<{
   reason: ExcuseReason | "podless" | "word" | "away" | "late";
   /** Why the kubelet does not start the agent's container. */
   waitingReason: string | undefined;
-  /** For the reason `admission`: why the node's grant is refused. */
+  /** Why admission refuses the node's grant. Only set if `reason` is `admission`. */
   why?: string;
 }>;
 
@@ -408,8 +414,8 @@ export type Decision = Readonly<{
   actions: readonly Action[];
   memory: Memory;
   /**
-   * If not empty: read these Nodes and decide again, with the former memory. Without these Nodes
-   * the decision is safe, but may be incomplete.
+   * If not empty: read these Nodes and decide again, with the same `memory` as before. Without
+   * these Nodes the decision is safe, but might be incomplete.
    */
   reads: NodesToRead;
   /** Seconds until the passing of time alone can change the decision. Infinite if it cannot. */

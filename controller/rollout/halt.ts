@@ -2,8 +2,8 @@
  * The outcomes of a revision: the canary's proof, failures, a retry, a halt, and the promotion.
  * Pure.
  *
- * A halt is recorded before any grant is revoked. If the controller is killed in between, its
- * successor finds the halt and grants nothing.
+ * A halt is recorded before any grant is revoked. If the controller is killed in between, the next
+ * controller finds the halt and grants nothing.
  */
 import type { Grant } from "#contract/grant.ts";
 import {
@@ -23,8 +23,8 @@ import { type GrantState, isAway } from "./node-state.ts";
  */
 export function recordOutcomes(survey: Survey, failed: readonly string[]): void {
   const before = survey.state;
-  // Look for a lost canary before a proof, because another node's proof does not excuse a lost
-  // canary.
+  // Look for a lost canary before looking for a proof: a lost canary counts as a failure, even if
+  // another node has proved the content.
   const lost = survey.isRelease() ? [] : lostCanary(survey);
   if (!before.word) recordProof(survey);
   if (!survey.isRelease()) {
@@ -39,7 +39,10 @@ export function recordOutcomes(survey: Survey, failed: readonly string[]): void 
   if (survey.state !== before) survey.save();
 }
 
-/** Records the canary's proof. All pods that exist at that moment must prove the content too. */
+/**
+ * Records the canary's proof. Before the promotion, all pods that exist at this moment must prove
+ * the content too.
+ */
 function recordProof(survey: Survey): void {
   const { revision } = survey.secret;
   const isProof = ({ pod, grantState }: SurveyedPod): boolean =>
@@ -53,7 +56,8 @@ const latestOf = (survey: Survey): number =>
   survey.pods.reduce((latest, { pod }) => Math.max(latest, pod.created), -1);
 
 /**
- * A canary that disappears together with its Node has failed: the content may have broken the Node.
+ * A canary that disappears together with its Node has failed, because the content might have broken
+ * the Node.
  */
 function lostCanary(survey: Survey): readonly string[] {
   const { canary, word } = survey.state;
@@ -69,7 +73,7 @@ function lostCanary(survey: Survey): readonly string[] {
 
 /**
  * Forgets a canary that refused its grant, or whose grant admission refuses. Such a canary has
- * changed nothing, so if its Node disappears, this is not a failure.
+ * changed nothing, so it is not a failure if its Node disappears.
  */
 function forgetCanary(survey: Survey): void {
   const { canary, word } = survey.state;
@@ -83,8 +87,8 @@ function forgetCanary(survey: Survey): void {
 
 function failedPods(survey: Survey): readonly string[] {
   const lost = retriedNodes(survey.state);
-  // A termination message that is older than the retry stays until the node is granted the content
-  // again.
+  // The termination message of an earlier failure stays until the node is granted the content
+  // again. So during a retry this message is not a new failure.
   const isNews = (one: SurveyedPod): boolean =>
     holdsNewest(one.pod, survey.secret) ||
     (one.pod.grant === undefined && !isRetried(survey, lost, one));
@@ -124,9 +128,9 @@ const isReportedRefusal = (grantState: GrantState): boolean =>
   (grantState.because === "unfit" || grantState.because === "behind");
 
 /**
- * Revokes the grants that no agent can ever fulfil, and the grants of failed and excused nodes,
- * which then wait for ten minutes. After a halt, it also revokes all unproved grants. A withdrawal
- * replaces grants instead.
+ * Revokes the grants that no agent can ever apply, and the grants of failed and excused nodes,
+ * which then wait for at least ten minutes. After a halt, also revokes all unproved grants. A
+ * withdrawal replaces grants instead of revoking them.
  */
 export function takeGrantsBack(survey: Survey): void {
   const { halted } = survey.state;
@@ -139,8 +143,9 @@ export function takeGrantsBack(survey: Survey): void {
       (grantState.is === "unproved" ||
         (grantState.is === "failed" && holdsNewest(pod, survey.secret)));
     // A proved grant stays, whatever happens to its agent later. But a grant of older content is
-    // revoked, because without a slot with that content the agent cannot become Ready. A grant that
-    // the agent has refused is also revoked, because the agent needs a new grant to act again.
+    // revoked, because the Secret might not contain that content any more, and the agent could then
+    // never become Ready. A grant that the agent has refused is also revoked, because the agent
+    // needs a new grant to act again.
     const isKept =
       record.isSettled &&
       !isReportedRefusal(grantState) &&
@@ -175,7 +180,7 @@ function failuresOf(
   return { revision, grant, count: (before?.count ?? 0) + 1 };
 }
 
-/** Whether the present retry begins with this Node, because it had failed. */
+/** Whether the present retry begins with this Node, because the Node had failed. */
 export const isRetried = (survey: Survey, lost: ReadonlySet<string>, one: SurveyedPod): boolean => {
   if (lost.size === 0) return false;
   const uid = survey.uidOf(one.pod);
@@ -185,23 +190,24 @@ export const isRetried = (survey: Survey, lost: ReadonlySet<string>, one: Survey
 export const retriedNodes = ({ lost }: StateFacts): ReadonlySet<string> => new Set(lost);
 
 /**
- * Promotes the content once the canary has proved it, and every pod that existed at that moment has
- * proved it, is excused, or has failed. Nodes that joined later do not delay the promotion, so a
- * rollout ends however many nodes join. Nodes that joined before the promotion have older content.
- * The controller reports the rollout as complete when these nodes have the content too.
+ * Promotes the content when no pod is left to wait for: the canary has proved the content, and each
+ * pod that existed at that time has proved the content too, has failed, or is excused. Nodes that
+ * joined later do not delay the promotion, so a rollout ends however many nodes join. Nodes that
+ * joined before the promotion have older content. The controller reports the rollout as complete
+ * when these nodes have the content too.
  */
 export function promote(survey: Survey, { cause, waitsFor }: NewerContent): void {
   const { state } = survey;
   if (survey.isRelease()) return;
   if (survey.isPromoted()) return endWait(survey);
   if (!state.word || state.halted) return;
-  // Newer content may withdraw a source now, or may have withdrawn a source for a while. So nothing
-  // is promoted while newer content waits for an interval or for the end of a pause. During an
-  // interval, new nodes are granted the published content.
+  // Newer content might withdraw a source of the published content now, or might have withdrawn one
+  // since the publication. So nothing is promoted while newer content waits for an interval or for
+  // the end of a pause. During an interval, new nodes get the published content by grants.
   if (cause !== undefined || waitsFor !== undefined) return;
   if (!hasAll(survey, state.base)) return;
-  // The state is saved before the promotion. If the controller is killed in between, its successor
-  // only saves the state again.
+  // The state is saved before the promotion. If the controller is killed in between, the next
+  // controller only saves the state again.
   keepWait(survey, hasAll(survey, Infinity) ? -1 : latestOf(survey));
   survey.actions.push({ kind: "promote" });
 }

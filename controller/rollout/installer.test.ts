@@ -48,7 +48,7 @@ const rows: readonly (readonly [
   ["removes the node selector", { nodes: pool }, { nodes: everywhere }, "kept"],
 ];
 for (const [what, before, after, pods] of rows)
-  test(`writes exactly the new template, and the pods are ${pods}, when the installer ${what}`, async () => {
+  test(`when the installer ${what}, writes exactly the new template, and the pods are ${pods}`, async () => {
     const world = await deployed();
     install(world, before);
     await settle(world);
@@ -63,7 +63,7 @@ for (const [what, before, after, pods] of rows)
     assert.deepEqual(await requestsIn(world, 120), []);
   });
 
-test("leaves what another client adds to the DaemonSet, whatever the installer changes", async () => {
+test("keeps the fields that another client adds to the DaemonSet, whatever the installer changes", async () => {
   const world = await deployed();
   const other = directly(world.api, "other-operator");
   const labels = { theirs: "x" };

@@ -17,8 +17,8 @@ const old = agent.kubeletDirectory;
 const other = "/data/kubelet";
 
 /**
- * The directory that the agents keep when the installer names another directory. Undefined: they
- * move.
+ * The directory that the agents keep when the installer names another directory. Undefined: the
+ * agents move to the installer's directory.
  */
 const keptIn = async ({ cluster, remover }: World) =>
   keptDirectory(await observe(cluster, undefined), remover.pods.view.items.values(), other);
@@ -114,7 +114,7 @@ test("forgets the directory when the agent refuses the first grant because of th
 
 for (const [what, b, expected] of [
   [
-    "forgets the recorded directory when all nodes that were granted content refuse it",
+    "forgets the recorded directory when all nodes with a grant refuse this directory",
     "elsewhere",
     "",
   ],
@@ -155,7 +155,7 @@ test("moves to the installer's directory when every agent reports the recorded d
   );
 });
 
-test("keeps the agents in the directory while one node may have entries there", async () => {
+test("keeps the agents in the directory while one node might have entries there", async () => {
   const world = await World.of({ a: "proves", b: "elsewhere" });
   await world.until(one, () => recorded(world) === old && isRefused(world));
   assert.equal(await keptIn(world), old);
@@ -202,7 +202,7 @@ test("records the directory of a node where content has failed", async () => {
   assert.equal(recorded(world), old);
 });
 
-test("records the directory of the pod that proves content, although the installer names another directory", async () => {
+test("records the directory of the pod that proves content, not the directory that the installer names", async () => {
   const world = await World.of({ a: "ignores" });
   await world.until(one, () => world.granted["a"] === 1);
   use(world, { kubeletDirectory: other });

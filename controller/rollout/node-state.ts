@@ -25,7 +25,7 @@ export const absenceSeconds = 60;
  */
 export const unbrokenSeconds = 3;
 
-/** Seconds before a node is granted the same content again after a failure or an excuse. */
+/** Seconds before a node that failed or was excused is granted the same content again. */
 const againSeconds = 600;
 
 /** The longest pause before a node is granted the same content again: four tries a day. */
@@ -43,11 +43,11 @@ export const retrySeconds = (times: number): number =>
 export const syncSeconds: readonly number[] = [5, 10, 20, 40];
 
 /**
- * Seconds during which another sync of the volume is of no use. If a pod turned NotReady after its
- * grant, its agent has read the grant and is at work. The kubelet syncs a pod whose readiness
- * changes, so a Secret that arrived after the grant is mounted as well. Another sync is useful only
- * after `usual` seconds, or if the pod is Ready again without a proof, because the kubelet may then
- * still lack the content.
+ * Seconds until another sync of the volume can be useful. If a pod turned NotReady after its grant,
+ * its agent has read the grant and is at work. The kubelet syncs a pod whose readiness changes, so
+ * it also mounts a Secret that arrived after the grant. Another sync is useful only after `usual`
+ * seconds, or if the pod is Ready again without a proof, because the kubelet might then not have
+ * mounted the content yet.
  */
 export function workingSeconds(
   { grant, ready }: PodFacts,
@@ -64,11 +64,10 @@ export type GrantState =
   /** No grant, or a grant that is completely revoked. */
   | Readonly<{ is: "none" }>
   | Readonly<{ is: "proved" }>
-  /** The node may be changing its kubelet. */
+  /** The agent might be changing the node. */
   | Readonly<{ is: "unproved" }>
   /**
-   * The grant was revoked, but the agent has not confirmed the revocation. A change may still be
-   * under way.
+   * The grant was revoked, but the agent has not confirmed this. A change might still be under way.
    */
   | Readonly<{ is: "back" }>
   | Readonly<{ is: "failed"; because: "word" | "away" | "late" }>
@@ -85,8 +84,8 @@ export type Judgement = Readonly<{
 const never = Number.POSITIVE_INFINITY;
 
 /**
- * Seconds until the pod will have proved its grant: 0 if it has proved it, infinite if the pod must
- * first change.
+ * Seconds until the pod will have proved its grant. 0: already proved. Infinite: the pod must first
+ * change.
  */
 function proof(
   { ready, terminationMessage: message }: PodFacts,
@@ -112,7 +111,7 @@ type Circumstances = Readonly<{
   now: Now;
   /**
    * The grant belongs to a withdrawal. Such a grant never fails and is never refused. A node that
-   * does not fulfil it in time is excused.
+   * does not prove the grant in time is excused.
    */
   isRelease: boolean;
   /** The grant names the content that new nodes get. Existing nodes have proved this content. */
@@ -175,8 +174,8 @@ export function judgeGrant(
     if (kind === "failed") return answer({ is: "failed", because: "word" }, never);
     if (kind !== "proved") return answer({ is: "excused", because: kind }, never);
   }
-  // The agent's termination message remains when the agent stops, and a withdrawal needs no other
-  // proof.
+  // In a withdrawal, the agent's termination message is the only proof, and the message remains
+  // when the agent stops.
   if (wait === 0 && (isRelease || !record.isSettled || !isIdle))
     return answer(
       { is: "proved" },
@@ -184,13 +183,13 @@ export function judgeGrant(
       "now",
     );
   if (record.isSettled) {
-    // The pod has proved the content, so its agent stopped for another reason.
+    // The pod has proved the content before, so its agent stopped for another reason.
     if (out) return answer({ is: "excused", because: "away" }, never);
     return isIdle
       ? answer({ is: "excused", because: "not-ready" }, never)
       : answer({ is: "proved" }, Math.min(wait, absence));
   }
-  // A controller that has just started has no record that the pod proved the content.
+  // The pod proved the content, but a controller that has just started has no record of the proof.
   if (isServed && isIdle && record.isUnchanged)
     return answer({ is: "excused", because: "not-ready" }, never, "before");
   if (out)
@@ -205,7 +204,8 @@ export function judgeGrant(
 }
 
 /**
- * If a grant has been proved for this many seconds, later trouble does not count as its failure.
+ * If a grant has been proved for this many seconds, later trouble does not count as a failure of
+ * the grant.
  */
 const settledSeconds = 60;
 
@@ -258,7 +258,7 @@ export function updateRecord(
     grant,
     grantAt: isSame ? before.grantAt : steady,
     provedAt: isSame ? before.provedAt : undefined,
-    // Revoking a proved grant starts no change.
+    // Revoking a proved grant starts no change on the node, so the pod stays settled.
     isSettled: (isSame || pod.grant?.revision === 0) && before.isSettled,
     isUnchanged: isSame && before.isUnchanged && before.ready === ready,
     syncs: isSame ? before.syncs : 0,
@@ -294,7 +294,7 @@ type Note = (uid: string, change: (record: PodRecord) => PodRecord) => void;
 
 /**
  * Records the results of writes in `holder`. The records are copied only at the first call, because
- * there may be 5,000 pods and as many calls.
+ * there can be 5,000 pods and as many calls.
  */
 export function recordUpdater(holder: { grants: Memory }): Note {
   let pods = new Map<string, PodRecord>();
@@ -310,8 +310,8 @@ export function recordUpdater(holder: { grants: Memory }): Note {
 }
 
 /**
- * The record after a write of the pod that certainly had no effect. After a success or no answer,
- * the record stays as the decision made it.
+ * The record after a write of the pod that certainly had no effect. If the write succeeded or got
+ * no answer, the record stays as the decision made it.
  */
 export function afterRefusal(
   record: PodRecord,
@@ -324,7 +324,7 @@ export function afterRefusal(
   };
   const refused = why === "admission" ? since(record.refused) : record.refused;
   const kept = why === "deletion" ? since(record.kept) : record.kept;
-  // A sync that was not written will be raised again.
+  // A sync that was not written does not count, so that the controller raises `sync` again.
   const syncs =
     why === "admission" || why === "deletion" ? record.syncs : Math.max(0, record.syncs - 1);
   const holds = record.sent?.held ?? record.holds;

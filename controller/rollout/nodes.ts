@@ -24,9 +24,9 @@ const pauses = { changing: 60, same: 600 } as const;
 type Listed = Readonly<{ confirmed: number; missing: number }>;
 
 /**
- * Decides when a withdrawal lists all Nodes to see whether it is complete: at once if more nodes
- * have confirmed it since the last list, otherwise after a pause. Without the pause, one Node
- * without a pod would cost a list at each change of any pod.
+ * Decides when the controller lists all Nodes to find out whether a withdrawal is complete: at once
+ * if more nodes have confirmed the withdrawal since the last list, otherwise after a pause. Without
+ * the pause, one Node without a pod would cost a list at each change of any pod.
  */
 export class NodeListTimer {
   #last: (Listed & Readonly<{ at: number; isSame: boolean }>) | undefined;
@@ -50,12 +50,12 @@ export class NodeListTimer {
   }
 }
 
-/** With more names than this, one list costs less than single reads. */
+/** If more Nodes than this must be read, one list costs less than single reads. */
 const mostSingle = 50;
 
 /**
- * Reads these Nodes. A Node that does not exist, or that the DaemonSet does not serve, is in the
- * result without facts. `all` means all Nodes that the DaemonSet serves.
+ * Reads these Nodes. In the result, a Node that does not exist, or that the DaemonSet does not
+ * serve, has the value undefined. `all` means all Nodes that the DaemonSet serves.
  */
 export async function readNodes(
   cluster: Cluster,
@@ -75,7 +75,7 @@ export async function readNodes(
   const queries = isList
     ? [{ labelSelector }]
     : [...nodes].map((name) => ({ labelSelector, fieldSelector: `metadata.name=${name}` }));
-  // A list of one Node, unlike a get, needs no additional right.
+  // Lists one Node instead of getting it, because a get needs an additional right.
   for (const query of queries) {
     await cluster.pages<KubernetesObject>(collections.nodes, query, take, { as: "metadata" });
   }

@@ -76,7 +76,7 @@ function facts({
   );
 }
 
-test("recognizes the wanted content whatever its revision, by the published salt", () => {
+test("recognizes the wanted content by the published salt, whatever the revision is", () => {
   const { secret, wanted: seen } = facts();
   assert.equal(seen.digest, secret?.digest);
   assert.equal(seen.digest, contentDigest(numbered(4)));
@@ -200,7 +200,7 @@ const templates: readonly (readonly [
   ],
   ["no template before the first publication", { objects: { daemonSet: undefined } }, undefined],
   [
-    "a deleted DaemonSet as one that must be written again while nodes must confirm",
+    "a deleted DaemonSet as needed while nodes must still confirm a withdrawal",
     { objects: { daemonSet: undefined }, wanted: nothingLeft },
     { isCurrent: false, mode: undefined },
   ],
@@ -280,7 +280,7 @@ for (const [what, { newest, served }, after, accepted, expected] of withdrawals)
     assert.deepEqual(withdraws, expected);
   });
 
-test("law: the same sources withdraw nothing, and malformed sources supply nothing", () => {
+test("law: unchanged sources withdraw nothing, and malformed sources supply nothing", () => {
   const sources = fc
     .dictionary(fc.string(), fc.constantFrom("original", "additional", "a"))
     .map((one) => JSON.stringify(one));

@@ -46,7 +46,7 @@ export function factsOf(
   const { accepted, rollout } = readState(objects.state);
   const live = templateOf(daemonSet?.spec?.template.metadata?.annotations);
   const remain = Object.keys(accepted);
-  // An edited Secret counts as absent, because agents may have content that was never published
+  // An edited Secret counts as absent, because agents might have content that was never published
   // under its revision.
   const intact = isEdited(global) ? undefined : published;
   const served = intact?.served === "nothing" ? undefined : intact?.served;
@@ -75,8 +75,8 @@ export function factsOf(
 }
 
 /**
- * The template. `isNeeded`: the agents must run, so a DaemonSet that someone deleted must be
- * written again.
+ * The facts about the template. `isNeeded`: the agents must run, so the controller must write a
+ * deleted DaemonSet again.
  */
 function templateFacts(
   live: V1DaemonSet | undefined,
@@ -141,8 +141,8 @@ function grantPolicy(
 
 /**
  * True when a source supplied a registry before, supplies none now, and is not among the sources
- * that `remain`. (A source that another source overrides has withdrawn nothing.) Both texts are
- * JSON, registry → source, as in global-pull-secret. A malformed text supplies nothing.
+ * that `remain`. (A source whose entries another source overrides has withdrawn nothing.) Both
+ * texts are JSON, registry → source, as in global-pull-secret. A malformed text supplies nothing.
  */
 export function withdrawsSource(
   before: string | undefined,
@@ -212,15 +212,15 @@ const namesOf = (value: unknown): readonly string[] =>
     : [];
 
 /**
- * How many characters of a retry request count; the rest is cut off. A request is usually a time,
- * which is far shorter.
+ * The longest retry request. Further characters are cut off. A request is usually a time, which is
+ * far shorter.
  */
 const longestRetry = 256;
 
 /**
  * The retry requests as one text. It differs from `known` if there is a new request. Several
- * objects may request a retry, each with its own value. If an object's value is removed, its last
- * value stays in the text. So neither removing an annotation nor restoring it triggers a retry.
+ * objects can request a retry, each with its own value. If an object's value is removed, the text
+ * keeps the last value. So neither removing an annotation nor adding it again triggers a retry.
  */
 export function retryOf(asked: readonly string[], known: string): string {
   const before = readRequests(known);

@@ -30,7 +30,7 @@ function resumes(w: World): void {
 }
 
 for (const count of [1, 3])
-  test(`grants to no other node during a pause that begins when ${count} of ${nodes} nodes have the content, and to all nodes after the pause`, () => {
+  test(`when a pause begins and ${count} of ${nodes} nodes have the content, grants to no other node until the pause ends`, () => {
     const w = paused(count);
     pass(w, driver, 2);
     const begun = granted(w);
@@ -50,7 +50,7 @@ test("promotes content during a pause if every node has proved it, and reports t
   assert.equal(lastView(w).pending, "no");
 });
 
-test("reports a node that returns with older content during a pause, and grants it the newer content after the pause", () => {
+test("when a node returns with older content during a pause, reports the node, and grants the newer content after the pause", () => {
   const w = paused(nodes - 1, (before) => {
     const [away] = before.machines.values();
     if (away !== undefined) away.net = before.t + 900;
@@ -121,7 +121,7 @@ test("delays a requested retry during a pause, reports the halt meanwhile, and r
   assert.ok(until(w, driver, 600, () => having(w, "500.2") === nodes) < 600);
 });
 
-test("completes a withdrawal during a pause if it began before the pause", () => {
+test("during a pause, completes a withdrawal that began before the pause", () => {
   const w = servedCluster({ seed: 1, nodes, budget: 2 });
   w.api.a = w.api.b = 0;
   w.truth.allowed += 1;

@@ -224,7 +224,7 @@ for (const [what, changes, expected] of cases)
 const strangers: readonly (readonly [what: string, changes: Changes])[] = [
   ["without an owner", { metadata: { ownerReferences: undefined } }],
   ["of another DaemonSet", { metadata: { ownerReferences: [{ ...owner, name: "other" }] } }],
-  ["of a Job of our name", { metadata: { ownerReferences: [{ ...owner, kind: "Job" }] } }],
+  ["of a Job with our name", { metadata: { ownerReferences: [{ ...owner, kind: "Job" }] } }],
   [
     "that the DaemonSet does not control",
     { metadata: { ownerReferences: [{ ...owner, controller: false }] } },
@@ -233,7 +233,7 @@ const strangers: readonly (readonly [what: string, changes: Changes])[] = [
   ["whose affinity names no node", { spec: { nodeName: undefined, affinity: affinity([]) } }],
 ];
 for (const [what, changes] of strangers)
-  test(`does not keep a pod ${what}, although it has the label`, () =>
+  test(`does not keep a pod ${what}, although the pod has the label`, () =>
     assert.equal(keepPod(pod(changes)), undefined));
 
 test("recognizes an agent's pod only by the DaemonSet that controls it", () => {

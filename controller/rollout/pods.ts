@@ -1,4 +1,4 @@
-/** Reduces the agents' pods to 300 bytes each. A pod has 10 kB, and there may be 5,000. */
+/** Reduces the agents' pods to 300 bytes each. A pod has 10 kB, and there can be 5,000. */
 import type { KubernetesObject, V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
 import { grantOf } from "#contract/grant.ts";
 import { agentContainer, agentName, type PublishedMode, publishedModes } from "#contract/names.ts";
@@ -47,7 +47,7 @@ export function keepPod(object: KubernetesObject): AgentPod | undefined {
   const { metadata = {}, spec, status } = pod;
   const node = spec?.nodeName ?? meantFor(pod);
   if (node === "" || !isAgent(pod)) return undefined;
-  // Find the container by name, because admission may insert other containers.
+  // Find the container by name, because admission can insert other containers.
   const container = status?.containerStatuses?.find(({ name }) => name === agentContainer);
   const ended = container?.state?.terminated ?? container?.lastState?.terminated;
   const ready = conditionOf(pod, "Ready");
@@ -77,7 +77,7 @@ export function keepPod(object: KubernetesObject): AgentPod | undefined {
   };
 }
 
-/** True for a pod that our DaemonSet controls. Other pods may use the same label. */
+/** True for a pod that our DaemonSet controls. Other pods can have the same label. */
 export function isAgent({ metadata }: V1Pod): boolean {
   return (metadata?.ownerReferences ?? []).some(
     ({ kind, name, controller }) =>
@@ -86,7 +86,8 @@ export function isAgent({ metadata }: V1Pod): boolean {
 }
 
 /**
- * The node that the pod is meant for. Before the pod is bound, only its affinity names the node.
+ * The node for which the DaemonSet controller created the pod. Before the pod is bound, only its
+ * affinity names the node.
  */
 function meantFor({ spec }: V1Pod): string {
   const terms =

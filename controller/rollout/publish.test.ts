@@ -99,7 +99,7 @@ test("publishes no change during a pause when global-pull-secret was deleted or 
   assert.deepEqual(published({ ...lost, wanted, isPaused: true }).revisions, [4]);
 });
 
-test("replaces the template during a pause: an upgrade is not a change of the Secrets", () => {
+test("replaces the template during a pause, because a pause delays only changes of the content", () => {
   const template = { isCurrent: false, mode: "Restart" as const };
   const { actions } = published({ ...snapshotOf(3, 3), template, isPaused: true });
   assert.deepEqual(actions.map(({ kind }) => kind).at(-1), "write-template");

@@ -98,7 +98,7 @@ const hostile: readonly (readonly [what: string, refuse: (world: World, path: st
       "the API server fails for the node's pod",
       (world, path) => refusing(world, path, 500, "panic"),
     ],
-    ["patches of the node's pod conflict", (world, path) => refusing(world, path, 409, "changed")],
+    ["the API server answers 409 to patches of the node's pod", (world, path) => refusing(world, path, 409, "changed")],
     [
       "admission removes our annotation",
       (world, node) => {
@@ -145,7 +145,7 @@ async function patching(allowed: readonly string[]): Promise<World> {
   return world;
 }
 
-test("writes the state only a few times a minute while admission refuses all grants, and then continues", async () => {
+test("writes the state only a few times a minute while admission refuses all grants, and continues after the refusals", async () => {
   const world = await patching([]);
   const from = world.writes.length;
   const minutes = 5;
@@ -158,7 +158,7 @@ test("writes the state only a few times a minute while admission refuses all gra
   assert.ok(world.seconds - seconds < 180, `${world.seconds - seconds} s`);
 });
 
-test("finds a canary whose pod admission lets the controller patch, whatever the order of the nodes", async () => {
+test("finds a canary whose pod the controller can patch, whatever the order of the nodes", async () => {
   const world = await patching(["n8", "n9"]);
   const { seconds } = world;
   await world.until(two, ({ ended }) => ended);

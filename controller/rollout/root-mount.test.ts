@@ -153,7 +153,7 @@ for (const handlers of [undefined, []])
     assert.deepEqual([await ask(30), await ask(900), nodes.reads], ["search", "search", 2]);
   });
 
-test("mounts no root directory once an undecided node turns Ready and reports no support for the mount", async () => {
+test("mounts no root directory if an undecided node turns Ready and reports no support for the mount", async () => {
   const nodes = await nodesWith(["a", can], ["joining", [], "not Ready"]);
   const ask = asking(nodes);
   assert.equal(await ask(0), "search");

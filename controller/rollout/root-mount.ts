@@ -13,15 +13,16 @@ import { collections } from "#kube/client/paths.ts";
 import type { AgentPod } from "./pods.ts";
 import { Repairs } from "./write.ts";
 
-/** The kubelet's reason for a container that needs a feature which its runtime does not support. */
+/** The kubelet's waiting reason if a container needs a feature that the container runtime lacks. */
 const notMade = "CreateContainerConfigError";
 
 /** Seconds between two lists of Nodes while pods do not start. */
 const stuckSeconds = 60;
 
 /**
- * After `seconds`, `most` Nodes without an answer are read again. While none of them answers, the
- * pause doubles up to `longest` seconds, because Nodes may stay down for weeks.
+ * After `seconds`, the controller reads again at most `most` Nodes that have not reported yet.
+ * While none of them reports, the pause doubles up to `longest` seconds, because Nodes can stay
+ * down for weeks.
  */
 const undecided = { seconds: 30, longest: 600, most: 50 } as const;
 
@@ -52,11 +53,11 @@ const searches: RootMount = { skips: false, names: [], again: never };
 
 /**
  * `can`: some Node reports support. `cannot`: names of Nodes without support. `unknown`: names of
- * Nodes that have not answered.
+ * Nodes that have not reported yet.
  */
 type Answers = Readonly<{ can: boolean; cannot: readonly string[]; unknown: ReadonlySet<string> }>;
 
-/** The findings of this process since it got the Lease. */
+/** What this process has found since it got the Lease. */
 export class RootMounts {
   #answers: Answers | undefined;
   #looked = Number.NEGATIVE_INFINITY;
@@ -65,10 +66,10 @@ export class RootMounts {
 
   /**
    * Whether agents are allowed to mount the root directory. We list Nodes once, unless running pods
-   * with the mount already show support. We list them again when a pod does not start. A node
-   * without support counts, even if it is gone, until another process gets the Lease, so that the
-   * template does not change back and forth with nodes that come and go. A node that has not
-   * answered yet is read again. Such a node prevents the mount only if no node has reported
+   * with the mount already show support. We list Nodes again when a pod does not start. A node
+   * without support prevents the mount until another process gets the Lease, even if the node is
+   * gone. So the template does not change back and forth while nodes come and go. A node that has
+   * not reported yet is read again. Such a node prevents the mount only if no node has reported
    * support. If Nodes cannot be read, the live template stays as it is. A removal reads no Nodes,
    * because it needs no search.
    */
@@ -83,7 +84,7 @@ export class RootMounts {
     const { can, cannot, unknown } = this.#answers ?? { can: false, cannot: [], unknown: none };
     if (cannot.length > 0) return { skips: true, names: cannot, again };
     if (this.#answers !== undefined && (can || unknown.size === 0)) return { ...searches, again };
-    // A first template waits for a list of Nodes, but not for nodes that may never answer.
+    // The first template waits for a list of Nodes, but not for nodes that might never report.
     const { failure } = this.#reads;
     if (isShown === undefined && failure !== undefined) throw failure;
     return { skips: isShown !== true, names: [...unknown], again };
@@ -91,7 +92,7 @@ export class RootMounts {
 
   /**
    * Lists all Nodes if nothing is known about them, or if a pod does not start. In all other cases,
-   * only reads undecided nodes again, after a pause.
+   * only reads again the nodes that have not reported, after a pause.
    */
   async #look(
     { cluster, agent, steady }: Looked,
@@ -137,9 +138,9 @@ export class RootMounts {
 const none: ReadonlySet<string> = new Set();
 
 /**
- * The Nodes' reports about the handler without a name, which runs pods without a RuntimeClass.
- * While its runtime does not answer, a kubelet reports no handlers, and its node is not Ready. A
- * kubelet before 1.31 never reports handlers.
+ * The Nodes' reports about the runtime handler without a name, which runs pods without a
+ * RuntimeClass. While the container runtime does not answer, the kubelet reports no handlers, and
+ * the node is not Ready. A kubelet before 1.31 never reports handlers.
  */
 async function answersOf(
   cluster: Cluster,
@@ -147,7 +148,7 @@ async function answersOf(
 ): Promise<Answers> {
   let can = false;
   const [cannot, unknown]: [string[], Set<string>] = [[], new Set()];
-  // The handlers are in the status, so metadata is not enough. No page stays in memory.
+  // The handlers are in the status, so this reads whole Nodes. No page stays in memory.
   for (const query of queries)
     await cluster.pages<V1Node>(collections.nodes, query, (nodes) => {
       for (const { metadata: { name = "" } = {}, status } of nodes) {

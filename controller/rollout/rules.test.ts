@@ -45,7 +45,7 @@ const oldNodes: Rewrite = {
   }),
 };
 
-/** A plan with these events for a cluster of six nodes that changes one node at a time. */
+/** A plan with these events. The cluster has six nodes, and one node changes at a time. */
 const plan =
   (...events: readonly (readonly [t: number, kind: string, who: number, n: number])[]) =>
   (seed: number): Plan => ({
@@ -86,7 +86,7 @@ type Row = readonly [rule: string, law: string, rewrite: Rewrite, plans: (seed: 
 
 const rows: readonly Row[] = [
   [
-    "only the canary gets content first",
+    "at first, only the canary gets content",
     "one first",
     state({ word: true, base: Infinity }),
     planOf,
@@ -97,7 +97,7 @@ const rows: readonly Row[] = [
     policy(({ maxUnavailable }) => ({ maxUnavailable: more(maxUnavailable) })),
     planOf,
   ],
-  ["a deleted pod keeps its slot", "window", forgetful, deletions],
+  ["the slot of a deleted pod stays occupied", "window", forgetful, deletions],
   ["failures are recorded", "breaking content", state({ failed: [] }), twoMayFail],
   [
     "a canary that disappears counts as failed",
@@ -118,9 +118,14 @@ const rows: readonly Row[] = [
     absentCanary,
   ],
   ["grants of excused nodes are revoked", "ends", without("take-back"), unfit],
-  ["a served slot is emptied at once", "withdrawn credential", without("empty-served"), joiner],
   [
-    "a publication drops a served slot with a withdrawn source",
+    "a served slot with a withdrawn source is emptied at once",
+    "withdrawn credential",
+    without("empty-served"),
+    joiner,
+  ],
+  [
+    "a publication empties a served slot with a withdrawn source",
     "withdrawn credential",
     actions((action) => (action.kind === "publish" ? { ...action, served: "newest" } : action)),
     plan([150, "withdrawOne", 0, 3], [151, "join", 0, 0], [153, "join", 0, 0]),

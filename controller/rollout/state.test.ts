@@ -74,11 +74,11 @@ const nonsense: readonly (readonly [what: string, value: unknown, expected: Stat
   ["a negative revision", { revision: -1, halted: true }, none],
   ["a revision as a text", { revision: "7", word: true }, none],
   [
-    "a lost revision, whose retry and replaced nodes still count",
+    "the retry and the replaced nodes, if the revision is lost",
     { revision: null, retry: "1", replaced: ["a"] },
     { ...none, retry: "1", replaced: ["a"] },
   ],
-  ["a proof that is not true", { revision: 7, word: "true" }, { ...none, revision: 7 }],
+  ["a proof with another value than true", { revision: 7, word: "true" }, { ...none, revision: 7 }],
   ["a time that is a text", { revision: 7, base: "soon" }, { ...none, revision: 7 }],
   ["a canary without a uid", { revision: 7, canary: { node: "a" } }, { ...none, revision: 7 }],
   [

@@ -38,10 +38,10 @@ test("decides nothing until the agents' pods have been read", async () => {
   assert.deepEqual([view, again, world.writes], [undefined, 1, []]);
 });
 
-test("records the canary before its grant, and grants to no other node until it has proved the content", async () => {
+test("records the canary before its grant, and grants to no other node until the canary has proved the content", async () => {
   const world = await World.of({ a: "ignores", b: "ignores", c: "ignores" });
   await world.until(one, () => Object.values(world.granted).includes(1));
-  // From now on, the Secret records that a node may have our entries.
+  // From now on, the Secret records that a node might have our entries.
   assert.deepEqual(world.writes.slice(-3), ["state", "global", "pod-of-a"]);
   assert.equal(world.state.canary?.node, "a");
   for (let seconds = 0; seconds < 30; seconds += 1) await world.step(one);
@@ -63,7 +63,7 @@ test("serves new nodes nothing until all existing nodes have proved the content,
   assert.deepEqual(world.writes.slice(length), []);
 });
 
-test("reports a revision as rolled out when the nodes that joined before its promotion have it", async () => {
+test("reports a revision as rolled out when the nodes that joined before the promotion have the revision", async () => {
   const world = await deployed();
   Object.assign(world.remover, { policy: policyWith({ maxUnavailable: 1 }) });
   await world.until(two, ({ state }) => state.word);
@@ -155,7 +155,7 @@ test("empties the served slot at once in a withdrawal, and completes the withdra
   assert.deepEqual(world.granted, { a: 2, b: 2, c: 2 });
 });
 
-test("withdraws content that is being rolled out without waiting for its canary", async () => {
+test("during a rollout, begins a withdrawal at once and does not wait for the canary", async () => {
   const world = await deployed();
   world.nodes.set("a", "ignores");
   await world.step(two);
@@ -310,7 +310,7 @@ for (const [from, to, published] of [
     const before = new Set(world.pods.map(({ metadata }) => metadata?.uid));
     useScope(world, to);
     const { revision } = await world.until(two, (progress) => {
-      // Agents of the earlier scope keep the earlier content, and get nothing else.
+      // Agents of the earlier scope keep the earlier content, and get no other content.
       for (const { metadata } of world.pods)
         if (before.has(metadata?.uid)) assert.equal(grantOf(metadata?.annotations)?.revision, 1);
       const isNewer = world.published?.document === two.document;
@@ -386,7 +386,7 @@ test("sends no grant and occupies no slot when the canary cannot be recorded", a
   );
 });
 
-/** The parts of the result that must not depend on when the controller was killed. */
+/** The parts of the final state that must not depend on when the controller was killed. */
 function endOf(world: World): object {
   const { document, intent, served, mode } = world.published ?? {};
   const isServed = served !== "nothing" && served?.document === document;
@@ -499,7 +499,7 @@ test("grants promoted content to a node that returns, however many nodes fail la
   );
 });
 
-test("ends a halt of promoted content that an older version recorded", async () => {
+test("ends a halt that an older version recorded for promoted content", async () => {
   const world = await deployed();
   const rollout = btoa(JSON.stringify({ ...world.state, halted: true }));
   world.edit(owned.state, { data: { rollout } });
@@ -534,7 +534,10 @@ test("lists Nodes a few times while a withdrawal waits for a node without a pod,
   assert.ok(world.seconds - from < 20, `${world.seconds - from} s`);
 });
 
-/** The API server has ended the watch of the pods, and the controller lists the pods again. */
+/**
+ * Takes a step while the controller cannot see the pods: the API server has ended the watch, and
+ * the controller lists the pods again.
+ */
 async function unseen(world: World, wanted: WantedContent): Promise<Progress> {
   (world.remover.pods as CollectionInformer<AgentPod>).lost();
   return takeStep(world.remover, await observe(world.cluster, undefined), wanted);

@@ -54,7 +54,7 @@ export type Progress = Readonly<{
   pods: readonly AgentPod[];
   /**
    * The error of a write on which no other write depends, or the reason why pods cannot be watched.
-   * The value stays the same until the next try.
+   * The error stays the same until the next try.
    */
   failure: Error | undefined;
   /** Seconds until the next step. Infinite: only after a change. */
@@ -64,8 +64,8 @@ export type Progress = Readonly<{
 }>;
 
 /**
- * The most decisions in one step. Four suffice for a publication, its grants, and the writes that
- * follow from them. More decisions would only delay status and Events.
+ * The most decisions in one step. Four are enough for a publication, its grants, and the writes
+ * that follow. More decisions would only delay status and Events.
  */
 const mostDecisions = 4;
 
@@ -93,7 +93,7 @@ class Step {
   #ended = false;
   /** The directory's record, which the next write of the state contains. */
   #directory: DirectoryRecord | undefined;
-  /** True if the wanted content is not published and the pods are not known. */
+  /** True if the wanted content is not published and the pods have not been read. */
   #waits = false;
   #completed: Progress["completed"];
 
@@ -107,7 +107,7 @@ class Step {
     this.#retry = retryOf([asked, context.requests.retry], this.#state.retry);
   }
 
-  /** Restores the declared state of existing objects, whatever the decision is. */
+  /** Writes the existing objects again if someone changed them, whatever the decision is. */
   async repair(): Promise<void> {
     const { global, daemonSet: live } = this.#objects;
     // An edited Secret is not restored here, because we would write the edit as our own content.
@@ -148,8 +148,7 @@ class Step {
     if (intent !== "release") nodeListTimer.forget();
     const waits = intent === "release" ? nodeListTimer.waits(times().steady, listed) : 0;
     const readsOf = ({ reads }: Decision) => (waits > 0 ? { ...reads, all: false } : reads);
-    // After reading these Nodes, the decision may need another Node. With all Nodes, it never needs
-    // more.
+    // With these Nodes, the decision might need another Node. With all Nodes, it never needs more.
     for (let nodes = noNodes; lacksNodes(nodes, readsOf(decision));) {
       const all = { nodes: new Set<string>(), all: true };
       nodes = await readNodes(cluster, agent, nodes === noNodes ? readsOf(decision) : all);
@@ -323,9 +322,9 @@ class Step {
   }
 
   /**
-   * Records the directory before content reaches it, and before another write could hide that
-   * content is there. Writes nothing if these actions save the state before the first grant (to
-   * record the canary), because that write contains the record.
+   * Records the directory before content reaches it, and before another write removes the signs
+   * that content is there. Writes nothing if these actions save the state before the first grant
+   * (to record the canary), because that save contains the record.
    */
   async #recordDirectory(actions: readonly Action[]): Promise<void> {
     const { agent, cluster, memory, pods } = this.#context;
@@ -382,7 +381,7 @@ class Step {
     return isOther === undefined ? "refused" : isOther ? "some" : "none";
   }
 
-  /** Records whether content may have reached a node. */
+  /** Records whether content might have reached a node. */
   async #noteRolled(rolled: boolean): Promise<void> {
     const { global } = this.#objects;
     if (global === undefined) return;
@@ -398,11 +397,11 @@ class Step {
     const { daemonSet: live } = this.#objects;
     const { rollout, servedBefore } = readState(this.#objects.state);
     // On first install, no content can have reached a node. If the note is missing later, it was
-    // lost, and content may have reached a node.
+    // lost, and content might have reached a node.
     const isFirst = live === undefined && rollout === undefined && servedBefore === 0;
     if (recall(this.#objects.global).rolled === undefined) await this.#noteRolled(!isFirst);
-    // The state is written before the DaemonSet. Even if only the state remains, a removal then
-    // waits for the nodes.
+    // The state is written before the DaemonSet, so that a removal waits for the nodes even if
+    // someone deletes all other objects.
     if (rollout === undefined) await this.#save(this.#state);
     const written = await this.#repaired("daemonSet", live, daemonSet(agent, live));
     this.#objects = { ...this.#objects, daemonSet: written };

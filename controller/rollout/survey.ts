@@ -34,7 +34,10 @@ import {
   isAway,
 } from "./node-state.ts";
 
-/** Seconds between two patches of a pod that admission refuses, in the first minute and later. */
+/**
+ * Seconds between two patches of a pod while admission refuses the patches: in the first minute,
+ * and after that.
+ */
 const refusedSoonSeconds = 5;
 const refusedAgainSeconds = 60;
 
@@ -64,7 +67,7 @@ export class Survey {
    */
   readonly written = new Set<string>();
   readonly records = new Map<string, PodRecord>();
-  /** By Node name: the publications that the nodes' reports caused. */
+  /** By Node name: the last publication that each node's reports caused. */
   readonly raised: Map<string, Raised>;
   readonly readNodes = new Set<string>();
   readAll = false;
@@ -164,8 +167,8 @@ export class Survey {
     const { byName, all } = this.snapshot.nodes;
     const found = byName.get(node)?.uid;
     if (found !== undefined) return found;
-    // A pod whose Node is gone is about to be deleted. Its failure still counts, under the pod's
-    // uid.
+    // A pod whose Node is gone will soon be deleted. The pod's failure still counts, under the
+    // pod's uid.
     if (all || byName.has(node)) return `pod/${uid}`;
     this.readNodes.add(node);
     return undefined;
@@ -173,7 +176,7 @@ export class Survey {
 
   /**
    * Whether the controller can patch the pod now. After a refusal by admission, the controller
-   * waits for a pause.
+   * first waits 5 s, or later 60 s.
    */
   mayPatch({ refused }: Pick<PodRecord, "refused">): boolean {
     if (refused === undefined) return true;
@@ -190,8 +193,8 @@ export class Survey {
   }
 
   /**
-   * True while the promotion still needs a node that proves the newest content with its termination
-   * message.
+   * True while the promotion still needs a canary that proves the newest content with its agent's
+   * termination message.
    */
   lacksProof(): boolean {
     return !this.isRelease() && !this.isPromoted() && !this.state.word;
@@ -207,10 +210,10 @@ const isYounger = (one: PodFacts, other: PodFacts): boolean =>
   one.isDeleting === other.isDeleting ? one.created > other.created : other.isDeleting;
 
 /**
- * Decides about the slots of pods that were deleted while they held a grant. The kubelet of such a
- * node may still be changing. The slot is free when the next pod has been Ready for 3 s, or when
- * the Node is gone. If no pod becomes Ready within 60 s, the node has failed. Returns the uids of
- * failed Nodes.
+ * Decides about the slots of pods that were deleted while they held a grant. A change on the pod's
+ * node might still be under way. The slot is free when the node's next pod has been Ready for 3 s,
+ * or when the Node is gone. If no pod becomes Ready within 60 s, the node has failed. Returns the
+ * uids of failed Nodes.
  */
 export function settlePlaces(survey: Survey): readonly string[] {
   const failed: string[] = [];
@@ -237,8 +240,8 @@ export function settlePlaces(survey: Survey): readonly string[] {
     // The Node was not read yet. If it is gone, it has not failed.
     const uid = survey.snapshot.nodes.byName.get(node)?.uid;
     if (uid === undefined) continue;
-    // The slot stays occupied until the failure is stored. So a refused write loses neither the
-    // failure nor the slot.
+    // The slot stays occupied until the state contains the failure. So if the write is refused,
+    // neither the failure nor the slot is lost.
     if (survey.isRelease() || survey.state.failed.includes(uid)) end();
     else failed.push(uid);
   }
@@ -277,7 +280,7 @@ export function viewOf(survey: Survey, podless: Memory["podless"], newer: NewerC
     const { node, waitingReason } = one.pod;
     const { nodeState, reason } = nodeStateOf(survey, one);
     counts[nodeState] += 1;
-    // Without a grant, the pod is new, and its node may have the content already.
+    // A pod without a grant is new, and its node might have the content already.
     if (nodeState === "waiting" && one.pod.grant !== undefined) hasOlder = true;
     if ((nodeState === "failed" || nodeState === "excused") && reason !== undefined)
       lists[nodeState].push({ node, reason, waitingReason, ...refusalOf(one, reason) });
@@ -318,7 +321,7 @@ type Found = Readonly<{ nodeState: NodeState; reason?: ListedNode["reason"] }>;
 
 function nodeStateOf(survey: Survey, { pod, record, grantState }: SurveyedPod): Found {
   const over = record.over?.revision === survey.secret.revision ? record.over : undefined;
-  // If an agent has not reported since its failure, the failure still counts.
+  // If an agent has failed and reported nothing since then, the failure still counts.
   if (over?.is === "failed" && grantState.is === "excused")
     return { nodeState: "failed", reason: over.because };
   if (grantState.is === "failed" || grantState.is === "excused")
@@ -352,8 +355,8 @@ function stateFromMessage(
 }
 
 /**
- * Why newer content waits, for status. A halt comes before a pause in status, because only a retry
- * ends a halt. `hasOlder`: a node with a grant of older content waits.
+ * Why newer content waits, for status. During a halt, status reports the halt and not a pause,
+ * because only a retry ends a halt. `hasOlder`: a node with a grant of older content waits.
  */
 function pendingOf(
   survey: Survey,

@@ -11,7 +11,7 @@ import type { Snapshot } from "./facts.ts";
 
 const driver = { isLockstep: false, rewrite: {} };
 
-/** The transition time of the pod's readiness when it gets the grant. */
+/** The transition time of the pod's readiness when the pod gets the grant. */
 const since = -8000;
 
 /** Changes of the pod's readiness, by the seconds after its grant. */
@@ -43,7 +43,7 @@ const rows: readonly Row[] = [
     { own: 40 },
   ],
   ["a pod that proves its grant in mode Reread", [begins, [308, true]], [], { mode: "Reread" }],
-  ["a pod that stays unready, as with a Secret that lags", [begins], [20, 40]],
+  ["a pod that stays unready, as when the kubelet still has the older Secret", [begins], [20, 40]],
   ["a pod that stays unready, with a long probation", [begins], [55], { probation: 40 }],
   [
     "a pod that stays unready in mode CredentialProvider",
@@ -61,7 +61,7 @@ const rows: readonly Row[] = [
   ["a canary that is Ready for 2 s", [begins, [9, true], [11, false]], [20, 40], { word: true }],
   ["a pod that was unready before its grant", [[0, false, since]], [5, 10, 20, 40]],
   [
-    "a pod that turns unready in the same second as its last change",
+    "a pod that turns unready in the second in which it turned Ready",
     [[1, false, since]],
     [5, 10, 20, 40],
   ],
@@ -130,7 +130,7 @@ test("fails a node only after the time that its pod's own probation allows, even
     w.memory = memory;
     failed.push(view.counts.failed);
   }
-  // A change with a probation of 200 s may take 1,020 s.
+  // A change with a probation of 200 s can take 1,020 s.
   assert.deepEqual([failed.indexOf(1), failed.at(-1)], [103, 1]);
 });
 

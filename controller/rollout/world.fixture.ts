@@ -63,7 +63,7 @@ export class World {
   readonly api = new FakeApi(new Store(() => new Date(this.now)));
   readonly cluster = directly(this.api, fieldManager);
   readonly nodes = new Map<string, Behaviour>();
-  /** Nodes whose agents do not end when the DaemonSet is gone. */
+  /** Nodes whose agents' pods remain when the DaemonSet is gone. */
   readonly stuck = new Set<string>();
   readonly #kubelets = directly(this.api, "kubelet");
   readonly #pods = new CollectionInformer<AgentPod>(keepPod);
@@ -108,7 +108,7 @@ export class World {
     for (const pod of this.pods) if (pod.spec?.nodeName === name) this.#drop(pod);
   }
 
-  /** Lets the node's kubelet answer again, so that its pod becomes Ready. */
+  /** Lets the node's kubelet answer again, so that the node's pod becomes Ready. */
   returns(name: string): void {
     this.setReady(name, "True");
   }
@@ -332,7 +332,7 @@ export class World {
 export const isServed = ({ view, served, revision }: Progress): boolean =>
   view?.phase === "served" && served === revision && view.places === 0;
 
-/** Three nodes that have content `one`. */
+/** Returns a cluster of three nodes that have the content `one`. */
 export async function deployed(): Promise<World> {
   const world = await World.of({ a: "proves", b: "proves", c: "proves" });
   await world.until(one, isServed);

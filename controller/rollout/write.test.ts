@@ -39,8 +39,8 @@ const grants = (...nodes: readonly string[]) => nodes.map((node) => action("gran
 type Request = Readonly<{ method: string; path: string; body: unknown }>;
 
 /**
- * A cluster whose answers the test decides. `remembering` sets a memory as after a decision: the
- * pod of each of these nodes occupies a slot, because a grant was sent.
+ * A cluster whose answers the test decides. `remembering` sets the memory as a decision would leave
+ * it: the pod of each of these nodes occupies a slot, because a grant was sent.
  */
 function scripted(answer: (path: string) => unknown = () => undefined) {
   const now = { steady: 50, api: 1_767_225_600.5 };
@@ -198,7 +198,7 @@ for (const [what, error, { isSent, isRefused, isThrown, why }] of answers)
 for (const [what, error, syncs] of [
   ["is refused by admission", refusal(403, "no", "Forbidden"), 2],
   ["is answered with an error of the server", refusal(500, "panic"), 2],
-  ["conflicts, so that it is due again", refusal(409), 0],
+  ["conflicts, and is due again", refusal(409), 0],
 ] as const)
   test(`does not count the grant as refused when a sync ${what}`, async () => {
     const { context, remembering, seen } = scripted(() => error);
@@ -263,7 +263,7 @@ for (const status of [429, 503])
     await writePods(context, grants(...nodes));
     assert.equal(requests.length, 16);
     assert.equal(wrote.length, 15);
-    // A slot for a grant that was never sent would delay newer content for a minute.
+    // If a grant that was never sent occupied a slot, newer content would wait for a minute.
     assert.equal(nodes.filter((node) => seen(node)?.holds).length, 15);
     isBusy = false;
     pass(6);

@@ -29,19 +29,19 @@ export const isPodAction = (action: Action): action is PodAction => "pod" in act
 const parallel = 16;
 
 /**
- * After this many consecutive errors, the API server is the cause and not a pod. The number is one
- * error for each parallel request.
+ * After this many consecutive errors, all parallel requests have failed. So the cause is the API
+ * server and not one of the pods.
  */
 const mostInARow = parallel;
 
 /**
  * Sends these writes in parallel. If a pod has changed or is gone, the next decision takes this
- * into account. A refusal is recorded for its pod, and so is an error that concerns only this pod.
- * A refused sync is not recorded, because the next sync is due anyway.
+ * into account. A refusal is recorded for its pod, and so is an error that concerns only one pod.
+ * But a refused sync is not recorded, because the next sync is due anyway.
  *
- * After "too many requests", nothing more is sent until Retry-After has passed; the next decision
- * repeats the unsent writes. Rejects after all writes have ended if none succeeded and the error is
- * not about a single pod.
+ * After "too many requests", nothing more is sent until Retry-After has passed. The next decision
+ * then repeats the unsent writes. If no write succeeded and the error is not about a single pod,
+ * rejects after all writes have ended.
  */
 export async function writePods(
   context: Pick<RolloutContext, "cluster" | "pods" | "memory" | "times">,
@@ -59,7 +59,8 @@ export async function writePods(
     for (const action of queue) {
       const { pod, kind } = action;
       const refused = kind === "delete" ? "deletion" : "admission";
-      // A sync only makes the kubelet faster. The grant is in place, whatever the answer is.
+      // A sync only makes the kubelet mount the content earlier. Whatever the answer is, the pod
+      // has its grant.
       const isSync = kind === "sync";
       const forget = (why: Parameters<typeof afterRefusal>[1], words?: string): void =>
         note(pod.uid, (record) => afterRefusal(record, why, times(), words));
@@ -81,8 +82,8 @@ export async function writePods(
         inARow += 1;
         if (!(error instanceof ApiError)) throw error;
         if (isBusy(error)) {
-          // The write is conditional. If the write took effect after all, its repetition ends in a
-          // conflict.
+          // The write names the version that was read. So if the write took effect after all, its
+          // repetition ends in a conflict.
           forget("busy");
           const until = times().steady + (error.retryAfterSeconds ?? 1);
           memory.busyUntil = Math.max(memory.busyUntil ?? 0, until);
@@ -196,7 +197,7 @@ export type RolloutContext = Readonly<{
   requests: Requests;
   pods: Pick<CollectionInformer<AgentPod>, "view" | "wrote">;
   /**
-   * The memory of decisions, while this process leads. `busyUntil`: the time of the steady clock
+   * What the decisions remember while this process leads. `busyUntil`: the time of the steady clock
    * before which the API server wants no writes of pods. `view`: the last view and its revision,
    * which status shows while the pods are listed again.
    */

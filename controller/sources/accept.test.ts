@@ -43,7 +43,7 @@ test("wants the same content for other bytes with the same meaning", () => {
   );
 });
 
-test("H19: records a rewrite that changes the meaning, and a rewrite with the same meaning only if it is shorter", () => {
+test("H19: records a document with another meaning, and records one with the same meaning only if it is shorter", () => {
   const entries = { "quay.io": "add:1", "a.example": "add:2" };
   const short = text(entries);
   const reordered = text(Object.fromEntries(Object.entries(entries).toReversed()));
@@ -192,7 +192,7 @@ test("accepts an absent additional Secret, whatever the flags and the original a
       }
 });
 
-test("keeps the content in force even when a flag forbids it, so that the controller still repairs its objects", () => {
+test("keeps the published content in force even when a changed flag forbids this content", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const strict = { conflicts: "additional", protect: ["a.example"] } as const;
   const { wanted, problems, accepted } = accept(

@@ -29,11 +29,11 @@ export type SourcesVerdict = Readonly<{
   sources: readonly SourceVerdict[];
   /** Which source supplies each registry of `wanted`, sorted. Empty when nothing new is wanted. */
   registries: readonly RegistryVerdict[];
-  /** True if the original could not be read. This is not a problem of its content. */
+  /** True if the original could not be read. Its content can nevertheless be valid. */
   unknown: boolean;
   /** When the entries of the absent additional Secret will be removed. Undefined when it exists. */
   withdrawsAt: Date | undefined;
-  /** Source id → the document to record as its last accepted one. */
+  /** Source id → the document to record as the source's last accepted document. */
   accepted: RememberedState["accepted"];
 }>;
 
@@ -49,8 +49,8 @@ export function noSourceApplies({ inputs, ...known }: Sources): boolean {
 }
 
 /**
- * Judges the sources. Never throws. If only the original is left, there is always a result, because
- * a withdrawal cannot be refused.
+ * Judges the sources. Never throws. If only the original is left, `wanted` is always defined,
+ * because a withdrawal cannot be refused.
  */
 export function accept({ inputs, ...known }: Sources, asked: MergePolicy): SourcesVerdict {
   const readings = inputs.map((input) => ({ input, ...readSource(input, known) }));
@@ -84,8 +84,8 @@ function judged(
     wanted: {
       document,
       sources,
-      // The intent comes from the sources and not from the entries. Even if every entry has the
-      // original's label, another source may exist.
+      // The intent depends on the sources and not on the entries. Even if every entry has the
+      // original's label, another source can exist.
       intent: apply ? "apply" : "release",
       entries: merged.entries.length,
       fromAdditional: merged.entries.filter(({ from }) => from === sourceIds.additional).length,
@@ -103,8 +103,8 @@ function judged(
 }
 
 /**
- * The verdict when nothing new is accepted. The state keeps its records. `problems`: those of the
- * additional Secret.
+ * The verdict when nothing new is accepted. The state keeps the recorded documents. `problems`:
+ * those of the additional Secret.
  */
 function refused(
   readings: readonly SourceReading[],
@@ -133,8 +133,8 @@ const isUnknown = (readings: readonly SourceReading[]) =>
   readings.some(({ input }) => input.applies === "never" && input.found === "unknown");
 
 /**
- * The published content. It stays in force even if a changed flag makes it unacceptable, and the
- * controller keeps repairing its objects.
+ * The published content. This content stays in force even if a changed flag makes it unacceptable,
+ * and the controller still repairs our objects.
  */
 function asPublished(published: Published | undefined): WantedContent | undefined {
   if (published?.intent !== "apply") return undefined;

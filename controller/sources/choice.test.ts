@@ -158,7 +158,7 @@ test("when the sources are too large together, leaves out only the extra sources
   assert.equal("middle" in verdict.accepted, false);
 });
 
-test("treats a source like any other if every JavaScript object has a property of this name", () => {
+test("treats a source like any other source even if its name is a property of every JavaScript object", () => {
   const name = "constructor";
   for (const found of [bad, "absent", one("c.example", "c:1")] as const) {
     const verdict = accept(sources({ ...base, extras: { [name]: found } }), policy);

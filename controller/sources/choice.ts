@@ -15,8 +15,8 @@ import type { ReadSource, Supply } from "./source.ts";
 export type SourceReading = Readonly<{ input: SourceInput }> & ReadSource;
 
 /**
- * The chosen document of a source. `leftOut`: the source is acceptable, but exceeds a limit
- * together with the sources of higher priority.
+ * The chosen document of a source. `leftOut`: the source is acceptable, but exceeds a limit when it
+ * is merged with the sources of higher priority.
  */
 type Choice = Readonly<{ input: SourceInput; source: Supply; leftOut: boolean }>;
 
@@ -32,8 +32,8 @@ type Outcome = JoinedSources | Readonly<{ ok: false; problems: readonly Problem[
 const nothing: Supply = { entries: undefined, text: undefined, problems: [], present: false };
 
 /**
- * Chooses a document of each source. The result is not ok if a changed flag forbids even the
- * documents that were accepted before.
+ * Chooses a document of each source. `ok` is false if a changed flag forbids even the documents
+ * that were accepted before.
  */
 export function choose(readings: readonly SourceReading[], policy: MergePolicy): Outcome {
   const all = join(
@@ -86,7 +86,7 @@ function chooseCore(core: readonly SourceReading[], policy: MergePolicy, others:
       : core.map((reading, at) => take(reading, sources[at] ?? nothing));
   };
   const applies = core.some((reading) => !isBase(reading) && reading.now.present);
-  // If two documents once fitted together, they always fit, unless the policy changes.
+  // Two documents that once fitted together always fit together, unless the policy changes.
   const attempts = [
     applies ? attempt((reading) => (isBase(reading) ? reading.now : older(reading))) : undefined,
     attempt((reading) => (isBase(reading) ? older(reading) : reading.now)),
@@ -104,7 +104,10 @@ function chooseCore(core: readonly SourceReading[], policy: MergePolicy, others:
   return first;
 }
 
-/** Adds the extra source's current document, or its last document that fitted, or none. */
+/**
+ * Adds the current document of the extra source if it fits, or else its last accepted document if
+ * that one fits.
+ */
 function withExtra(
   joined: JoinedSources,
   reading: SourceReading,

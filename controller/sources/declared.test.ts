@@ -27,7 +27,7 @@ test("law: gives the same order however the list is written", () => {
   );
 });
 
-test("warns of each source with the same priority as the source before it, and names that source", () => {
+test("warns of each source that has the priority of an earlier source, and names the earlier source", () => {
   const warnings = samePriorities(["c=1", "a=1", "b=1", "d=2"].map(source));
   assert.deepEqual(
     warnings.map(({ code, source: of }) => [code, of]),

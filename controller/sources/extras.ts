@@ -1,7 +1,7 @@
 /**
  * Follows each extra Secret while the policy names it. If the right to read a Secret is missing,
- * the controller polls this Secret slowly, because the right may be granted later. Such a Secret
- * delays no other source.
+ * the controller polls this Secret slowly, because someone might grant the right later. Such a
+ * Secret delays no other source.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { namespace } from "#contract/names.ts";

@@ -17,20 +17,21 @@ import { finding } from "./problems.ts";
 type Found = V1Secret | "absent" | "kept" | "forbidden" | "unknown";
 
 /**
- * The traits that rules need. No rule asks for the kind, so a new kind only needs traits.
+ * The traits on which rules depend. No rule depends on the kind itself, so a new kind only needs
+ * traits.
  */
 type Traits = Readonly<{
   /**
    * When the source's entries should be on nodes. `whilePresent`: while its Secret exists, valid or
    * not. `onceAccepted`: only after it has been valid, so that a source that was never valid cannot
-   * block a withdrawal. `never`: its entries are only merged with the entries of other sources. The
-   * absence of this source removes nothing, and its entries stay when the other sources are
+   * block a withdrawal. `never`: its entries are only merged with the entries of other sources. If
+   * such a source is absent, nothing is removed, and its entries stay when the other sources are
    * withdrawn.
    */
   applies: "whilePresent" | "onceAccepted" | "never";
   /**
-   * If the sources do not fit together, core sources are chosen first, as if there were no other
-   * sources. The other sources are then added if they fit.
+   * Core sources are chosen first, as if there were no other sources. Each other source is then
+   * added if it fits.
    */
   core: boolean;
   /** An administrator declared that the source exists, so we report its absence. */
@@ -64,7 +65,7 @@ export type AdditionalInput = InputOf<"additional", V1Secret | "absent" | "kept"
 export type ExtraInput = InputOf<"extra", Found | "reserved">;
 
 /**
- * The source with the lowest priority: the credentials that nodes may have had before our first
+ * The source with the lowest priority: the credentials that nodes might have had before our first
  * change.
  */
 export type OriginalInput = InputOf<"original", Original>;
@@ -99,7 +100,10 @@ export function ranked(sources: readonly ExtraSource[]): readonly ExtraSource[] 
   return sources.toSorted((a, b) => b.priority - a.priority || (a.name < b.name ? -1 : 1));
 }
 
-/** A warning for each source whose order depends only on its name. */
+/**
+ * A warning for each source that has the same priority as the source before it, so that only the
+ * names decide the order.
+ */
 export function samePriorities(sources: readonly ExtraSource[]): Problem[] {
   return ranked(sources).flatMap(({ name, priority }, at, all) => {
     const before = all[at - 1];

@@ -1,5 +1,5 @@
 /**
- * Reads the original Secret, which may be in another cluster. That cluster may be unreachable for
+ * Reads the original Secret, which can be in another cluster. That cluster can be unreachable for
  * hours, refuse our credential or hang, and no other work must wait for it. So requests have a
  * short deadline, and the pauses between them grow. During a pause, the original counts as unknown.
  */
@@ -18,8 +18,8 @@ import { secretsIn } from "#kube/client/paths.ts";
 import { reopened } from "#kube/client/renewal.ts";
 
 /**
- * The deadline of a read in seconds. It is far below `hangsSeconds`, and enough for an API server
- * on the other side of the world.
+ * The deadline of a read in seconds. It is far below `hangsSeconds`, and long enough for an API
+ * server on another continent.
  */
 const readSeconds = 5;
 
@@ -56,7 +56,7 @@ export function originalReader(options: Options): () => Promise<Original> {
     try {
       return outcome((await within(cluster.get<V1Secret>(path), milliseconds)) ?? "absent");
     } catch (error) {
-      // Without the right to read it, the original counts as absent.
+      // If we lack the right to read the original, it counts as absent.
       if (error instanceof ApiError && error.status === 403) return outcome("absent");
       return outcome("unknown", (error as Error).message);
     }

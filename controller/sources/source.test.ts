@@ -34,7 +34,7 @@ test("removes nothing from any node when the original gets the same entries as t
   assert.equal(wanted.document, text({ "quay.io": "u:B" }));
 });
 
-test("applies an additional Secret that only repeats the original, or loses every conflict", () => {
+test("applies an additional Secret that only repeats the original, or that loses every conflict", () => {
   const repeats = accept(
     sources({ additional: one("u:A"), original: one("u:A"), originalName }),
     policy,
@@ -46,7 +46,7 @@ test("applies an additional Secret that only repeats the original, or loses ever
   assert.equal(loses.wanted.document, text({ "quay.io": "u:A" }));
 });
 
-test("when the original rotates, keeps the entries that it shared with a broken additional Secret", () => {
+test("when the original rotates, keeps the entries that a broken additional Secret had in common with the original", () => {
   const before = acceptedFrom({ additional: one("u:B"), original: one("u:B"), originalName });
   const { wanted } = accept(
     sources({ additional: bad, original: one("u:C"), originalName, ...before }),
@@ -55,7 +55,7 @@ test("when the original rotates, keeps the entries that it shared with a broken 
   assert.equal(wanted?.document, text({ "quay.io": "u:B" }));
 });
 
-test("keeps the entries of a broken original that the additional Secret overrides, to restore them in a withdrawal", () => {
+test("keeps a broken original's entries, so that a withdrawal restores those that the additional Secret overrides", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const { wanted } = accept(sources({ original: bad, originalName, ...before }), policy);
   assert.equal(wanted?.document, text({ "o.example": "orig:2", "quay.io": "orig:1" }));
@@ -155,8 +155,8 @@ const documents = fc.dictionary(fc.constantFrom("quay.io", "a.example", "quay.io
 });
 const valid = documents.map((entries) => secret(text(entries)));
 /**
- * Leftovers of tools beside real entries. The controller leaves them out of an additional Secret,
- * because kubelets would try them.
+ * Empty entries that tools leave beside real entries. The controller leaves them out of an
+ * additional Secret, because kubelets would try them.
  */
 const leftovers = fc.dictionary(
   fc.constantFrom("quay.io/team", "a.example", "docker.io"),

@@ -23,7 +23,7 @@ export type Supply = Readonly<{
   /** The document that the entries come from, or a document with the same meaning. */
   text: string | undefined;
   problems: readonly Problem[];
-  /** The source supplies entries, or should supply them. */
+  /** The source should supply entries, even if it has no accepted document. */
   present: boolean;
 }>;
 
@@ -131,11 +131,11 @@ function read(
   const parsed = parse(bytes, { name: id, role });
   if (!parsed.ok) return refused(...parsed.problems);
   // The kubelet would find no credentials in such a file. Such a document is probably a mistake,
-  // and would remove all credentials.
+  // and would remove the original's credentials from the nodes.
   if (role === "original" && !hasAuths(bytes))
     return refused(problem("noAuths", "original", "auths"));
-  // The file of a credential helper: its entries have no credentials, and the kubelet would try
-  // them anyway.
+  // All entries are empty, as in the file of a credential helper. The kubelet would nevertheless
+  // try these entries.
   if (role === "original" && parsed.entries.length > 0 && parsed.entries.every(isEmpty))
     return refused(problem("nothingLeft", "original", "auths"));
   const text = toRemember({ text: bytes.toString("utf8"), accepted: parsed }, before, id, role);
@@ -143,10 +143,10 @@ function read(
 }
 
 /**
- * The document to record: the whole text, or only the accepted entries if a later read of the text
- * would also accept rejected parts. If the new document has the same meaning and is not shorter, we
- * keep the previous document. So rewriting a Secret without changing its meaning costs no write,
- * however often it happens.
+ * The document to record: the whole text, or only the accepted entries if a later, more lenient
+ * read of the text would also accept parts that are rejected now. If the new document has the same
+ * meaning as the previous document and is not shorter, we keep the previous document. So rewriting
+ * a Secret without changing its meaning costs no write, however often it happens.
  */
 function toRemember(
   { text, accepted }: Readonly<{ text: string; accepted: Accepted }>,
@@ -186,8 +186,8 @@ export function lastGood(
   if (published === undefined) return undefined;
   // An old installation recorded no documents, so we use the published entries with this source's
   // label. If several sources had the same entry, the entry has the label of the source with the
-  // lowest priority, so the result may lack entries. This happens only once, because we record the
-  // result.
+  // lowest priority, so the result can lack entries. We use the labels only once, because we record
+  // the result.
   const all = reread(published.document, id, "original");
   if (all === undefined) return undefined;
   const suppliers = suppliersIn(published);

@@ -21,12 +21,14 @@ export type SourceVerdict = Readonly<{
   /** `Unknown`: the present content cannot be read. */
   accepted: "True" | "False" | "Unknown";
   reason: SourceReason;
-  /** Codes, faults, what to do, and the content that stays in force. Never a value. */
+  /**
+   * Codes, faults, what to do, and which content stays in force. Contains no value from the Secret.
+   */
   message: string;
   problems: readonly Problem[];
 }>;
 
-/** Which source supplies a registry. Sources have the same names as in their verdicts. */
+/** Which source supplies a registry. The names of sources are those in `SourceVerdict`. */
 export type RegistryVerdict = Readonly<{
   registry: string;
   source: string;
@@ -36,7 +38,10 @@ export type RegistryVerdict = Readonly<{
   expires?: string;
 }>;
 
-/** The name of a source for users. The id of the additional Secret belongs to the stored format. */
+/**
+ * The name of a source for users: the name of the additional Secret, and the id of every other
+ * source.
+ */
 export const nameOf = (id: string): string =>
   id === sourceIds.additional ? additionalSecretName : id;
 
@@ -45,8 +50,9 @@ export const isExtra = ({ name }: Pick<SourceVerdict, "name">): boolean =>
   name !== additionalSecretName && name !== sourceIds.original;
 
 /**
- * Registries for users. Secrets that may be in a key of the original are removed. If two keys then
- * look the same, they become one registry, because the API accepts each name only once.
+ * Registries for users. If a key of the original contains a credential, the credential is removed.
+ * If two keys then look the same, they become one registry, because the API accepts each name only
+ * once.
  */
 export function registriesOf(entries: readonly MergedEntry[]): readonly RegistryVerdict[] {
   const byRegistry = new Map<string, RegistryVerdict>();
@@ -65,9 +71,9 @@ export function registriesOf(entries: readonly MergedEntry[]): readonly Registry
 }
 
 /**
- * The verdict on one source. An absent source that is not declared has no verdict. `inForce`: its
- * entries, present or earlier, are in force. `leftOut`: the source is acceptable, but does not fit
- * together with the sources of higher priority.
+ * The verdict on one source. An absent source that is not declared has no verdict. `inForce`: the
+ * source's present or earlier entries are in force. `leftOut`: the source is acceptable, but does
+ * not fit together with the sources of higher priority.
  */
 export function verdictOf(
   input: SourceInput,

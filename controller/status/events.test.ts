@@ -13,8 +13,8 @@ type Sent = {
 };
 
 /**
- * An API server that refuses an Event whose name exists, as a real API server does, and an
- * announcer with its own clock.
+ * A simulated API server, which refuses an Event whose name exists, and an announcer with its own
+ * clock.
  */
 function setUp(refuse: (body: Sent) => number = () => 0) {
   const created: Sent[] = [];

@@ -38,7 +38,8 @@ const longestMessage = 1024;
 const remembered = 500;
 
 /**
- * How many Events wait at most. If more would wait, the oldest are dropped. Each takes about 1 KiB.
+ * How many Events wait at most. If more would wait, the oldest Events are dropped. Each Event takes
+ * about 1 KiB.
  */
 const mostWaiting = 100;
 
@@ -50,7 +51,7 @@ const mostTries = 12;
 
 /**
  * An Event is repeated after half an hour. By default the API server keeps an Event for an hour, so
- * one lost repetition leaves no gap.
+ * an Event remains visible even if one repetition is lost.
  */
 export const repeatMilliseconds = 30 * 60_000;
 
@@ -89,8 +90,8 @@ export function announcer({
       const why = await send(one.body);
       if (why === undefined) sent(one.notice);
       else if (why !== "known") one.tries += 1;
-      // The Event may have been dropped during the request. A refused Event moves to the end of the
-      // queue, so that it blocks no other Event.
+      // The queue might have dropped the Event during the request. A refused Event moves to the end
+      // of the queue, so that it blocks no other Event.
       const at = queue.indexOf(one);
       if (at >= 0) queue.splice(at, 1);
       if (why === undefined || why === "known") continue;

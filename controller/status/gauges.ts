@@ -17,7 +17,7 @@ export type Gauges = Readonly<{
   nodeStates: Readonly<Partial<Record<NodeState, number>>> | "kept";
 }>;
 
-/** The gauges if there is no revision, or no node that should have it. */
+/** The gauges if there is no revision, or if no node should have the revision. */
 export const nothing: Gauges = {
   revision: 0,
   rolledOut: undefined,

@@ -59,7 +59,7 @@ test("gives the command that completes a removal that hangs", () => {
   );
 });
 
-test("names no command until the removal has its own revision, because the command would delete objects before any node has a grant", () => {
+test("names no command while the removal still waits for an earlier revision", () => {
   const { message } = messages.overdue(8, ["a"], 10, false);
   assert.match(message, /waiting for a; repair or delete what the removal waits for$/);
 });

@@ -75,7 +75,8 @@ export function originalUnknown(problems: readonly Problem[], subject: string): 
 }
 
 /**
- * About an extra source. `message` contains the source's name, and `subject` its Secret's version.
+ * An extra source is refused. The message contains the source's name, and the subject is the
+ * version of its Secret.
  */
 export function sourceRejected(source: SourceVerdict): Notice {
   const { name, reason, message, resourceVersion } = source;
@@ -252,8 +253,9 @@ const finish = (revision: number) =>
   `kubectl annotate secret ${globalSecretName} -n ${namespace} --overwrite ${annotations.released}=${revision}`;
 
 /**
- * `releasing`: this revision removes the entries. A command that named an earlier revision would
- * delete the objects before any node had removed its entries.
+ * The message about a removal that is late. It contains a command that ends the removal only if
+ * `releasing`: the revision is the one that removes our entries. For an earlier revision, the
+ * command would delete our objects before any node has removed our entries.
  */
 export function overdue(
   revision: number,

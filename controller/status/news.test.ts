@@ -66,12 +66,12 @@ const table: readonly (readonly [
     ],
   ],
   [
-    "a rollout is halted by a node that is gone",
+    "a rollout is halted because of a node that is gone",
     progressWith(rollingOut("halted", { failures: 1, excused: stuck(1, "away") })),
     [["halted", /failed on 1 node and no other node gets it; to try/]],
   ],
   [
-    "promoted content is halted, by the state of an older version",
+    "the state of an older version contains a halt of promoted content",
     progressWith({ view: { phase: "halted", failures: 1, failed: [listed("a", "late")] } }),
     [["halted", /GPS305 /]],
   ],

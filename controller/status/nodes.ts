@@ -90,7 +90,8 @@ function messageOf(
 
 /** Names of up to ten nodes that cannot be served now, and their number. */
 export function leftOut({ view }: Progress): Readonly<{ names: readonly string[]; count: number }> {
-  // During a rollout, a failed node is not left out yet, because it may lead to a halt.
+  // Failed nodes count only after the promotion, because during a rollout they might lead to a
+  // halt.
   const failed = view?.phase === "served" ? view.failed : [];
   const nodes = [...failed, ...(view?.excused ?? [])];
   return { names: nodes.slice(0, mostNames).map(({ node }) => node), count: nodes.length };

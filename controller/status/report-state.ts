@@ -37,8 +37,8 @@ export class EventSubjects {
   }
 
   /**
-   * An absent original is reported once after each version that existed, because the Secret may
-   * come and go many times.
+   * An original that becomes absent is reported once for each version that it had before, because
+   * the Secret might come and go many times.
    */
   original(secret: Snapshot["original"]): string {
     if (typeof secret === "string") return `${secret} after ${this.#original}`;
@@ -60,8 +60,8 @@ const toleranceSeconds = 10;
 /**
  * Returns a function that counts the nodes without an agent. The count is undefined until such
  * nodes have existed for `toleranceSeconds`. A DaemonSet has no condition for pods that cannot be
- * created (Pod Security, a quota, a webhook); only its numbers show them. The reason is in its
- * Events, which the controller has no right to read.
+ * created (Pod Security, a quota, a webhook); only its counts show that pods are missing. The
+ * reason is in the DaemonSet's Events, which the controller has no right to read.
  */
 export function missingPodsClock(
   now: () => Date,
@@ -77,14 +77,14 @@ export function missingPodsClock(
 }
 
 /**
- * Consecutive refusals before they are reported. The first refusal may be due to a right that is
- * just being granted, or a webhook that restarts.
+ * After this many consecutive refusals, the controller reports the refusal. The cause of the first
+ * refusal might be a right that is just being granted, or a webhook that restarts.
  */
 const refusalsBeforeReport = 2;
 
 /**
- * Consecutive runs without an answer before they are reported. With the pauses between runs, this
- * takes one to four minutes, longer than an API server needs to restart.
+ * After this many consecutive runs without an answer, the controller reports this. With the pauses
+ * between runs, eight runs take one to four minutes, longer than an API server needs to restart.
  */
 const silencesBeforeReport = 8;
 
@@ -101,7 +101,8 @@ export class RequestTroubles {
 
   /**
    * Records a failed run. Returns the troubles to report, or undefined if nothing changes. A single
-   * failure may be momentary, and a conflict is not a failure, because the next run reads again.
+   * failure is not reported, because it can be momentary. A conflict never counts as a failure,
+   * because the next run reads again.
    */
   failed(error: unknown): readonly Trouble[] | undefined {
     const { message } = error as Error;
@@ -109,8 +110,8 @@ export class RequestTroubles {
     if (error instanceof ApiError && silent.has(error.status)) {
       this.#silences += 1;
       if (this.#silences < silencesBeforeReport) return undefined;
-      // Keep the first text: each failure may have another text, and each text would be another
-      // Event.
+      // Keep the first text, because each failure can have another text, and each text would be
+      // another Event.
       this.#silence ??= messages.unanswered(message);
       return [["unanswered", this.#silence]];
     }

@@ -125,7 +125,7 @@ test("reports lasting troubles in each run, also a refused Secret that was never
   assert.equal(announced.filter((one) => one.startsWith("Rejected: GPS")).length, 3);
 });
 
-test("reports a request that is refused twice, in the API server's words, until it succeeds", async () => {
+test("reports a request that is refused twice, in the API server's words, until the request succeeds", async () => {
   const { report, announced, series } = watched();
   const error = new ApiError({
     status: 403,
@@ -143,7 +143,7 @@ test("reports a request that is refused twice, in the API server's words, until 
   assert.deepEqual(await series(), {});
 });
 
-test("reports a refused write that no rollout waits for, from the second refusal until it succeeds", async () => {
+test("reports a refused write that no rollout waits for, from the second refusal until the write succeeds", async () => {
   const { report, announced, series } = watched();
   const look = async (error: Error | undefined): Promise<void> => {
     report.begins({
@@ -156,7 +156,7 @@ test("reports a refused write that no rollout waits for, from the second refusal
   };
   const refused = () => failure(403, "Forbidden");
   const first = refused();
-  // The controller does not try this write in every run.
+  // The controller does not repeat the refused write in every run.
   for (let rounds = 0; rounds < 3; rounds++) await look(first);
   assert.deepEqual(announced, []);
   const second = refused();
@@ -195,13 +195,13 @@ test("names an object that is too large to be read", () => {
   assert.match(announced.join(), /^RequestUnanswered: GPS325 .*TooLarge: node-1 alone is larger/);
 });
 
-test("never reports a conflict: the next run reads again", () => {
+test("never reports a conflict, because the next run reads again", () => {
   const { report, announced } = watched();
   for (let times = 0; times < 100; times++) report.failed(failure(409, "Conflict"));
   assert.deepEqual(announced, []);
 });
 
-test("names the field manager that undoes our writes, until it stops", async () => {
+test("names another field manager while it undoes our writes", async () => {
   const { report, announced, series } = watched();
   const path = "/apis/apps/v1/namespaces/kube-system/daemonsets/global-pull-secret-syncer";
   const found = { path, manager: "other-operator" };
@@ -211,7 +211,8 @@ test("names the field manager that undoes our writes, until it stops", async () 
     announced.join(),
     /^WriteContested: GPS326 .*"other-operator" keeps undoing the controller's writes of daemonsets\/global-pull-secret-syncer/,
   );
-  // The write of the next minute succeeds, and will be undone as well.
+  // The controller's write of the next minute succeeds, and the other client will undo this write
+  // as well.
   report.succeeded();
   assert.deepEqual(await series(), { 'trouble{reason="WriteContested"}': 1 });
   contests = [];
@@ -231,7 +232,7 @@ test("reports a kept kubelet directory while it lasts", async () => {
   assert.deepEqual(await series(), {});
 });
 
-test("reports a skipped search while it lasts, and names the same Secret from the first run on", async () => {
+test("reports a skipped search while agents skip the search, always on the same Secret", async () => {
   const uids = new Set<string | undefined>();
   const subjects = reportWith(({ reason }, secret) => {
     if (reason === "HiddenFilesUnsearched") uids.add(secret?.uid);
@@ -324,7 +325,7 @@ test("when a rollout is halted, gives a retry command for an object that exists"
   }
 });
 
-test("reports the fields of the installer's policy that are not declared, until they are", async () => {
+test("reports fields of the installer's policy while they are not declared", async () => {
   const { report, announced, series } = watched();
   const begin = (undeclared: readonly string[]) =>
     report.begins({ policy: { managementState: "Managed" }, problems: [], undeclared } as never);

@@ -1,6 +1,6 @@
 /**
- * Reports the outcome of a run: in GlobalPullSecret's status if it changed, always in metrics, and
- * in an Event if it is new or lasts.
+ * Reports the outcome of a run: always in metrics, in GlobalPullSecret's status if the status
+ * changed, and in an Event if the outcome is new or lasts.
  */
 import type { KubernetesObject, V1ObjectMeta } from "@kubernetes/client-node";
 import { newsOf, troublesOf, type Trouble } from "./messages.ts";
@@ -35,8 +35,8 @@ type Options = Readonly<{
 }>;
 
 /**
- * The part of a run to which a trouble belongs. Each run replaces the troubles of every part that
- * it reaches.
+ * The part of a run in which the controller found a trouble. Each part of a run replaces the
+ * troubles that this part found before.
  */
 type Area =
   | "policy"
@@ -119,8 +119,8 @@ export function createReport({
     [...lasting.values()].flat().map(([kind, { message }]) => ({ kind, message }));
 
   /**
-   * After the additional Secret is gone, notices need another uid to distinguish installations,
-   * because each installation counts its revisions from the beginning.
+   * After the additional Secret is gone, notices need the uid of global-pull-secret to distinguish
+   * installations, because each installation counts its revisions from the beginning.
    */
   const inThisInstallation = (global: KubernetesObject | undefined, notice: Notice): Notice => ({
     ...notice,

@@ -24,7 +24,10 @@ export function sourceFacts({ sources }: SourcesVerdict): readonly SourceFacts[]
   }));
 }
 
-/** Source → version. Undefined: there is no such Secret, and none is in force. */
+/**
+ * Source → version. Undefined: the source's Secret does not exist, and none of its versions is in
+ * force.
+ */
 export type Versions = Readonly<Record<string, string | undefined>>;
 
 /**
@@ -46,8 +49,8 @@ type Seen = Readonly<{
 }>;
 
 /**
- * The versions after a run. When the controller restarts, it keeps only the served versions,
- * because status contains them. It finds the published versions again in the next run or, if a
+ * The versions after a run. After a restart, the controller has only the served versions, because
+ * status contains them. The controller finds the published versions again in the next run or, if a
  * source changed meanwhile, with the next revision. Therefore it never reports a version too early.
  */
 export function servedAfter(

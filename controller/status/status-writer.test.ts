@@ -15,8 +15,8 @@ const refusal = (code: number) =>
   new ApiError({ status: code, reason: "No", method: "PATCH", path: "/x" });
 
 /**
- * An API server that first fails with these errors and then accepts statuses, and pauses that a
- * test ends.
+ * An API server that first fails with these errors and then accepts statuses. The writer's pauses
+ * end only when the test ends them.
  */
 function bench(...errors: readonly Error[]) {
   const clock = { milliseconds: 0 };
@@ -129,10 +129,10 @@ const shown: readonly (readonly [
   written: boolean,
 ])[] = [
   ["as we left it", status(1), "100", 600, false],
-  ["an older one, which a watch that lags shows", status(0), "99", 1, false],
-  ["an older one, for more than a minute: etcd was restored", status(0), "99", 61, true],
+  ["an older status, because the watch lags", status(0), "99", 1, false],
+  ["an older status for more than a minute, because etcd was restored", status(0), "99", 61, true],
   ["what someone else wrote after us", status(9), "101", 1, true],
-  ["a later version with our status: its spec was edited", status(1), "101", 600, false],
+  ["our status in a later version of the object, whose spec changed", status(1), "101", 600, false],
 ];
 for (const [what, found, version, seconds, written] of shown)
   test(`the object's status is ${what}: it is ${written ? "" : "not "}written again`, async () => {

@@ -1,7 +1,7 @@
 /**
- * Writes GlobalPullSecret's status: at most once a second, and only if it changed. Nothing waits
- * for a write. A failed write affects nothing else, and is repeated with the status that is then
- * current.
+ * Writes GlobalPullSecret's status: at most once a second, and only if the status changed. Nothing
+ * waits for a write. A failed write affects nothing else, and is repeated with the status that is
+ * then current.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { GlobalPullSecret, GlobalPullSecretStatus } from "#api/global-pull-secret.ts";
@@ -35,8 +35,8 @@ const pauseMilliseconds = 1000;
 export const statusManager = "global-pull-secret-status";
 
 /**
- * Milliseconds. A watch may lag by seconds. After this time we trust the watch's version of the
- * object, even if it is older than ours.
+ * Milliseconds. A watch can lag by seconds. After this time we trust the object that the watch
+ * shows, even if it is older than the object that we wrote.
  */
 const longestLag = 60_000;
 
@@ -78,7 +78,7 @@ export function statusWriter(options: Options): StatusWriter {
       } catch (error) {
         if (error instanceof ApiError && (error.status === 404 || error.status === 409)) {
           // The object is gone, was replaced, or another controller writes it. The next run will
-          // show which.
+          // show which of these is true.
           latest = waiting = undefined;
           return;
         }
@@ -179,8 +179,8 @@ export function statusReporter(writer: StatusWriter, now: () => Date) {
 
   return {
     /**
-     * Begins a run. Reads the served versions from the status, because another controller may have
-     * written it.
+     * Begins a run. Reads the served versions from the status, because another controller might
+     * have written the status.
      */
     begins(next: ReportedPolicy): void {
       reading = next;

@@ -53,7 +53,10 @@ const allAway = {
 } as const;
 const paused = { managementState: "Paused" } as const;
 
-/** Facts → Ready and its reason; whether Reconciling, whether Stalled; RolledOut. */
+/**
+ * Facts → the condition Ready and its reason, R if Reconciling is True, S if Stalled is True, and
+ * the condition RolledOut.
+ */
 const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   ["nothing checked yet", { stage: { kind: "starting" } }, "Unknown Starting R - Unknown"],
   ["served", {}, "True InForce - - True"],
@@ -167,13 +170,17 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
   ["paused, spec waits", { ...paused, specWaits: true }, "False Paused - S True"],
   ["paused, a withdrawal waits", { ...paused, withdrawsAt: now }, "False Paused - S True"],
   [
-    "paused, a further source's withdrawal waits",
+    "paused, the withdrawal of an extra source waits",
     { ...paused, sources: [source(), source({ name: "team-a", reason: "WithdrawalAwaited" })] },
     "False Paused - S True",
   ],
-  ["paused before the first", { ...paused, stage: { kind: "blocked" } }, "False Paused - S False"],
   [
-    "paused in mid-wave",
+    "paused before the first installation",
+    { ...paused, stage: { kind: "blocked" } },
+    "False Paused - S False",
+  ],
+  [
+    "paused during a rollout",
     { ...paused, stage: rollout(rollingOut("rollout", { pending: "paused" })) },
     "False Paused - S False",
   ],
@@ -285,7 +292,7 @@ test("names a node that cannot be served, with the reason", () => {
   );
 });
 
-test("counts a registry whose name the CRD does not accept, without displacing others", () => {
+test("counts, but does not list, a registry whose name the CRD does not accept", () => {
   const registries = ["a.io", "b".repeat(1025), `c${"d".repeat(1023)}`].map((registry) => ({
     registry,
     source: "s",
@@ -298,7 +305,7 @@ test("counts a registry whose name the CRD does not accept, without displacing o
   assert.equal(status.registriesOmitted, 1);
 });
 
-test("changes a condition's time only when its status changes, and keeps known values until the pods are read", () => {
+test("changes a condition's time only when its status changes, and keeps the counts until the pods are read", () => {
   const counted = factsWith({ stage: { kind: "rollout", progress: crowd } });
   const first = statusOf(counted, undefined, now);
   const later = new Date(now.getTime() + 60_000);
@@ -312,7 +319,7 @@ test("changes a condition's time only when its status changes, and keeps known v
   assert.equal(timeOf(fourth, "Ready"), "2026-01-01T00:01:00Z");
 });
 
-test("keeps the time of a refused revision, and the revision in force", () => {
+test("during a halt, keeps the time of the refusal and the revision in force", () => {
   const stage = rollout(rollingOut("halted"));
   const facts = factsWith({ ...trouble("halted"), stage });
   const first = statusOf(facts, undefined, now);
@@ -326,7 +333,7 @@ test("keeps the time of a refused revision, and the revision in force", () => {
   assert.deepEqual(statusOf(facts, first, new Date(now.getTime() + 9e6)).revision, expected);
 });
 
-test("reports a source's new version at once if the content is the same, and otherwise once its revision is served", () => {
+test("reports a source's new version at once if the content is the same, and else when the new content is served", () => {
   const versions = (additional: string) => ({ versions: { additional } });
   const one = servedAfter(nothingKnown, { revision: 1, same: true, out: true, ...versions("5") });
   assert.deepEqual(one.served, { additional: "5" });
@@ -362,7 +369,7 @@ test("never applies an object without fields, which the API server would turn in
     assert.notDeepEqual(statusOf(factsWith(changes), undefined, now).revision, {}, name);
 });
 
-test("reports its revision as in force in a cluster without nodes", () => {
+test("in a cluster without nodes, reports the published revision as in force", () => {
   const stage = rollout({
     desired: 0,
     served: 0,

@@ -78,7 +78,7 @@ function revisionOf(
   const { revision, served, view } = progress;
   const isOut = isPublishedOut(progress);
   const goes = revision > 0 && (revision !== served || !isOut) && next !== "nobody";
-  // The last served revision, because during a rollout the Secret may serve nothing.
+  // The last served revision, because during a rollout the served slot can be empty.
   const last = served > 0 && served !== revision ? served : before?.inForce;
   // In a cluster without nodes, nothing is ever served. The revision then counts as in force.
   const inForce = isOut ? revision : last;
@@ -103,7 +103,7 @@ function sourceOf(one: SourceFacts, served: StatusFacts["served"]): SourceStatus
   return {
     name,
     ...optional("resourceVersion", one.resourceVersion),
-    // A source may be called `constructor`.
+    // The name of a source can be `constructor`.
     ...optional("servedResourceVersion", Object.hasOwn(served, name) ? served[name] : undefined),
     accepted,
     reason,

@@ -156,8 +156,8 @@ function ofPause(facts: StatusFacts): Summary | undefined {
 }
 
 /**
- * Unknown if the original has never been read. If the original was served once, its last content
- * counts.
+ * Returns the state Unknown if the original has never been read. If the original was served once,
+ * its last content counts.
  */
 function neverRead({ sources, served }: StatusFacts): Summary | undefined {
   const unknown = sources.find(
@@ -218,8 +218,8 @@ function messageOf({ revision, desired }: Progress, { counts, phase, pending }: 
 }
 
 /**
- * True when the published content is the wanted content, and every node that can be served has had
- * it. Later changes of a node or its agent do not count.
+ * True when the published content is the wanted content, and every node that can be served has once
+ * had it. Later changes of a node or its agent do not count.
  */
 const isOut = (progress: Progress): boolean =>
   progress.view?.pending === "no" && isPublishedOut(progress);

@@ -32,9 +32,9 @@ const cases: readonly (readonly [
     false,
   ],
   ["a recorded absence continues, even after a restart", absence({}), at(0), at(30), false],
-  ["the grace period ends with its last second", absence({ now: at(30) }), at(0), at(30), true],
+  ["the grace period ends after its full length", absence({ now: at(30) }), at(0), at(30), true],
   [
-    "the grace period does not end a moment earlier",
+    "the grace period does not end 0.1 s too early",
     absence({ now: at(29.9) }),
     at(0),
     at(30),

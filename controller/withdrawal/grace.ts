@@ -72,7 +72,7 @@ export function absenceOf(
 
 /**
  * Source id → withdrawal, for each absent source. The additional Secret is always included. An
- * extra source is included only if it has entries, or had them until its grace period ended.
+ * extra source is included only if it has entries, or had entries until its grace period ended.
  */
 export function withdrawals(
   inputs: readonly SourceInput[],

@@ -14,8 +14,8 @@ import {
 } from "./withdrawal.ts";
 
 /**
- * The content to release if `accept` returns none: without entries, so that no source's entry stays
- * in force.
+ * The content of the release if `accept` returns no content. It has no entries, so that no source's
+ * entry stays in force.
  */
 const noCredential: WantedContent = {
   document: '{"auths":{}}',
@@ -51,9 +51,9 @@ export async function release(
       again: { seconds: Math.min(progress.again, pauseAfter(unchanged)) },
     };
   }
-  // Remove the rollout from the state before a note on global-pull-secret marks the release as
-  // complete. The state is deleted last. If it still contained the rollout, the controller would
-  // wait for the nodes again.
+  // The rollout is removed from the state before a note on global-pull-secret marks the release as
+  // complete. The state is deleted last. If the state then still contained the rollout, the
+  // controller would wait for the nodes again.
   const { stateSecret, global } = progress;
   if (stateSecret !== undefined)
     await writeState(context.cluster, stateSecret, {

@@ -36,8 +36,8 @@ async function runs(world: World, count: number): Promise<Removal> {
 }
 
 /**
- * Returns a cluster in which all nodes have the credential. From then on the nodes behave like
- * this.
+ * Returns a cluster in which all nodes have the credential. From then on, the nodes behave as
+ * `nodes` describes.
  */
 async function deployed(nodes: Readonly<Record<string, Behaviour>>): Promise<World> {
   const names = Object.keys(nodes).map((name) => [name, "proves"] as const);
@@ -70,7 +70,7 @@ test("deletes the objects in their order when every node has confirmed", async (
   assert.equal(deletesNext(await observe(world.cluster, undefined)), false);
 });
 
-test("keeps the DaemonSet for a node without a pod, names it, and publishes no credential", async () => {
+test("keeps the DaemonSet for a node without a pod, names the node, and publishes no credential", async () => {
   const world = await deployed({ a: "proves", b: "proves" });
   await podless(world, "b");
   const began = world.now;
@@ -219,7 +219,7 @@ test("waits for every node when a grant was sent, even if the granted pod is gon
 });
 
 for (const [what, disturb, least, most] of [
-  ["works on after its confirmation", (world: World) => world.setReady("a", "False"), 55, 65],
+  ["turns NotReady after its confirmation", (world: World) => world.setReady("a", "False"), 55, 65],
   ["is Ready", (world: World) => world.setReady("a", "True"), 0, 5],
   ["has ended", (world: World) => world.setReady("a", "False", "terminated"), 0, 5],
 ] as const)

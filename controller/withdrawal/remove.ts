@@ -24,7 +24,7 @@ import { isAgent } from "#controller/rollout/pods.ts";
 
 /**
  * True if the next step deletes an object or might complete the withdrawal. Such a step needs a
- * fresh read, because an informer may lag. False if nothing is left.
+ * fresh read, because an informer can lag. False if nothing is left.
  */
 export function deletesNext(found: Snapshot): boolean {
   const snapshot = ours(found);
@@ -87,7 +87,7 @@ function inputOf(snapshot: Snapshot): WithdrawalInput {
       // Empty: every grant was refused, because the directory is not the kubelet's.
       state.directory !== "" &&
       (notes.rolled ??
-        // If our note is missing, agents of the DaemonSet may have changed nodes.
+        // If our note is missing but the DaemonSet exists, its agents might have changed nodes.
         (snapshot.daemonSet !== undefined ||
           // A completed withdrawal has deleted the rollout from the state.
           state.rollout !== undefined ||
@@ -132,8 +132,8 @@ function keep<T extends { metadata?: V1ObjectMeta }>(object: T | undefined): T |
 }
 
 /**
- * How many pods the controller reads at most; there may be 5,000. This many pods take 0.5 MB. The
- * limit also bounds how many nodes the controller reads.
+ * The most pods that the controller reads, because there can be 5,000. A hundred pods take 0.5 MB.
+ * The limit also bounds how many nodes the controller reads.
  */
 const page = 100;
 
@@ -155,7 +155,7 @@ export async function agentsLeft(cluster: Cluster): Promise<number> {
   return count;
 }
 
-/** A list with one node needs no additional right, but a `get` of the node would. */
+/** Lists one node instead of getting it, because a `get` needs an additional right. */
 async function isReady(cluster: Cluster, name: string): Promise<boolean> {
   const { items } = await read<V1Node>(cluster, collections.nodes, {
     fieldSelector: `metadata.name=${name}`,

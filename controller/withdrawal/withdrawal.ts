@@ -9,18 +9,18 @@ import type { RolloutContext } from "../rollout/write.ts";
 import type { Progress } from "../rollout/step.ts";
 
 export type WithdrawalInput = Readonly<{
-  /** Content may have reached a node. */
+  /** Content might have reached a node. */
   rolled: boolean;
   /**
-   * Every living node has the published revision, or an administrator asked the controller to
-   * assume so.
+   * Every node has confirmed the published revision, or the controller has stopped waiting for the
+   * other nodes, or an administrator has ended the wait.
    */
   released: boolean;
   exists: Readonly<
     Record<"daemonSet" | "roleBinding" | "role" | "serviceAccount" | "global" | "state", boolean>
   >;
   terminating: boolean;
-  /** Agents' pods on living nodes. Undefined: not counted. */
+  /** Agents' pods on Ready nodes. Undefined: not counted. */
   agents: number | undefined;
 }>;
 
@@ -86,7 +86,8 @@ export type Removal = Readonly<{
   /** Every node for which the removal waits has confirmed the release. */
   released: boolean;
   /**
-   * Names of nodes that the controller stopped waiting for. These nodes may still have our entries.
+   * Names of nodes that the controller stopped waiting for. These nodes might still have our
+   * entries.
    */
   leftBehind: readonly string[];
   /**

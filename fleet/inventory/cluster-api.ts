@@ -14,9 +14,10 @@ import { queryOf, servedVersion } from "./selector.ts";
 import { reading, type AccessReading } from "./access.ts";
 
 /**
- * Names of the selected clusters: the selected namespaces whose Cluster matches `clusterSelector`,
- * if it is set. With `clusterNameLabelValue: Name`, NAMESPACE:NAME of each matching Cluster in the
- * selected namespaces.
+ * Names of the selected clusters. By default, these are the selected namespaces whose Cluster
+ * matches `clusterSelector` or, without `clusterSelector`, all selected namespaces. With
+ * `clusterNameLabelValue: Name`, they are NAMESPACE:NAME of each matching Cluster in the selected
+ * namespaces.
  */
 export async function clustersOf(
   home: Cluster,

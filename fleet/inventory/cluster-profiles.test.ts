@@ -114,7 +114,7 @@ for (const [code, cluster, user] of refused)
   for (const reader of ["secretreader", "kubeconfig-secretreader"]) {
     // secretreader reads only a token, so its Secret cannot contain a user.
     if (reader === "secretreader" && user !== undefined) continue;
-    test(`${code}: refuses a profile with ${JSON.stringify([cluster, user])} by ${reader}`, async () => {
+    test(`${code}: refuses a profile with the provider ${reader} and ${JSON.stringify([cluster, user])}`, async () => {
       const value = base64(JSON.stringify(kubeconfig({}, user ?? { token })));
       const home = homeWith({
         [path("east")]: profile({ ...place, ...cluster }, reader),

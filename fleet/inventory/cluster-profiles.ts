@@ -1,7 +1,7 @@
 /**
- * The clusters of ClusterProfiles. The FleetSecret names the namespaces and the managers of these
- * profiles. We support the two secret readers of the inventory's reference implementation. We do
- * not run these programs: the controller reads the same Secrets itself.
+ * The clusters that ClusterProfiles describe. The FleetSecret names the namespaces and the managers
+ * of these profiles. We support the two secret readers of the inventory's reference implementation.
+ * We do not run these programs: the controller reads the same Secrets itself.
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -77,8 +77,8 @@ function accessBy(
   const proof = readKubeconfig(bytes, source.secret, source.context);
   // The profile and the kubeconfig must name the same server. Without this check, the profile's
   // author could send the credential of any kubeconfig in this namespace to any server. We use the
-  // kubeconfig's authority: the profile's authority could contain more certificates in a form that
-  // this comparison ignores, but that OpenSSL trusts.
+  // kubeconfig's authority, because the profile's authority could contain additional certificates
+  // in a form that this comparison ignores but OpenSSL trusts.
   if (place.ok && proof.ok && placeOf(place.access) !== placeOf(proof.access))
     return { ok: false, why: sentence("provider", "the kubeconfig leads to another server") };
   return reading(place.ok ? proof : place, made);
@@ -110,7 +110,7 @@ export type CredentialSource = Readonly<{
 /** Why we have no access through a profile: the kind of problem, and its detail. */
 export type ProviderProblem = Readonly<{ problem: "noProvider" | "provider"; detail: string }>;
 
-/** The Secret with the credential, by the first provider in the profile that we support. */
+/** The Secret with the credential, from the first of the profile's providers that we support. */
 export function credentialSourceOf({
   metadata,
   status,

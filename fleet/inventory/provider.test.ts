@@ -31,12 +31,12 @@ const reader = "kubeconfig-secretreader";
 const cases: readonly (readonly [what: string, given: ClusterProfile, expected: object])[] = [
   ["a token in the Secret with the profile's name", profile(provider("secretreader")), token],
   [
-    "a token whose Secret the profile names",
+    "a token in the Secret that clusterName names",
     profile(provider("secretreader", { clusterName: "east" })),
     token,
   ],
   [
-    "a token in a Secret with another name than the profile's",
+    "a token, with another clusterName than the profile's",
     profile(provider("secretreader", { clusterName: "admin" })),
     { problem: "provider" },
   ],
@@ -46,22 +46,22 @@ const cases: readonly (readonly [what: string, given: ClusterProfile, expected: 
     { secret: "east-kubeconfig", key: "value", holds: "kubeconfig", context: "admin" },
   ],
   [
-    "a kubeconfig in the profile's namespace, which the profile names",
+    "a kubeconfig, with the profile's own namespace as a parameter",
     profile(provider(reader, { name: "k", key: "value", namespace: "clusters" })),
     { secret: "k", holds: "kubeconfig" },
   ],
   [
-    "a kubeconfig in another namespace than the profile's",
+    "a kubeconfig, with another namespace as a parameter",
     profile(provider(reader, { name: "k", key: "value", namespace: "kube-system" })),
     { problem: "provider" },
   ],
   [
-    "a path instead of a name",
+    "a kubeconfig, with a path as the Secret's name",
     profile(provider(reader, { name: "../../kube-system/secrets/k", key: "value" })),
     { problem: "provider" },
   ],
   [
-    "a key that is not valid",
+    "a kubeconfig, with an invalid key of the Secret",
     profile(provider(reader, { name: "k", key: "a/b" })),
     { problem: "provider" },
   ],
@@ -69,11 +69,11 @@ const cases: readonly (readonly [what: string, given: ClusterProfile, expected: 
   ["no provider at all", profile(), { problem: "noProvider" }],
   ["a provider that would run a program", profile(provider("gcp")), { problem: "noProvider" }],
   [
-    "a provider that has the name of a JavaScript property",
+    "a provider with the name of a JavaScript property",
     profile(provider("constructor")),
     { problem: "noProvider" },
   ],
-  ["the first known provider", profile(provider("gcp"), provider("secretreader")), token],
+  ["an unknown and a known provider", profile(provider("gcp"), provider("secretreader")), token],
 ];
 
 for (const [what, given, expected] of cases)
@@ -83,7 +83,7 @@ for (const [what, given, expected] of cases)
     if ("secret" in source) assert.partialDeepStrictEqual(found, cluster);
   });
 
-test("reads providers under the field's former name too, but prefers those under the new name", () => {
+test("also reads providers from the field with the former name, but prefers the field with the new name", () => {
   const former = (one: ClusterProfile, ...credentialProviders: readonly AccessProvider[]) => ({
     ...one,
     status: { ...one.status, credentialProviders },

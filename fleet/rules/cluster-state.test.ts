@@ -65,10 +65,20 @@ const table: readonly (readonly [
     "again",
     "Progressing",
   ],
-  ["it was late, and lost the content", { former: ago("Failed", 9, late) }, "again", "Failed"],
+  [
+    "it missed its deadline, and lost the content",
+    { former: ago("Failed", 9, late) },
+    "again",
+    "Failed",
+  ],
   ["it refused the content", { refusal: no(false, 9) }, "failed", "Failed", 9],
   ["it refused, and we may try again", { refusal: no(false, 0) }, "retry", "Failed"],
-  ["a retry after a refusal runs", { busy: true, refusal: no(false, 0) }, "retrying", "Failed"],
+  [
+    "it refused, and we are trying again",
+    { busy: true, refusal: no(false, 0) },
+    "retrying",
+    "Failed",
+  ],
   ["it refused for its own reasons", { refusal: no(true, 9) }, "unreachable", "Failed", 9],
   [
     "it refused for its own reasons, and we may try again",
@@ -140,7 +150,7 @@ const table: readonly (readonly [
     60_000,
   ],
   [
-    "it was late, and has the content now",
+    "it missed its deadline, and has the content now",
     { there: has("proved"), deadline: 60_000, former: ago("Failed", 90, late) },
     "done",
     "Done",
@@ -177,7 +187,7 @@ const leaving: readonly (readonly [
   ["it refused", { refusal: refusal(9) }, "failed", "GPS439", "given up"],
   ["it refused, and we may try again", { refusal: refusal(0) }, "retry", "GPS439", "waited for"],
   [
-    "a retry after a refusal runs",
+    "it refused, and we are trying again",
     { busy: true, refusal: refusal(0) },
     "busy",
     "GPS439",
@@ -185,7 +195,7 @@ const leaving: readonly (readonly [
   ],
 ];
 for (const [what, given, rolloutState, reason, atDeadline] of leaving)
-  test(`a leaving cluster is ${rolloutState} if ${what}, for ${reason ?? "no reason"}, and is ${atDeadline} at the deadline`, () => {
+  test(`a leaving cluster is ${rolloutState} if ${what}, with ${reason ?? "no reason"}, and is ${atDeadline} at the deadline`, () => {
     const found = removalStateOf(facts(given));
     assert.deepEqual([found.rolloutState, found.reason], [rolloutState, reason]);
     assert.equal(isGivenUp(found), atDeadline === "given up");

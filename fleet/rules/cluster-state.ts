@@ -77,7 +77,7 @@ export function rolloutStateOf(facts: ClusterFacts): Judgement {
 
 /**
  * The state of a cluster from which the Secret is being removed. After a refusal, the cluster takes
- * no slot until the next try. During that try, the reason of the refusal stays.
+ * no slot until the next try. During that try, status still shows the reason of the refusal.
  */
 export function removalStateOf({
   there,
@@ -146,8 +146,8 @@ const since = ({ former, now }: ClusterFacts, state: ClusterStatus["state"]): nu
   former?.state === state ? former.since : now;
 
 /**
- * When the time until the deadline began. This time does not begin again for a late cluster, so the
- * cluster stays late until its nodes have the content.
+ * The time from which we count the deadline. For a late cluster, we do not count again from the
+ * start, so the cluster stays late until its nodes have the content.
  */
 function begunAt(facts: ClusterFacts): number {
   const { former, late } = facts;

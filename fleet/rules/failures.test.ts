@@ -47,7 +47,7 @@ test("lists a cluster that is unreachable or that does not use the content, with
   ]);
 });
 
-test("keeps the time of a repeated failure, but not of another failure, and drops the failure of a deleted cluster", () => {
+test("keeps the time of a failure only while the failure stays the same, and drops the failure of a deleted cluster", () => {
   const former = [failure("a"), failure("b"), failure("gone")];
   const clusters = [
     cluster("a", "Failed", refused),

@@ -64,7 +64,7 @@ const names = (count: number) => Array.from({ length: count }, (_, n) => `n${n}`
 const most: readonly (readonly [what: string, selected: number, leaving: number, cut: number])[] = [
   ["serves as many as status can hold", 1000, 0, 0],
   ["does not serve more than status can hold", 1001, 0, 1],
-  ["counts leaving clusters", 1000, 1, 1],
+  ["counts leaving clusters in status too", 1000, 1, 1],
   ["serves none while leaving clusters fill the status", 3, 1000, 3],
 ];
 for (const [what, count, left, cut] of most)
@@ -92,7 +92,7 @@ test("reads durations as seconds", () => {
 const made = (uid: string, seconds: number, clusters: readonly string[] = []) =>
   fleetSecret(clusters.map(done), { uid, creationTimestamp: new Date(seconds * 1000) });
 
-test("when two objects with the same target select a cluster, leaves it to the older object", () => {
+test("when two objects with the same target select a cluster, leaves the cluster to the older object", () => {
   const [old, young, twin] = [made("b", 1, ["x"]), made("a", 2, ["x", "y"]), made("c", 1, ["y"])];
   const all = [young, twin, old];
   const of = (object: FleetSecret) => {

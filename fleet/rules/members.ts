@@ -32,7 +32,7 @@ export const mostClusters = 1000;
 
 /**
  * The clusters of an object. A cluster that is in status but no longer selected is leaving: we
- * remove its Secret after the grace period, and may give the cluster up after the deadline. A
+ * remove its Secret after the grace period, and might give the cluster up after the deadline. A
  * deleted object selects no clusters. We forget a released cluster at once. If status has no room
  * for all clusters, those already in status come first, because a cluster that we forget keeps the
  * Secret for ever.
@@ -108,7 +108,8 @@ export function rivalsOf(object: FleetSecret, all: readonly FleetSecret[]): Riva
           (other.status?.clusters ?? []).filter(isMeant).map(({ name }) => [name, other] as const),
         ),
     );
-  // An object with another transport places its copy elsewhere, so it cannot take over our copy.
+  // An object with another transport places its Secret elsewhere, so it cannot take over our
+  // Secret.
   const alike = rivals.filter(
     ({ spec }) => (spec.via ?? "Direct") === (object.spec.via ?? "Direct"),
   );

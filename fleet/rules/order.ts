@@ -6,7 +6,10 @@
 export type RolloutState =
   /** Has the content, has proved it, and has kept it long enough. */
   | "done"
-  /** Has the content and has proved it, but has not kept it long enough yet. It keeps its slot. */
+  /**
+   * Has the content and has proved it, but has not kept it long enough yet. The cluster keeps its
+   * slot.
+   */
   | "soaking"
   /** Answers, and has other content or no content. */
   | "waiting"

@@ -76,7 +76,7 @@ export const catalogue = {
   noProvider: [
     "GPS446",
     "the ClusterProfile has no access provider {}",
-    "have its manager write one of them; others are not supported",
+    "the profile's manager has to write one of these providers; we support no others",
   ],
   provider: [
     "GPS447",
@@ -135,7 +135,7 @@ export const catalogue = {
   ],
   contested: [
     "GPS461",
-    "the Secret does not stay there: five writes were undone or never shown",
+    "the Secret does not stay there: after five writes, the API server still showed another Secret or none",
     "find out who changes the Secret there; it is written once a minute, and no other cluster waits for it",
   ],
   everyNamespace: [

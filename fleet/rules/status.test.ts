@@ -36,12 +36,12 @@ const stalled = { reason: "Halted", message: "guest-f refuses it" } as const;
 const warning = { reason: "EveryNamespace", message: "every namespace" } as const;
 const table: readonly (readonly [string, string, string, Partial<FoundClusters>?])[] = [
   ["no cluster is selected", "", "Reconciling"],
-  ["all have it", "DD", "Ready"],
+  ["all have the Secret", "DD", "Ready"],
   ["one is unreachable", "DU", "Reconciling"],
   ["all are unreachable", "UUU", "Reconciling"],
   ["one refuses and one is unreachable", "DFU", "Reconciling"],
   ["one waits", "DW", "Reconciling"],
-  ["one has not proved it", "DP", "Reconciling"],
+  ["one has not proved the Secret", "DP", "Reconciling"],
   [
     "the spec contains something that the user might not intend",
     "D",
@@ -50,7 +50,7 @@ const table: readonly (readonly [string, string, string, Partial<FoundClusters>?
   ],
   ["one leaves", "DL", "Reconciling"],
   ["one refuses", "DF", ""],
-  ["one refuses while another waits", "WF", "Reconciling"],
+  ["one refuses and another waits", "WF", "Reconciling"],
   ["it is stalled", "DW", "Stalled", { stalled }],
   ["it is paused", "DW", "", { paused: true }],
 ];
@@ -168,7 +168,7 @@ const askings: readonly (readonly [what: string, spec: FleetSecretSpec, reasons:
   ["every namespace", { ...spec, clusterAPI: { namespaceSelector: {} } }, ["EveryNamespace"]],
   ["labels of profiles", from({ matchLabels: { a: "b" } }), []],
   ["every profile", from({}), ["EveryProfile"]],
-  ["every profile, by no labels", from({ matchLabels: {} }), ["EveryProfile"]],
+  ["every profile, by an empty matchLabels", from({ matchLabels: {} }), ["EveryProfile"]],
 ];
 for (const [what, given, reasons] of askings)
   test(`${what}: reports in status ${reasons.join(", ") || "no warnings"}`, () =>
@@ -188,7 +188,7 @@ const stalls: readonly (readonly [
   reason: string | undefined,
   isReported?: RegExp,
 ])[] = [
-  ["all is well", {}, undefined],
+  ["no cluster refuses", {}, undefined],
   ["some refuse, within the limit", { refusing }, undefined],
   ["too many refuse", { halted: true, refusing }, "Halted", /^GPS441: a, b, c, d, e refuse/],
   [

@@ -34,7 +34,10 @@ export type FoundClusters = Readonly<{
   warnings: readonly Warning[];
 }>;
 
-/** The status after a run. Whatever has not changed since `former` keeps its time. */
+/**
+ * The status after a run. A state, condition or failure that has not changed since `former` keeps
+ * its time.
+ */
 export function statusOf(found: FoundClusters, former: FleetSecretStatus = {}): FleetSecretStatus {
   const { generation, clusters } = found;
   const now = timeOf(found.now);
@@ -43,8 +46,8 @@ export function statusOf(found: FoundClusters, former: FleetSecretStatus = {}): 
   const since = (one: Omit<ClusterStatus, "since">): ClusterStatus => {
     const known = before.get(one.name);
     const same = known?.state === one.state && (sameSource || !ofContent.has(one.state));
-    // Replaces a time in the future, which the previous leader's clock can cause. It would delay a
-    // removal or the end of minSuccessTime.
+    // Replaces a time in the future, which the previous leader's clock can cause. Such a time would
+    // delay a removal or the end of minSuccessTime.
     return {
       ...one,
       since: same && Date.parse(known.since) <= Date.parse(now) ? known.since : now,
@@ -113,8 +116,8 @@ function conditionsOf(found: FoundClusters): readonly Untimed[] {
   const ready = stalled === undefined && !paused && whole;
   const reason = stalled?.reason ?? (paused ? "Paused" : reasonOf(counts));
   const message = withHelp(stalled?.message ?? numbers);
-  // True even while clusters are unreachable or no cluster is selected, because we continue without
-  // an administrator when that changes.
+  // True even while clusters are unreachable or no cluster is selected, because we continue by
+  // ourselves when a cluster answers again or is selected.
   const going =
     stalled === undefined && !paused && (moving || unreachable > 0 || (failed === 0 && !whole));
   return [

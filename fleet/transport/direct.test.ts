@@ -30,13 +30,13 @@ test("for every target except kube-system/fleet-pull-secret, counts a cluster as
 const behind = { ...listing, status: { observedGeneration: 1, sources: [] } };
 
 const table: readonly (readonly [what: string, seen: Seen, is: string, why?: RegExp])[] = [
-  ["not asked yet", { is: "unknown" }, "awaited"],
-  ["not installed there", { is: "refused", status: 404, why: "404 NotFound" }, "unasked"],
-  ["may not be read", { is: "refused", status: 403, why: "403 Forbidden" }, "held", /GPS455.*403/],
-  ["never answered", { is: "refused", status: 503, why: "503 Slow" }, "held", /GPS459.*503 Slow/],
-  ["no longer answered", { is: "shown", object: behind, failing: "500 X" }, "held", /GPS459/],
-  ["on its nodes, as read before", { is: "shown", object: listing, failing: "500" }, "proved"],
-  ["not made", { is: "shown", object: undefined }, "unasked"],
+  ["not read yet", { is: "unknown" }, "awaited"],
+  ["not installed (no CRD)", { is: "refused", status: 404, why: "404 NotFound" }, "unasked"],
+  ["unreadable (403)", { is: "refused", status: 403, why: "403 Forbidden" }, "held", /GPS455.*403/],
+  ["never readable", { is: "refused", status: 503, why: "503 Slow" }, "held", /GPS459.*503 Slow/],
+  ["no longer readable", { is: "shown", object: behind, failing: "500 X" }, "held", /GPS459/],
+  ["on its nodes at the last read", { is: "shown", object: listing, failing: "500" }, "proved"],
+  ["not created", { is: "shown", object: undefined }, "unasked"],
   ["on its nodes", { is: "shown", object: listing }, "proved"],
 ];
 for (const [what, seen, is, why = /^/] of table)

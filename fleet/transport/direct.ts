@@ -6,7 +6,7 @@ import { keptProof } from "./excerpt.ts";
 import { proofOf, type Proof } from "./proof.ts";
 import { secretAt, type NamespacedName, type Seen, type Transport } from "./transport.ts";
 
-/** The target that a cluster's own GlobalPullSecret can use as a source. */
+/** Name of the only target that a cluster's own GlobalPullSecret can use as a source. */
 const handedOver = "fleet-pull-secret";
 
 /**

@@ -1,7 +1,7 @@
 /**
  * Decides by the status of a cluster's own GlobalPullSecret whether the cluster's nodes have the
  * placed Secret. Pure. The cluster's owner can write any text into this status, so we quote only
- * single words of letters, and numbers.
+ * numbers, and single words that consist of letters.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 import type { ConditionType, StalledReason } from "#api/reasons.ts";

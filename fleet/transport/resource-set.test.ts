@@ -35,7 +35,7 @@ test("puts the target's manifest into the Secret, with the source's content and 
   });
 });
 
-test("selects the one Cluster of the namespace, or every Cluster with a name", () => {
+test("selects the namespace's one Cluster or, with clusterNameLabelValue Name, every Cluster", () => {
   assert.partialDeepStrictEqual(found(set), {
     apiVersion: "addons.cluster.x-k8s.io/v1beta2",
     spec: {

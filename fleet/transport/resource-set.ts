@@ -60,8 +60,8 @@ export function resourceSet(namespace: string, target: NamespacedName, how: Dele
       secretAt(where, (content, owner) => manifestOf(content, owner, target)),
       clusterResourceSet(where, version, spec),
     ],
-    // We remove the former ClusterResourceSet before its Secret, because without the Secret it
-    // would report a failure.
+    // We remove the former ClusterResourceSet before its Secret, because without the Secret the
+    // ClusterResourceSet would report a failure.
     ...(name === formerName
       ? {}
       : {

@@ -52,7 +52,7 @@ export type Transport = Readonly<{
 
 export type NamespacedName = Readonly<{ namespace: string; name: string }>;
 
-/** The Secret `where`, with the content that `made` returns. */
+/** A Secret to place, with the name and namespace in `where`. `made` derives its content. */
 export function secretAt(
   where: NamespacedName,
   made: (content: Content, owner: string) => Content = (content) => content,

@@ -14,7 +14,7 @@ export type ClusterProfile = Readonly<{
 }>;
 
 export type ClusterProfileStatus = Readonly<{
-  /** The conditions that we write. Other programs may have added their own conditions. */
+  /** The conditions that we write. Other programs can have added more conditions. */
   conditions?: readonly ProfileCondition[];
   version?: Readonly<{ kubernetes?: string }>;
   /** How to reach the cluster. We check the name of each entry before we use the entry. */
@@ -36,5 +36,8 @@ export type AccessProvider = Readonly<{
 
 export const clusterProfileVersion = "multicluster.x-k8s.io/v1alpha1";
 
-/** The name of the extension of `cluster` that contains the input of a secret reader. */
+/**
+ * Name of an extension of `cluster`. It identifies the Secret from which a secret reader takes the
+ * credential.
+ */
 export const execExtension = "client.authentication.k8s.io/exec";

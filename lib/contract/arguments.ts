@@ -8,8 +8,8 @@ export type Arguments = Readonly<{
   /** Flag or operand → its texts in order; undefined if a flag has no value. */
   texts: ReadonlyMap<string, readonly (string | undefined)[]>;
   /**
-   * An argument that looks like an unknown flag. `name` is only the flag's name. `argument` may
-   * contain its value.
+   * An argument that looks like an unknown flag. `name` is only the flag's name. `argument` can
+   * contain the flag's value.
    */
   unknown: readonly Readonly<{ name: string; argument: string }>[];
   /** An argument that belongs to no flag and to no operand. */
@@ -33,7 +33,8 @@ export function asksForHelp(argv: readonly string[]): boolean {
 }
 
 /**
- * Sorts arguments by the flags that the program knows; `places` are its operands' names, in order.
+ * Sorts arguments by the flags that the program knows; `places` are the names of the program's
+ * operands, in order.
  */
 export function sortArguments(
   argv: readonly string[],
@@ -123,7 +124,7 @@ function textsOf(given: readonly Pick<Token, "name" | "value">[]): Arguments["te
 
 /**
  * The texts of `left` that belong to no flag. The text after an unknown flag is most likely that
- * flag's value, which may be a secret, so it is left out.
+ * flag's value, which might be a secret, so that text is left out.
  */
 function strays(left: readonly Token[], unknown: readonly Token[]): string[] {
   const waiting = unknown.filter(({ inlineValue }) => inlineValue !== true);

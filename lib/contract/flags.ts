@@ -24,8 +24,9 @@ export type ParsedFlags<Value> =
   | Readonly<{ ok: false; errors: readonly string[] }>;
 
 /**
- * A rule for several values together. If a rule uses a value that could not be read, we ignore the
- * rule's result. The rule would treat the value as absent, and the value has its own error already.
+ * A rule for several values together. If one of these values could not be read, we ignore the
+ * rule's result, because the rule would treat the value as absent. The value has its own error
+ * already.
  */
 export type Rule<Rows extends Table> = (
   values: Readonly<Partial<TableValues<Rows>>>,
@@ -140,7 +141,7 @@ function unknownFlag(
 }
 
 /**
- * The one of `words` that is nearest to `word`; undefined if more than a third of the letters
+ * The word in `words` that is nearest to `word`; undefined if more than a third of the letters
  * differ.
  */
 export function nearest(word: string, words: readonly string[]): string | undefined {
@@ -149,7 +150,9 @@ export function nearest(word: string, words: readonly string[]): string | undefi
   return best !== undefined && best.changes * 3 <= word.length ? best.known : undefined;
 }
 
-/** The Levenshtein distance: letters to add, drop or replace, row by row of the usual table. */
+/**
+ * The Levenshtein distance: how many letters to add, drop or replace to get from `from` to `to`.
+ */
 function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (const [index, letter] of [...from].entries()) {

@@ -1,11 +1,12 @@
 /**
- * A grant: what a pod may apply. It is in the pod's annotations, which the agent reads as files.
+ * A grant: what an agent is allowed to apply. The grant is in the annotations of the agent's pod,
+ * which the agent reads as files.
  */
 import { digestAnnotation, revisionAnnotation, sinceAnnotation, wordAnnotation } from "./names.ts";
 
 /**
- * The highest valid revision: 34,000 years at one revision a second. A higher number is damaged
- * data. A controller that accepted it could not publish a higher revision.
+ * The highest valid revision, enough for 34,000 years at one revision a second. A higher number is
+ * damaged data. If the controller accepted that number, it could not publish the next revision.
  */
 export const mostRevision = 2 ** 40 - 1;
 

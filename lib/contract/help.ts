@@ -13,13 +13,13 @@ export function helpIn(text: string): string | undefined {
 }
 
 /**
- * Maximum length of a condition's message: four times the length of an Event's message, and far
- * below the 32 KiB that a condition may have.
+ * Maximum length of a condition's message: four times that of an Event's message, and far below the
+ * 32 KiB that Kubernetes allows.
  */
 const longestCondition = 4096;
 
 /**
- * The text, cut to this many characters, with the link for its first code at the end. A cut never
+ * The text, cut to `longest` characters, with the link for its first code at the end. A cut never
  * removes the link.
  */
 export function withHelp(text: string, longest = longestCondition): string {

@@ -19,7 +19,8 @@ export const clusterManager = "globalpullsecret.io";
 export const clusterManagerLabel = "x-k8s.io/cluster-manager";
 
 /**
- * The key of a token in the Secret of a ClusterProfile, as the reference secret reader expects it.
+ * In the Secret of a ClusterProfile, the key under which the inventory's reference secret readers
+ * expect the token.
  */
 export const tokenKey = "token";
 
@@ -36,8 +37,9 @@ export const boundName = `${joinedName}-token`;
 export const joinedByAnnotation = "globalpullsecret.io/joined-by";
 
 /**
- * Label on a ClusterProfile: `clusters remove` is removing the cluster. FleetSecrets do not select
- * the cluster, and forget it at once, because the command deletes their copies.
+ * Label on a ClusterProfile: `clusters remove` is removing the cluster. FleetSecrets no longer
+ * select the cluster, and drop it from their status at once, because the command itself deletes the
+ * Secrets that they placed there.
  */
 export const leavingLabel = "globalpullsecret.io/leaving";
 
@@ -66,8 +68,8 @@ export const issuedAnnotation = "globalpullsecret.io/token-issued";
 export const expiresAnnotation = "globalpullsecret.io/token-expires";
 
 /**
- * Seconds of validity that we request for a token. The server may grant fewer, and its answer
- * counts.
+ * Seconds of validity that we request for a token. The API server can shorten the validity; the
+ * times in its answer are the valid ones.
  */
 export const tokenSeconds = 30 * 24 * 3600;
 
@@ -130,8 +132,8 @@ export const joinedGuards: readonly Guard[] = [
     `request.userInfo.username == '${user(joinedName)}'`,
     { resources: ["serviceaccounts/token"], operations: ["CREATE"] },
     {
-      // The token must be bound to our Secret, because we void the token by deleting that Secret. A
-      // thief could bind the token to another Secret.
+      // The token must be bound to our Secret, because we void the token by deleting that Secret.
+      // Without this rule, a thief could request a token that is bound to another Secret.
       expression:
         "has(object.spec.boundObjectRef) && object.spec.boundObjectRef.kind == 'Secret' && " +
         `object.spec.boundObjectRef.name == '${boundName}' && ` +
@@ -187,8 +189,8 @@ const addedToRule = { scope: "*" };
 
 /**
  * Whether the spec of a policy or a binding is the wanted one, with or without the API server's
- * additions. Any other field makes the spec differ: an excluded resource, or a selector in the
- * binding, would switch the guard off.
+ * additions. Any other field makes the spec differ, because fields such as an excluded resource or
+ * a selector in the binding would switch the guard off.
  */
 export const isAsMade = (live: unknown, wanted: object): boolean =>
   isDeepStrictEqual(completed(live), completed(wanted));

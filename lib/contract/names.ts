@@ -1,7 +1,7 @@
 /**
- * The names that agent, controller and users share. They are the product's public interface: the
- * three kubectl checks, the DaemonSet's template and the agent's mounts all depend on them, so none
- * may change without a migration.
+ * The names that agent, controller and users share. They are the product's public interface: users'
+ * kubectl commands, the DaemonSet's template and the agent's mounts all depend on them, so do not
+ * change a name without a migration.
  */
 
 /** The only namespace in which the product reads and writes (besides its nodes). */
@@ -38,9 +38,9 @@ export const agentLabels = { name: agentName } as const;
 export const secretType = "kubernetes.io/dockerconfigjson";
 
 /**
- * Keys of global-pull-secret, and file names in the agent's mount. All of them always exist. If a
- * key that the volume lists were missing, no pod would start, and the volumes of running pods would
- * no longer update.
+ * Keys of global-pull-secret, and file names in the agent's mount. All these keys always exist. If
+ * a key that the volume lists were missing, no pod would start, and the volumes of running pods
+ * would no longer update.
  */
 export const secretKeys = {
   /** The merged document, canonical. The additional Secret uses the same key. */
@@ -57,17 +57,17 @@ export const secretKeys = {
    * never infer it.
    */
   intent: "intent",
-  /** JSON object: registry → id of its source. Holds no credential. */
+  /** JSON object: registry → id of its source. Contains no credential. */
   sources: "sources",
   /** A `PublishedMode`. An agent in another mode follows only the intent `release`. */
   mode: "mode",
 } as const;
 
 /**
- * Keys of the content that new nodes may take. They are beside the keys of the newest content.
- * While new nodes may take nothing, `revision` is 0. During a rollout, `revision` is lower than the
- * newest revision. Afterwards, it is equal to the newest revision. If `revision` is 0 or equal to
- * the newest revision, the other keys are empty.
+ * Keys of the content that new nodes are allowed to take, beside the keys of the newest content.
+ * While new nodes are not allowed to take anything, `revision` is 0. During a rollout, `revision`
+ * is lower than the newest revision. Afterwards, it is equal to the newest revision. If `revision`
+ * is 0 or equal to the newest revision, the other keys are empty.
  */
 export const servedKeys = {
   document: "served..dockerconfigjson",
@@ -87,8 +87,8 @@ export type ProviderScope = (typeof scopes)[number];
 
 /**
  * The mode together with its scope, as global-pull-secret and the template of the agents name it.
- * Each scope counts as a mode of its own, so that agents of scope All never serve every pod with
- * content that was published for scope Annotated. Scope All has the mode's own name.
+ * Each scope counts as a separate mode. Without this, agents of scope All could give all pods the
+ * content that was published for scope Annotated. The name for scope All is the mode's name.
  */
 export const publishedModes = [...deliveryModes, "CredentialProviderAnnotated"] as const;
 export type PublishedMode = (typeof publishedModes)[number];
@@ -122,8 +122,8 @@ export const revisionAnnotation = "globalpullsecret.io/revision";
 
 /**
  * A pod's annotation, part of its grant: the salted digest of the revision's content (`digest.ts`).
- * After a restore of etcd or a new installation, the same revision number may have other content.
- * The number together with this digest never does.
+ * After a restore of etcd or a new installation, the same revision number can have other content.
+ * The number and this digest together identify one content.
  */
 export const digestAnnotation = "globalpullsecret.io/digest";
 
@@ -133,7 +133,9 @@ export const digestAnnotation = "globalpullsecret.io/digest";
  */
 export const sinceAnnotation = "globalpullsecret.io/since";
 
-/** A pod's annotation, part of its grant: `true` requests a termination message as the proof. */
+/**
+ * A pod's annotation, part of its grant: `true` means that the proof must be a termination message.
+ */
 export const wordAnnotation = "globalpullsecret.io/word";
 
 /**
@@ -209,9 +211,9 @@ export const deliveries = ["ConfigFile", "CredentialProvider"] as const;
 /**
  * The credential provider's own files below the kubelet's root directory. They are in one
  * directory, so that a cleanup that removes the script also removes the answer. They are not in our
- * folder, which is removed with the journal: they must stay as long as a kubelet runs with flags
- * that name them. The directory's name does not begin with our folder's name: if it did, the
- * permission model of Node.js would not let us create or remove our folder.
+ * folder, because our folder is removed with the journal, and these files must stay as long as a
+ * kubelet runs with flags that name them. The directory's name does not begin with our folder's
+ * name: if it did, the permission model of Node.js would not let us create or remove our folder.
  */
 export const providerFiles = {
   folder: "pull-secret-provider",
@@ -236,7 +238,10 @@ export const providerName = "global-pull-secret";
  */
 export const authorityExtension = "globalpullsecret.io/certificate-authority";
 
-/** On a ServiceAccount, with any value: in scope Annotated, the provider serves its pods. */
+/**
+ * Annotation on a ServiceAccount, with any value: in scope Annotated, the provider serves this
+ * account's pods.
+ */
 export const useAnnotation = "globalpullsecret.io/use";
 
 /**
@@ -247,7 +252,7 @@ export const tokenAudience = "global-pull-secret";
 
 /** Files in the pod's own directory. */
 export const podFiles = {
-  /** The first container's finding: other places where the kubelet may find credentials. */
+  /** What the first container found: other places where the kubelet might find credentials. */
   hidden: "hidden.json",
 } as const;
 

@@ -3,7 +3,10 @@
  * select objects by labels, and run hooks that annotations name.
  */
 
-/** Keys that the request may set. A record limits each key to one value. */
+/**
+ * Keys that the request is allowed to set. If a record is given, each key can only get the record's
+ * value.
+ */
 type Ours = readonly string[] | Readonly<Record<string, string>>;
 
 const text = (one: string) => `'${one}'`;
@@ -12,12 +15,13 @@ const list = (keys: readonly string[]) => `[${keys.map(text).join(", ")}]`;
 /**
  * A CEL expression: in this field, the request itself sets only keys of `ours`. Other keys must
  * stay as in the old object. But mutating admission is allowed to set any key. In a policy,
- * `object` is the result of admission, so only `managedFields` distinguish the request's changes
- * from those of admission: the API server records the request's changes before it calls mutating
- * admission, and does not record those of admission.
+ * `object` is the result of admission, so only `managedFields` shows which changes the request
+ * itself made: the API server records the request's changes before it calls mutating admission, and
+ * does not record the changes of admission.
  *
  * A client can rewrite `managedFields`, but the API server then adds the keys that the same request
- * changes. If a client empties the list, the API server records nothing, so nothing may differ.
+ * changes. If a client empties `managedFields`, the API server records nothing, so then no key
+ * outside `ours` is allowed to differ, whoever changed it.
  */
 export function setsOnly(field: "labels" | "annotations", ours: Ours): string {
   const now = `dyn(object).metadata.?${field}`;

@@ -3,7 +3,7 @@
  */
 import type { ValueReader, Wrong } from "./values.ts";
 
-/** One row. It is a flag, unless `from` defines another kind. The row's key is its name. */
+/** One row. It is a flag, unless `from` defines another kind. The row's key is the flag's name. */
 export type Flag = Readonly<{
   read: ValueReader<unknown>;
   /** Its line in `--help`. For a required row: what to give. */
@@ -11,13 +11,15 @@ export type Flag = Readonly<{
   /** The default: the text that is read if the command line has none. */
   standard?: string;
   /**
-   * The program cannot run without this value. A value that its reader treats as absent does not
-   * count.
+   * The program cannot run without this value. A value that `read` treats as absent is not enough.
    */
   required?: true;
   /** The flag can be given several times, so its value is a list. */
   repeated?: true;
-  /** Its errors do not quote the value, because people may paste anything into a long value. */
+  /**
+   * Errors about the flag do not quote the value, because people might paste anything into a long
+   * value.
+   */
   unquoted?: true;
   /** One letter. */
   short?: string;

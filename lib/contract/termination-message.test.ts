@@ -51,7 +51,7 @@ test("reads back each message that it writes, and shows its line for people", ()
   );
 });
 
-test("does not accept any other text as a message, and never throws", () => {
+test("does not read a text that differs from our messages, and never throws", () => {
   const written = message("GPS200", word);
   const others = [
     undefined,

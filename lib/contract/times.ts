@@ -1,12 +1,12 @@
 /**
- * How long an agent may need for a grant. The agent uses these times for its waits, and the
- * controller allows their sum. So an agent that waits as designed never counts as late.
+ * How long an agent is allowed to need for a grant. The agent uses these times for its waits, and
+ * the controller allows their sum. So an agent that waits as designed never counts as late.
  */
 import type { PublishedMode } from "./names.ts";
 
 /**
  * Seconds after a rename until the kubelet must have read the new file by itself. The kubelet keeps
- * the content for 300 s after it has read the file. A read that began just before the rename may
+ * the content for 300 s after it has read the file. A read that began just before the rename can
  * end 5 s later. If no kubelet is restarted, an agent is Ready only after this time.
  */
 export const rereadSeconds = 305;
@@ -30,9 +30,10 @@ const syncSeconds = 90;
 const usualSpareSeconds = 15;
 
 /**
- * How many seconds an agent usually needs to prove a grant, once it has the grant and its content.
- * If an agent takes longer, it might still be waiting for the content. Mode CredentialProvider gets
- * no time for the kubelet to read config.json again, because that file seldom changes in this mode.
+ * How many seconds an agent usually needs to prove a grant, once it has the grant and the grant's
+ * content. If an agent takes longer, it might still be waiting for the content. For mode
+ * CredentialProvider, we add no time for the kubelet to read config.json again, because config.json
+ * seldom changes in this mode.
  */
 export const usualSeconds = (mode: PublishedMode, probationSeconds: number): number =>
   usualSpareSeconds + (mode === "Reread" ? rereadSeconds : probationSeconds);
@@ -45,12 +46,13 @@ const spareSeconds = 60;
 /**
  * The longest time, in seconds, until an agent whose kubelet runs has proved a grant, or has found
  * that the grant failed or that the node does not support the grant. The sum has no time for a
- * kubelet that hangs while it starts or stops. A node with such a kubelet may fail. In mode
- * Restart, the agent by default does not restart a systemd unit that also contains a control plane.
- * It waits until the kubelet in that unit reads the file again. In the other modes, the kubelet may
- * have to read the file twice: first for an older grant or for an entry that leaves config.json,
- * then for this grant. In mode CredentialProvider, config.json changes after a change of the
- * original or of the mode, and for registries without a row of matchImages.
+ * kubelet that hangs while it starts or stops. A node with such a kubelet can be reported as
+ * failed. In mode Restart, the agent by default does not restart a systemd unit that also contains
+ * a control plane. The agent then waits until the kubelet in that unit reads config.json again. In
+ * the other modes, the kubelet sometimes has to read config.json twice: first for an older grant or
+ * for an entry that leaves the file, then for this grant. In mode CredentialProvider, config.json
+ * changes only when the original or the mode changes, and for registries that no row of matchImages
+ * covers.
  */
 export function grantSeconds(mode: PublishedMode, probationSeconds: number): number {
   const restarts = restartAttempts * (answerSeconds + probationSeconds + spacingSeconds);

@@ -2,8 +2,8 @@
 import { isIP } from "node:net";
 
 /**
- * The problem of a value; what to give instead. The text completes a sentence that begins with the
- * flag.
+ * The problem of a value, and what to give instead. The text completes a sentence that begins with
+ * the flag.
  */
 export class Wrong {
   readonly message: string;
@@ -92,11 +92,11 @@ const goDuration =
 
 /**
  * Seconds of a duration as Go prints it: 1h30m. A fraction such as 1.5h must be a whole number of
- * seconds. Longer durations count as 24 days, the longest timer of Node.js.
+ * seconds. Durations above 24 days, the longest timer of Node.js, count as 24 days.
  */
 export function duration(value: string): number | Wrong {
   const { h = 0, m = 0, s = 0 } = goDuration.exec(value)?.groups ?? {};
-  // Computed in milliseconds first, because 1.1 * 3600 is not 3960.
+  // Computed in milliseconds first, because in JavaScript 1.1 * 3600 is not exactly 3960.
   const seconds = Math.round(Number(h) * 3_600_000 + Number(m) * 60_000) / 1000 + Number(s);
   if (Number.isInteger(seconds) && seconds > 0) return Math.min(seconds, longestTimer);
   return new Wrong("is not a duration of at least 1s; give a value such as 90s, 10m or 1h30m");

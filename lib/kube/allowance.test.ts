@@ -10,7 +10,7 @@ test("allows the saved amount at once, and then the rate per second", () => {
   const one = new Allowance(rate, 0);
   const taken = Array.from({ length: 25 }, () => one.take(1, 0));
   assert.equal(taken.filter(Boolean).length, 20);
-  // The debt is five. It is paid after 2.5 s. Half a second later, one is available.
+  // The debt of five is paid after 2.5 s. After another half second, one is available.
   assert.equal(one.when(1, 0), 3000);
   assert.equal(one.take(1, 2999), false);
 });
@@ -25,13 +25,13 @@ test("never gives more than was saved plus the rate times the elapsed time", () 
         now += wait;
         if (one.take(amount, now)) given += amount;
         assert.ok(given <= rate.atOnce + (now / 1000) * rate.perSecond + 1e-6);
-        assert.equal(one.take(0, one.when(0, now)), true, "gives at the time that it predicted");
+        assert.equal(one.take(0, one.when(0, now)), true, "gives at the predicted time");
       }
     }),
   );
 });
 
-test("neither gains nor loses when the clock is set back", (t) => {
+test("does not depend on the system clock", (t) => {
   const one = new Allowance({ perSecond: 1e-9, atOnce: 2 });
   assert.equal(one.take(1), true);
   t.mock.method(Date, "now", () => 0);

@@ -1,12 +1,12 @@
-/** A rate limit: an amount per second, and a reserve that may be taken at once. */
+/** A rate limit: an amount per second, and a reserve that can be taken at once. */
 
 export type Rate = Readonly<{
   perSecond: number;
-  /** The most that can be saved up, and so be taken at once. */
+  /** The largest amount that can be saved up, and taken at once. */
   atOnce: number;
 }>;
 
-/** Rounding tolerance: an almost complete token counts as complete. */
+/** Rounding tolerance: an amount counts as available if less than this is missing. */
 const rounding = 1e-6;
 
 /** An allowance that is full at first. Times are milliseconds of a monotonic clock. */
@@ -30,7 +30,7 @@ export class Allowance {
     return left >= -rounding;
   }
 
-  /** The time at which this amount is available, if nothing is taken before. */
+  /** The time at which this amount will be available if nothing else is taken. */
   when(amount: number, now = performance.now()): number {
     return (
       now + Math.max(0, Math.ceil(((amount - this.#leftAt(now)) / this.#rate.perSecond) * 1000))

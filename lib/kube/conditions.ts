@@ -1,9 +1,9 @@
 /** Conditions of an object's status, as Kubernetes defines them. Pure. */
 
-/** The fields of every condition; `Type`: the types that one kind of object may have. */
+/** A condition. `Type` lists the condition types of one kind of object. */
 type Typed<Type extends string> = Readonly<{ type: Type }>;
 
-/** The condition of this type. Only a type of the object's kind compiles. */
+/** The condition of this type. The compiler refuses a type that the object's kind does not have. */
 export function conditionOf<Type extends string, Condition extends Typed<Type>>(
   status: Readonly<{ conditions?: readonly Condition[] }> | undefined,
   type: Condition["type"],

@@ -19,7 +19,7 @@ const secret = (value: string) => ({
   data: { key: value },
 });
 
-/** Us, another operator, and a clock in milliseconds. */
+/** Our client, another operator's client, and a clock in milliseconds. */
 function setUp() {
   const api = new FakeApi();
   const at = { now: 1_000_000 };

@@ -36,21 +36,21 @@ export class Contest<T> {
     this.#left.take(1, now);
   }
 
-  /** The time from which this content may be written again; undefined if it may be written now. */
+  /** The time from which we can write this content again; undefined if we can write it now. */
   lostUntil(wanted: T | undefined, now: number): number | undefined {
     const until = this.#same(wanted, this.#of) ? this.next(now) : now;
     return until > now ? until : undefined;
   }
 
-  /** When the last written content may be written again. */
+  /** When we can write the last written content again. */
   next(now: number): number {
     return this.#left.when(1, now);
   }
 }
 
 /**
- * An administrator may edit an object twenty times while we repair it. If the object needs more
- * than one repair a minute forever, there is another writer.
+ * We repair twenty edits, for example by an administrator, at once. If an object always needs more
+ * than one repair a minute, another program writes it.
  */
 const writes = { perSecond: 1 / 60, atOnce: 20 };
 
@@ -63,7 +63,8 @@ export type ContestedObject = Readonly<{
 
 /**
  * Maximum seconds until the caller reads again. The wait is short, because the caller's next write
- * may be different, such as a withdrawal that the user requests. We send a different write at once.
+ * might be different, such as a withdrawal that the user requests. We send a different write at
+ * once.
  */
 const longestPause = 10;
 
@@ -100,7 +101,7 @@ export function contested(
 ) {
   const all = new Map<string, Fought>();
 
-  /** Applies and replacements are counted separately, because one repair may consist of both. */
+  /** Applies and replacements are counted separately, because one repair can consist of both. */
   async function write<T>(
     method: string,
     path: string,
@@ -109,8 +110,8 @@ export function contested(
     manager = "",
   ): Promise<T> {
     const wanted = digestOf(essence(path, body) ?? declaredBy(body));
-    // We write as several managers in turn. If they had one count, each write would look like new
-    // content.
+    // We write as several managers in turn. If all managers had one count, each write would look
+    // like new content.
     const key = `${method} ${manager} ${path}`;
     const one = all.get(key) ?? {
       contest: new Contest(writes, Object.is),
@@ -164,7 +165,7 @@ function declaredBy(body: object): object {
   return { ...rest, metadata: mine };
 }
 
-/** Kept in memory only; the digest of a Secret must not leave the memory. */
+/** We keep the digest in memory only, because the digest of a Secret must not leave the process. */
 const digestOf = (wanted: object): string =>
   createHash("sha256").update(JSON.stringify(wanted)).digest("base64");
 

@@ -3,7 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { delimiter } from "node:path";
 import { KubeConfig } from "@kubernetes/client-node";
 
-/** None of the places has a kubeconfig, and the program does not run in a pod. */
+/** There is no kubeconfig in any of the usual places, and the program does not run in a pod. */
 export class NoKubeConfig extends Error {
   override readonly name = "NoKubeConfig";
   constructor() {

@@ -54,8 +54,9 @@ type Options = Readonly<{
 export type RunningLoop = Readonly<{
   hint: () => void;
   /**
-   * Seconds since a run ended, failed runs included, or since the loop began; 0 before. Uses a
-   * monotonic clock: setting the system clock forward must not make an idle loop count as hanging.
+   * Seconds since the last run ended, even if that run failed. Before the first run has ended:
+   * seconds since the loop began, or 0 if it has not begun. Uses a monotonic clock, because setting
+   * the system clock forward must not make an idle loop count as hanging.
    */
   silence: () => number;
   /** Resolves when `signal` has aborted and the running reconcile has ended. */

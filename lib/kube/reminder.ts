@@ -11,7 +11,7 @@ export function reminder(clock: () => number = () => performance.now()): (why: s
   return (why) => {
     const now = clock();
     if (now - (last.get(why) ?? Number.NEGATIVE_INFINITY) < minute) return false;
-    // Deletes older entries, which are due again anyway.
+    // Deletes entries that are older than a minute. Their reasons are due again anyway.
     for (const [one, time] of last) if (now - time >= minute) last.delete(one);
     last.set(why, now);
     return true;

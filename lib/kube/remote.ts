@@ -12,8 +12,8 @@ import { problemAt } from "./kubeconfig/problems.ts";
 const longest = 256 * 1024;
 
 /**
- * Reads a kubeconfig as data, in YAML or JSON; uses `context` if given, otherwise its current
- * context. Never throws, and no problem quotes a value.
+ * Reads a kubeconfig as data, in YAML or JSON; uses `context` if given, otherwise the kubeconfig's
+ * current context. Never throws, and no problem quotes a value.
  */
 export function readKubeconfig(
   bytes: Uint8Array,

@@ -21,7 +21,7 @@ const joined: Account = { namespace, name: joinedName, bound: boundName };
 
 /**
  * A token of the account, bound to the Secret beside it: deleting that Secret voids the token. We
- * request 30 days; the server may grant fewer, and its answer counts.
+ * request 30 days. The API server can shorten that; the times in its answer are the valid ones.
  */
 export async function requestToken(cluster: Cluster, account = joined): Promise<Issued> {
   const issued = new Date();
@@ -44,8 +44,7 @@ export async function requestToken(cluster: Cluster, account = joined): Promise<
 }
 
 /**
- * The token's Secret in this cluster, but without its name: it contains the token, and the start
- * and end of the token's validity.
+ * A Secret, without its name, that stores the token, and the start and end of the token's validity.
  */
 export function tokenSecret({ token, issued, expires }: Issued) {
   return {

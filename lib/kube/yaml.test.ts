@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { loadDocuments } from "./yaml.ts";
 
-test("reads documents unchanged: every field, and no empty document", () => {
+test("reads every field of each document unchanged, and leaves out empty documents", () => {
   const text = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 spec: {x-kubernetes-preserve-unknown-fields: true, unheard-of: 1}

@@ -21,8 +21,9 @@ export function dumpYaml(value: unknown): string {
 
 /**
  * Each document of a text, unchanged except for octal numbers and merge keys, which are read as
- * kubectl does; empty documents are left out. If it throws, the error may quote the text. We do not
- * use the client library's reader, because it makes typed objects and drops unknown fields.
+ * kubectl reads them. Empty documents are left out. If this function throws, the error can quote
+ * the text. We do not use the client library's reader, because it makes typed objects and drops
+ * unknown fields.
  */
 export const loadDocuments = (text: string): unknown[] =>
   loadAll(text, { schema: asKubectl }).filter((one) => one !== null && one !== undefined);

@@ -12,7 +12,7 @@ export function keepMemoryOutOfCores(): void {
     // 0 = dump no mappings; only registers remain.
     writeFileSync("/proc/self/coredump_filter", "0");
   } catch {
-    // The system is not Linux, so the program does not run in a cluster. Or the pod template lacks
-    // the flag --allow-fs-write for this file, and Node.js denies the write.
+    // Either the system is not Linux, so this is not a cluster. Or the pod template lacks the flag
+    // --allow-fs-write for this file, so Node.js denies the write.
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A cluster other than the one that a program runs in. Another program wrote its kubeconfig, and
- * renews it while we run.
+ * A cluster other than the one that our program runs in. Another program writes the kubeconfig of
+ * this cluster, and renews the kubeconfig while we run.
  */
 import { readFileSync } from "node:fs";
 import type { Logger } from "pino";
@@ -12,7 +12,7 @@ import { formatProblem } from "#pullsecret/problems/problems.ts";
 
 type Options = Readonly<{
   file: string;
-  /** The flag that names the file, for messages about it. */
+  /** The flag that names the file, for messages about the file. */
   flag: string;
   log: Logger;
   connected: (access: Access) => Cluster;

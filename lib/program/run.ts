@@ -30,7 +30,7 @@ type Around = Readonly<{
 export type ServedProgram = Readonly<{
   /** Serves until `signal` aborts. Never rejects. */
   until: (signal: AbortSignal) => Promise<void>;
-  /** Seconds since its last run ended. */
+  /** Seconds since the last run of the program's loop ended. */
   silence: () => number;
 }>;
 
@@ -44,7 +44,10 @@ type Program<Config> = Readonly<{
   open: (config: Config, around: Around) => ServedProgram;
 }>;
 
-/** Runs the program until SIGTERM. Never rejects: its last line reports what stopped it. */
+/**
+ * Runs the program until SIGTERM. Never rejects: the last line of the log reports what stopped the
+ * program.
+ */
 export function runProgram<Config extends TableValues<typeof common>>(
   program: Program<Config>,
 ): void {

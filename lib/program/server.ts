@@ -5,7 +5,7 @@ import type { Registry } from "prom-client";
 export type Health = Readonly<{
   /** Why the process should be restarted; undefined if it is healthy. */
   sick: () => string | undefined;
-  /** Whether this process is ready, and the text that it shows: what it does or waits for. */
+  /** Whether this process is ready. `reason` shows people what the process does or waits for. */
   ready: () => Readonly<{ ready: boolean; reason: string }>;
 }>;
 

@@ -9,8 +9,9 @@ import { parse, type Accepted } from "./document/parse.ts";
 const halves = { first: 0xd800, count: 0x800 };
 
 /**
- * Any character, for `fc.string({ unit: character })`. It equals fast-check's own unit "binary",
- * which fills a map with a million characters (half a second) each time a test uses it.
+ * Any character, for `fc.string({ unit: character })`. It gives the same characters as fast-check's
+ * unit "binary". But at each use, "binary" fills a map with a million characters, which takes half
+ * a second.
  */
 export const character: fc.Arbitrary<string> = fc.nat(0x10ffff - halves.count).map(
   (n) => String.fromCodePoint(n < halves.first ? n : n + halves.count),
@@ -113,7 +114,7 @@ function crowded(role: "original" | "additional"): fc.Arbitrary<Accepted> {
     "docker.io",
     "index.docker.io",
     "docker.io/foo",
-    // Only an original may have several credentials for one registry.
+    // Only an original is allowed to have several credentials for one registry.
     ...(role === "original"
       ? ["https://a.io", "https://docker.io", "https://index.docker.io/v1/"]
       : []),

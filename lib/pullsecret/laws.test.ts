@@ -112,7 +112,10 @@ test("H19: gives the same output for any order and white space", () => {
   );
 });
 
-/** Whether the source has only docker login's key, and the merge also writes `docker.io` for it. */
+/**
+ * Whether the merge added this entry: it is for `docker.io`, but its source has Docker Hub only
+ * under docker login's key.
+ */
 const isPromoted = (
   sources: readonly MergeSource[],
   { registry, from }: Readonly<{ registry: string; from: string }>,
@@ -303,8 +306,8 @@ test("writes a document that the kubelet reads as exactly these credentials", ()
 });
 
 /**
- * Images of several hosts, but not of localhost. For localhost, the kubelet may fall back to Docker
- * Hub's entry, which is an unintended takeover.
+ * Images of several hosts, but not of localhost. For images of localhost, the kubelet can fall back
+ * to Docker Hub's entry. We do not count that as a takeover.
  */
 const images = fc
   .tuple(
@@ -350,7 +353,8 @@ test("warns about every source that takes over an image from another source", ()
       const warned = first.warnings.filter(
         ({ code, source }) => source === first.from && /^GPS(?:164|165|172)$/.test(code),
       );
-      // The warning about Docker Hub's images may name docker login's key instead.
+      // The warning about Docker Hub's images can name docker login's key instead of this entry's
+      // key.
       const keys = [first.registry, ...(image.startsWith("docker.io/") ? [dockerHubKey] : [])];
       assert.ok(
         warned.some(({ path }) => keys.some((key) => path === `auths["${key}"]`)),

@@ -68,8 +68,9 @@ export type JudgedProvider =
   | Readonly<{ ok: false; why: string }>;
 
 /**
- * Checks a configuration that was installed before us, as strictly as the kubelet does. The kubelet
- * exits at its start if one field is wrong or unknown. The result names fields, never values.
+ * Checks a configuration that was installed before our agent, as strictly as the kubelet does. The
+ * kubelet exits at its start if one field is wrong or unknown. The result names fields, never
+ * values.
  */
 export function judgeConfig(bytes: Uint8Array, scope: ProviderScope): JudgedProvider {
   const read = readJson(bytes);

@@ -4,7 +4,7 @@ import { Buffer } from "node:buffer";
 const hex = "0f3b9c4d5e6a7b8c9d0e1f2a3b4c5d6e";
 const mixed = "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5";
 
-/** Twenty shapes. Each is a credential, wherever it appears. */
+/** Twenty shapes of tokens. Each token is a credential, wherever it appears. */
 export const tokens: readonly string[] = [
   ["ghp", mixed].join("_"),
   ["ghs", mixed].join("_"),
@@ -32,8 +32,8 @@ export const tokens: readonly string[] = [
 export const marked = tokens.slice(0, 18);
 
 /**
- * Documents with the token in every place where a person may put it, and the texts that no output
- * may contain.
+ * Documents with the token in every place where a person might put it, and the texts that no output
+ * is allowed to contain.
  */
 export function planted(
   token: string,

@@ -13,7 +13,8 @@ export type Known = Readonly<{
 }>;
 
 /**
- * A credential after a word such as `token: x`, `--password=x` or `Bearer x`. We always redact it.
+ * A credential after a word that announces it, as in `token: x`, `--password=x` or `Bearer x`. We
+ * always redact it.
  */
 const announced =
   /\b((?:pass(?:word|wd|phrase)?|token|auth(?:orization)?|credentials?|api[-_]?key)["']?\s*[:=]\s*["']?(?:(?:basic|bearer)\s+)?|(?:basic|bearer)\s+)[^\s"',;]+/gi;
@@ -34,7 +35,7 @@ const marks = /[-_./:@+%*<>[\]{}]+|#(?=gps)|[!?]$/;
 const number = /^(?:\d{1,10}(?:ms|[smhd]|[KMG]i?B?)?|v\d{1,4}|(?:GPS|gps)\d{3}|amd64|arm64)$/;
 /**
  * We also show a part that consists of letters, such as ImagePullBackOff. Long base64 hardly ever
- * matches, because it changes between upper and lower case more often.
+ * matches, because base64 changes between upper and lower case more often.
  */
 const letters = /^[A-Z]{0,8}[a-z]*(?:[A-Z][a-z]+)*$/;
 const longestWord = 32;

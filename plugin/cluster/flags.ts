@@ -62,14 +62,12 @@ export function timeoutFlag<const Standard extends string>(standard: Standard) {
   return { timeout: { read: duration, standard, what } } as const;
 }
 
-/**
- * The name of the source that a command edits or checks. If it is missing: additional-pull-secret.
- */
+/** The name of the source that a command edits or checks. The default is additional-pull-secret. */
 export const sourceFlag = {
   source: { read: text, what: "a name of spec.sources, instead of additional-pull-secret" },
 } as const;
 
-/** The line that suggests a command after the edit of a source. */
+/** The line that suggests the command `wait` after the edit of a source. */
 export function waitFor(source: string | undefined, deleted = false): string {
   const which = source === undefined ? "" : ` --source ${source}`;
   return `next: kubectl pull-secret wait${which}${deleted ? " --deleted" : ""}`;

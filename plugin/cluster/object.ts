@@ -37,8 +37,8 @@ export async function peekObject(cluster: Cluster): Promise<GlobalPullSecret | u
 }
 
 /**
- * Redacts the object's status. Our controller writes no secrets into it, but an older controller or
- * another client might have done so.
+ * Redacts the object's status. Our controller writes no secrets into the status, but an older
+ * controller or another client might have written secrets.
  */
 function redactStatus(object: GlobalPullSecret): GlobalPullSecret {
   if (object.status === undefined) return object;
@@ -64,7 +64,7 @@ type Following<T> = Readonly<{
  * Follows the object until `each` returns an answer, and resolves to this answer. Resolves to
  * undefined when the time is over or `signal` aborts. Retries while the API server does not answer.
  * Rejects with Refused if the API server does not serve GlobalPullSecrets, and with the ApiError if
- * it finally refuses the request for another reason.
+ * the API server refuses the request for another reason and a retry cannot help.
  */
 export async function followObject<T>(
   cluster: Cluster,
@@ -99,7 +99,8 @@ export async function followObject<T>(
 }
 
 /**
- * Whether a repeated request would be refused again. After 410 and 429, the request might succeed.
+ * Whether a repeated request would be refused again. After 410 and 429, a repeated request might
+ * succeed.
  */
 function isFinal({ status }: ApiError): boolean {
   return status >= 400 && status < 500 && status !== 410 && status !== 429;

@@ -82,7 +82,7 @@ test("reaches the cluster as another user of the kubeconfig, but refuses a user 
   );
 });
 
-test("refuses groups to impersonate without a user", () => {
+test("refuses --as-group without --as", () => {
   const how = { kubeconfig: undefined, context: undefined, "request-timeout": 1 };
   assert.throws(() => reach({ ...how, as: undefined, "as-group": ["admins"] }), {
     name: "Misuse",

@@ -50,9 +50,9 @@ function refusePlainHttp(config: KubeConfig): void {
 }
 
 /**
- * Replaces the cluster or the user of the context by another one of the kubeconfig. Throws if the
- * kubeconfig does not have it. We look up cluster and user first, because `loadFromClusterAndUser`
- * drops all others.
+ * Replaces the context's cluster or user by another cluster or user of the kubeconfig. Throws if
+ * the kubeconfig does not contain this cluster or user. We look up cluster and user first, because
+ * `loadFromClusterAndUser` drops all other clusters and users.
  */
 function choose(
   config: KubeConfig,

@@ -65,7 +65,7 @@ function refuseDeclared(
   { state, annotations, overPolicy }: Change,
 ): void {
   const set = Object.entries(annotations).filter(([, value]) => value !== undefined);
-  // If a tool declares the state that we want, it does not revert our change.
+  // If a tool declares the state that we want, the tool does not revert our change.
   const isThere = state === undefined || live?.spec?.managementState === state;
   const paths = [
     ...(isThere ? [] : [["spec", "managementState"]]),

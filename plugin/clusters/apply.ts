@@ -38,7 +38,7 @@ export async function applyTo(
     const label = { object: `${kind}/${metadata.name}`, namespace: metadata.namespace ?? "" };
     try {
       // If these manifests contain the CRD of this kind, we wait until the API server serves the
-      // kind, which it does a moment after we apply the CRD.
+      // kind. This takes a moment after the CRD is applied.
       const wait = !asked.check && defined.has(`${apiVersion.split("/")[0]} ${kind}`);
       const place = await places.of(manifest, wait);
       const group = place.group === "" ? "" : `.${place.group}`;
@@ -73,8 +73,8 @@ async function applied(
 }
 
 /**
- * Applies the object in a dry run, and compares the result with the live object. Both contain the
- * fields of other managers too.
+ * Applies the object in a dry run, and compares the result with the live object. The result and the
+ * live object both contain the fields of other managers too.
  */
 async function held(cluster: Cluster, path: string, body: Manifest): Promise<Outcome["state"]> {
   const live = await cluster.get<KubernetesObject>(path);
@@ -87,9 +87,9 @@ async function held(cluster: Cluster, path: string, body: Manifest): Promise<Out
 const mark = "globalpullsecret.io/applied";
 
 /**
- * Adds an annotation to a manifest that sets no field, such as that of a Namespace. Without a
- * field, the API server would not record our apply, and `clusters delete` would keep the object. An
- * object that existed before the apply gets no annotation, so `clusters delete` keeps it.
+ * Adds an annotation to a manifest that sets no field, such as the manifest of a Namespace. Without
+ * a field, the API server would not record our apply, and `clusters delete` would keep the object.
+ * An object that existed before the apply gets no annotation, so `clusters delete` keeps it.
  */
 function marked(body: Manifest, live: Named | undefined): Manifest {
   const { apiVersion: _, kind: __, metadata, ...fields } = body;

@@ -60,7 +60,7 @@ export async function deleteFrom(
   return deletions;
 }
 
-/** Why we must not delete an object. Undefined if we may delete it. Pure. */
+/** Why we must not delete an object. Undefined if we are allowed to delete it. Pure. */
 export function whyKept({
   managedFields = [],
   ownerReferences = [],

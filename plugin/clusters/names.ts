@@ -30,7 +30,7 @@ const place = new RegExp(`^(${label})/(${label}(?:\\.${label})*)$`);
 /**
  * Reads NAMESPACE/NAME of a Secret. Refuses the names that FleetSecret's schema refuses. Among them
  * is global-pull-secret-joined-token, to which the account's tokens are bound: if the account could
- * create this Secret again, its tokens could stay valid after the cluster is removed.
+ * create this Secret again, the account's tokens could stay valid after the cluster is removed.
  */
 export function target(value: string): Readonly<{ namespace: string; name: string }> | Wrong {
   const [, namespace = "", name = ""] = place.exec(value) ?? [];

@@ -44,9 +44,9 @@ const attempts = 5;
 /**
  * Reads, edits, checks and writes the Secret. If another client writes the Secret in between, we
  * start again. Creates the Secret if it does not exist. Deletes the Secret if no useful entry
- * remains, because the controller would refuse it, and the removed entry would stay in force.
- * Throws Refused and writes nothing if the controller would refuse the result, or if another tool
- * declares the content.
+ * remains, because the controller would refuse a Secret without a useful entry, and the removed
+ * entry would stay in force. Throws Refused and writes nothing if the controller would refuse the
+ * result, or if another tool declares the content.
  */
 export async function rewrite(cluster: Cluster, wanted: DocumentRewrite): Promise<Rewritten> {
   for (let attempt = 1; ; attempt += 1) {

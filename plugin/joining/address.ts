@@ -16,9 +16,9 @@ type Given = Readonly<{
 
 /**
  * The address of the flag --server, or without this flag the context's address. Throws Misuse for
- * an address that the controller would refuse. Also throws Misuse if the context's address is one
- * of this machine, such as that of kind, minikube and tunnels: in the controller's pod, it would
- * lead to the pod itself. But we accept such an address from --server.
+ * an address that the controller would refuse. Also throws Misuse if the context's address is an
+ * address of this machine, as with kind, minikube and tunnels: in the controller's pod, this
+ * address would lead to the pod itself. But we accept such an address from --server.
  */
 export function addressFor(found: ServerAddress, given: Given, context: string): ServerAddress {
   const { server = found.server, "tls-server-name": name = found["tls-server-name"] } = given;

@@ -46,7 +46,7 @@ export async function leave(
   return deleted;
 }
 
-/** Deletes the object if it exists and is ours. Returns whether it did. */
+/** Deletes the object if it exists and is ours. Returns whether it has deleted the object. */
 export async function drop(
   there: Cluster,
   path: string,

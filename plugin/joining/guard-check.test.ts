@@ -20,8 +20,8 @@ type Script = Readonly<{
 }>;
 
 /**
- * Runs the check until the guards are in force. Returns the paths of the Secrets that it tries to
- * create.
+ * Runs the check until the guards are in force. Returns the paths of the Secrets that the check
+ * tries to create.
  */
 async function tried({ there, secrets = [denial], tokens = [denial], reads = [] }: Script) {
   const all: string[] = [];

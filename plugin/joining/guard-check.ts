@@ -25,10 +25,10 @@ const pauseMilliseconds = 250;
 const shortest = 600;
 
 /**
- * Returns once the guards refuse two requests of the account: for an unbound token, and for a
- * Secret that Kubernetes would fill with a token. Throws Refused if the guards do not refuse both
- * requests within 15 s. The caller must then not store a token of the account. `there`: the
- * cluster, with the account's credential.
+ * Returns as soon as the guards refuse two requests of the account: for an unbound token, and for a
+ * Secret that Kubernetes would fill with a token. Throws Refused if one of the requests is still
+ * accepted after 15 s. The caller must then not store a token of the account. `there`: the cluster,
+ * with the account's credential.
  *
  * We can test the policy for Secrets only with a Secret that does not exist, because an existing
  * Secret cannot change its type. If all Secrets exist, the refusal of the token is enough: the API

@@ -184,7 +184,7 @@ test("if the cluster refuses the first write of a repeated join, reports that no
   await assert.rejects(joinWith("web/regcred"), { message });
 });
 
-test("takes over a cluster of a lost host, with its rights, only if --adopt is given", async () => {
+test("only if --adopt is given, takes over a cluster of a lost host, and keeps the account's rights", async () => {
   const lost = clusters();
   await lost.joinWith("web/regcred");
   const { joinWith, granted } = clusters(lost.there, "rebuilt");

@@ -29,7 +29,7 @@ const how = { manager: `${pluginManager}-leaving`, force: true } as const;
 
 /**
  * Marks the ClusterProfile as leaving, and waits until no FleetSecret lists the cluster. Without
- * this wait, the controller would repair the copies that the caller deletes next, or would count
+ * this wait, the controller would repair the Secrets that the caller deletes next, or would count
  * the cluster as unreachable for an hour. Returns the FleetSecrets that still list the cluster
  * after 30 s. Undefined if the caller is not allowed to list FleetSecrets.
  */

@@ -11,7 +11,7 @@ import {
 } from "#contract/joined.ts";
 import { globalPullSecretName, namespace } from "#contract/names.ts";
 
-/** A Secret that a FleetSecret may place in the joined cluster. */
+/** A Secret that FleetSecrets are allowed to place in the joined cluster. */
 export type Target = Readonly<{ namespace: string; name: string }>;
 
 type Made = Readonly<{ path: string; body: object }>;
@@ -22,8 +22,8 @@ const group = `/apis/${rbac}/v1`;
 const core = "/api/v1";
 
 /**
- * Policies that restrict the account where RBAC cannot. A join creates the policies first, so that
- * they are in force before a token exists.
+ * Policies for the account, with limits that RBAC cannot express. A join creates the policies
+ * first, so that they are in force before a token exists.
  */
 export const guardsOf = (joinedBy: string): readonly MadeGuard[] =>
   joinedGuards.flatMap((one) =>
@@ -73,7 +73,7 @@ export const pathOf = (resource: "roles" | "rolebindings", where: string): strin
 
 export const paths = {
   account: `${core}/namespaces/${namespace}/serviceaccounts/${joinedName}`,
-  /** When this Secret is deleted, the account's token is void. */
+  /** When this Secret is deleted, the account's token is no longer valid. */
   bound: `${core}/namespaces/${namespace}/secrets/${boundName}`,
   clusterRole: `${group}/clusterroles/${joinedName}`,
   clusterBinding: `${group}/clusterrolebindings/${joinedName}`,

@@ -63,10 +63,15 @@ const cases: readonly (readonly [
   why: RegExp,
 ])[] = [
   ["accepts Basic", asksFor('Basic realm="x"'), "accepts", /^$/],
-  ["refuses all", always(401, { "www-authenticate": "Basic" }), "refuses", /\/v2\/ answers 401/],
+  [
+    "refuses every credential",
+    always(401, { "www-authenticate": "Basic" }),
+    "refuses",
+    /\/v2\/ answers 401/,
+  ],
   ["is public", always(200), "accepts", /requires no credential/],
   ["grants a token", tokens(() => [200, '{"token":"t0ken"}']), "accepts", /^$/],
-  ["grants it as OAuth 2", tokens(() => [200, '{"access_token":"t0ken"}']), "accepts", /^$/],
+  ["grants a token as OAuth 2", tokens(() => [200, '{"access_token":"t0ken"}']), "accepts", /^$/],
   ["grants no token", tokens(() => [401, ""]), "refuses", /token service answers 401/],
   [
     "refuses the token that it granted",
@@ -74,15 +79,25 @@ const cases: readonly (readonly [
     "refuses",
     /\/v2\/ with a token answers 401/,
   ],
-  ["grants a bad token", tokens(() => [200, '{"token":"a\\r\\nb"}']), "unreachable", /no token$/],
+  [
+    "grants a token with a line break",
+    tokens(() => [200, '{"token":"a\\r\\nb"}']),
+    "unreachable",
+    /no token$/,
+  ],
   ["grants text, not JSON", tokens(() => [200, "<html>"]), "unreachable", /gives no token$/],
-  ["grants a list", tokens(() => [200, "[]"]), "unreachable", /gives no token$/],
+  ["grants a JSON list", tokens(() => [200, "[]"]), "unreachable", /gives no token$/],
   ["answers endlessly", endless, "unreachable", /gives no token$/],
-  ["limits requests", tokens(() => [429, ""]), "unreachable", /token service answers 429/],
-  ["is broken", always(500), "unreachable", /\/v2\/ answers 500/],
+  ["answers with 429", tokens(() => [429, ""]), "unreachable", /token service answers 429/],
+  ["answers with 500", always(500), "unreachable", /\/v2\/ answers 500/],
   ["is not a registry", always(404), "unreachable", /\/v2\/ answers 404/],
   ["requests an unknown scheme", asksFor("Negotiate"), "unreachable", /neither for Basic nor/],
-  ["answers a bare 401", always(401), "unreachable", /neither for Basic nor for Bearer/],
+  [
+    "answers 401 without a challenge",
+    always(401),
+    "unreachable",
+    /neither for Basic nor for Bearer/,
+  ],
   [
     "names no realm",
     always(401, { "www-authenticate": 'Bearer service="x"' }),
@@ -108,7 +123,7 @@ const cases: readonly (readonly [
     /redirects again and again/,
   ],
   [
-    "redirects to its own path",
+    "redirects to another path of the same host",
     ({ url, authorization }, response) =>
       url === "/v2/"
         ? respond(response, 301, { location: "/v2/here" })

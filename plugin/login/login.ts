@@ -100,9 +100,9 @@ async function byToken(one: Handshake, challenge: Challenge): Promise<LoginOutco
 }
 
 /**
- * The token service's URL, from the challenge's realm, service and scope. Throws if the URL is
- * plain HTTP, except if the registry uses plain HTTP too and the token service is on this machine
- * or named by --plain-http.
+ * The token service's URL, from the challenge's realm, service and scope. Throws if the URL is not
+ * valid. Accepts plain HTTP only if the registry uses plain HTTP too, and only for a token service
+ * that is on this machine or that --plain-http names.
  */
 function tokenService({ root, plainHttp }: Handshake, { parameters }: Challenge): URL {
   const url = urlOf(parameters.get("realm") ?? "");
@@ -124,8 +124,8 @@ function tokenService({ root, plainHttp }: Handshake, { parameters }: Challenge)
 }
 
 /**
- * The token in a token service's answer. Its name is `token` in older services and `access_token`
- * in OAuth 2. An answer can contain both.
+ * The token in a token service's answer. Its field is `token` in older services and `access_token`
+ * in OAuth 2. An answer can contain both fields.
  */
 function tokenIn(body: string): string {
   const found = read(body);

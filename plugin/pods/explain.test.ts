@@ -174,7 +174,7 @@ for (const [what, secret, state, shown] of [
     if (shown !== undefined) assert.match(notes.join("\n"), shown);
   });
 
-test("reports Secrets that it has not read, because the caller is not allowed to get them", async () => {
+test("lists the Secrets that the caller is not allowed to get", async () => {
   const fake = cluster(pod({ secrets: ["a"], waiting: refusedPull }));
   fake.refusals.set(`${shop}/secrets/a`, 403);
   const { imagePullSecrets, notes, images } = await reported(fake);
@@ -252,7 +252,7 @@ for (const [message, fix] of [
     assert.match(images[0]?.fix.join("\n") ?? "", fix);
   });
 
-test("leaves out credentials that pods of this ServiceAccount do not get because of the scope", async () => {
+test("leaves out credentials that the scope does not allow for pods of this ServiceAccount", async () => {
   const fake = cluster(pod());
   const delivery = {
     mode: "CredentialProvider",

@@ -78,8 +78,8 @@ function imageOf(
   const ofNode = (repository && global && explainObject(global, image)?.tries) || [];
   const serves = servesPod(facts);
   const ofSecrets = repository === undefined ? [] : secretTries(secrets, repository);
-  // The original's entries have the lowest numbers, so the numbers stay without a gap if we leave
-  // out all other sources.
+  // The original's entries have the lowest numbers, so if we leave out all other sources, the
+  // numbers have no gap.
   const served = ofNode.filter(({ source }) => serves || source === sourceIds.original);
   const tries: Try[] = [
     ...ofSecrets,

@@ -38,7 +38,8 @@ async function allowed<T>(read: Promise<T>): Promise<T | "notRead"> {
 }
 
 /**
- * `owner` is an object of the cluster, or an object of a manifest. The latter might not exist yet.
+ * `owner` is an object of the cluster, or an object of a manifest. An object of a manifest might
+ * not exist yet.
  */
 export async function gatherPod(
   cluster: Cluster,
@@ -56,8 +57,9 @@ export async function gatherPod(
   ]);
   const account = found ?? "missing";
   const own = names(spec.imagePullSecrets);
-  // Only when a pod is created, admission (plugin ServiceAccount) copies the account's
-  // imagePullSecrets into the pod. We therefore use them only if the pod does not exist yet.
+  // When a pod is created, the admission plugin ServiceAccount copies the account's
+  // imagePullSecrets into the pod. For an existing pod, we therefore use only the pod's own
+  // imagePullSecrets.
   const lent =
     own.length > 0 || pod !== undefined || typeof account === "string"
       ? []
@@ -77,7 +79,10 @@ export async function gatherPod(
 const names = (refs: readonly { name?: string }[] = []): string[] =>
   refs.flatMap(({ name }) => (name === undefined || name === "" ? [] : [name]));
 
-/** The pod itself. For a workload, a pod whose pull fails. If no pull fails, the first pod. */
+/**
+ * If `owner` is a pod: this pod. If `owner` is a workload: one of its pods whose pull fails or, if
+ * no pull fails, its first pod.
+ */
 async function podOf(
   cluster: Cluster,
   owner: PodOwner,

@@ -94,7 +94,7 @@ export type PullFacts = Readonly<{
   host: string;
   namespace: string;
   kind: ErrorKind | undefined;
-  /** Where the credentials that the kubelet tried are from: `secret/NAME` or `node`. */
+  /** The sources of the credentials that the kubelet tried: `secret/NAME` or `node`. */
   from: readonly string[];
   /** Secrets that the caller is not allowed to read. */
   notRead: readonly string[];

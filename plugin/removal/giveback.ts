@@ -53,8 +53,8 @@ export async function giveBack(
 const withdrawn: ReadyReason = "Withdrawn";
 
 /**
- * `back` only if unreachable nodes have no entry of ours either: when such a node returned after
- * the uninstall, no agent would remove the entry.
+ * Returns `back` only if unreachable nodes have no entry of ours either. If such a node had an
+ * entry and returned after the uninstall, no agent would remove the entry.
  */
 function judge(object: GlobalPullSecret | undefined): Answer {
   const { is, why } = judgeServed(object, []);

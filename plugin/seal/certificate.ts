@@ -16,8 +16,8 @@ export const longestCertificate = 64 * 1024;
 
 /**
  * Reads the first certificate of a PEM text. `source` names the text in errors. Throws Refused if
- * there is no certificate, if its key is not RSA, as the format requires, or if it has expired: the
- * cluster might then no longer have the private key.
+ * there is no certificate, if the certificate's key is not an RSA key, which the format requires,
+ * or if the certificate has expired: the cluster might then no longer have the private key.
  */
 export function readCertificate(pem: Uint8Array, source: string, now: Date): Certificate {
   const refuse = (why: string): never => {

@@ -14,7 +14,7 @@ const labels: readonly (readonly [scope: Scope, label: string])[] = [
   ["cluster-wide", ""],
 ];
 for (const [scope, label] of labels)
-  test(`M8: opens a value of scope ${scope} under the label "${label}", and under no other`, () => {
+  test(`M8: opens a value of scope ${scope} under the label "${label}", and under no other label`, () => {
     assert.equal(labelOf({ namespace: "kube-system", name: "regcred", scope }), label);
     for (const text of ["", "ü", "x".repeat(500_000)]) {
       const sealed = encrypt(Buffer.from(text), publicKey, label);

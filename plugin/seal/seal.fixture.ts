@@ -5,7 +5,7 @@
 import { Buffer } from "node:buffer";
 import { constants, createDecipheriv, type KeyObject, privateDecrypt } from "node:crypto";
 
-/** Both are valid for a hundred years. */
+/** The certificates `east` and `west` are valid for a hundred years. */
 export const east = `-----BEGIN CERTIFICATE-----
 MIIDATCCAemgAwIBAgIUesKzVgf3PdEqRSIhprS3jKkmWMswDQYJKoZIhvcNAQEL
 BQAwDzENMAsGA1UEAwwEZWFzdDAgFw0yNjExMjMxNzE2NDFaGA8yMTI2MTAzMDE3

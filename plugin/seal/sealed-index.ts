@@ -16,7 +16,10 @@ import type { Scope, SealTarget } from "./encrypt.ts";
  */
 export type SealedIndex = SealTarget &
   Readonly<{
-    /** The last run's random id. Undefined in an index that an earlier version wrote without it. */
+    /**
+     * The last run's random id. Undefined in an index that an earlier version wrote without this
+     * id.
+     */
     sealing?: string | undefined;
     clusters: Readonly<Record<string, Sealed>>;
   }>;

@@ -62,7 +62,10 @@ const annotationKey = (key: string): string =>
 /** A Secret's key, in quotes unless every YAML reader treats it as text. */
 const keyOf = (key: string): string => (/^\.[a-z]+$/.test(key) ? key : JSON.stringify(key));
 
-/** A DNS name, in quotes if YAML could read another type: `1e5` is a number, and `no` is false. */
+/**
+ * A DNS name, in quotes if YAML could read the name as another type: `1e5` is a number, and `no` is
+ * false.
+ */
 function scalar(name: string): string {
   return /^[a-z]{6}/.test(name) || /^[a-z]+-/.test(name) ? name : JSON.stringify(name);
 }

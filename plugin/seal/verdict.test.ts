@@ -25,7 +25,7 @@ const cases = [
   [undefined, undefined, false, "a", "missing"],
 ] as const;
 for (const [known, sealing, file, present, state] of cases)
-  test(`lists a cluster sealed with ${known ?? "nothing"} by the run ${sealing ?? "unknown"}, with ${file ? "a" : "no"} file, now ${present ?? "not named"}, as ${state ?? "nothing"}`, () => {
+  test(`reports ${state ?? "nothing"} for ${file ? "a" : "no"} file, sealed with certificate ${known ?? "unknown"} by the run ${sealing ?? "unknown"}, if the certificate is now ${present ?? "unknown"}`, () => {
     const index = {
       namespace: "kube-system",
       name: "regcred",

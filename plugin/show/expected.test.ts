@@ -24,7 +24,7 @@ const rows: readonly Row[] = [
   [4, 1, { delivery: { mode: "CredentialProvider" } }, 3],
 ];
 for (const [desired, updated, spec, seconds] of rows)
-  test(`expects ${seconds} s at ${updated} of ${desired} nodes with ${JSON.stringify(spec)}`, () => {
+  test(`expects ${seconds} more seconds if ${updated} of ${desired} nodes are updated, with ${JSON.stringify(spec)}`, () => {
     const none = { available: 0, unfit: 0, unreachable: 0, failed: 0 };
     const nodes = { desired, updated, summary: `${updated}/${desired}`, ...none };
     assert.equal(expectedSeconds(object({ ...(spec && { spec }), status: { nodes } })), seconds);

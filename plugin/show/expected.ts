@@ -14,8 +14,8 @@ const restartSeconds = 4;
 const rereadSeconds = 305;
 
 /**
- * Seconds of one step in mode CredentialProvider: the agent only writes and reports the provider's
- * answer.
+ * Seconds of one step in mode CredentialProvider: the agent only writes the provider's answer to a
+ * file, and reports this.
  */
 const providerSeconds = 3;
 

@@ -40,12 +40,12 @@ export function explainObject(object: GlobalPullSecret, image: string): Explaine
 
 /**
  * The entries in the order of kubelets in mode CredentialProvider: first the entries of
- * config.json, which are only the original's, then the provider's.
+ * config.json, all of which are from the original, then the entries of the provider.
  */
 function fileFirst(tries: Explained["tries"]): Explained["tries"] {
   const isInFile = ({ source }: RegistryStatus) => source === sourceIds.original;
-  // Only the original can have several entries for one registry, so this does not separate entries
-  // with equal numbers.
+  // Only the original can have several entries for one registry, so the new order does not separate
+  // entries that have the same number.
   return renumbered([...tries.filter(isInFile), ...tries.filter((one) => !isInFile(one))]);
 }
 

@@ -32,7 +32,7 @@ export type NodeRow = Readonly<{
   code: string | undefined;
   /** The meaning of the code, or the reported text. */
   message: string;
-  /** When `message` was last reported, or since when it is true, in RFC 3339. */
+  /** In RFC 3339: when `message` was last reported, or when it became true. */
   since: string | undefined;
 }>;
 

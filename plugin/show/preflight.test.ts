@@ -36,7 +36,7 @@ for (const [reported, distribution, unit, restarts, modes] of [
   [{ labels: { type: "kwok" } }, "virtual kubelet", "-", false, 0],
   [{ labels: { "liqo.io/type": "virtual-node" } }, "virtual kubelet", "-", false, 0],
 ] as const)
-  test(`expects ${distribution} with ${unit} of ${JSON.stringify(reported)}`, () => {
+  test(`predicts ${distribution} with ${unit} for a node with ${JSON.stringify(reported)}`, () => {
     const kind = kindOf(node(reported));
     assert.deepEqual(
       [kind.distribution, kind.unit, kind.restarts, kind.modes.length],

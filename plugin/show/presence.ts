@@ -13,10 +13,10 @@ export type PresentSource = Readonly<{
   version: string | undefined;
   /**
    * The version in the object's status when we read `version`. If `version` is undefined and the
-   * status later has another version, a user has created the Secret since.
+   * status later has another version, a user has created the Secret in the meantime.
    */
   before?: string | undefined;
-  /** Whether the user or spec.sources names the source. If so, its Secret must exist. */
+  /** Whether the user or spec.sources names the source. If so, the source's Secret must exist. */
   named?: boolean;
 }>;
 
@@ -95,8 +95,8 @@ function judgeSource(object: GlobalPullSecret, { source, ...present }: PresentSo
 }
 
 /**
- * Judges a source without a Secret. A missing Secret is in order, except if the user or
- * spec.sources names the source.
+ * Judges a source without a Secret. If the user or spec.sources names the source, we wait until the
+ * Secret exists.
  */
 function judgeAbsent(source: string, status: SourceStatus | undefined, isNamed = false): Served {
   const missing = "the Secret does not exist; create it, or give --deleted if it was deleted";
@@ -121,7 +121,7 @@ function judgeGone(source: string, status: SourceStatus | undefined): Served {
   return status?.reason === "WithdrawalAwaited" ? waiting(`${source}: ${status.message}`) : served;
 }
 
-/** Compares versions as numbers. They are too long for JavaScript's number type. */
+/** Compares versions as numbers. Versions are too long for JavaScript's number type. */
 function reaches(found: string | undefined, wanted: string): boolean {
   return found !== undefined && /^\d+$/.test(found) && BigInt(found) >= BigInt(wanted);
 }

@@ -24,23 +24,23 @@ const headlines: readonly (readonly [what: string, GlobalPullSecret, line: strin
     "Unknown: the controller has not reported yet; check that it runs",
   ],
   [
-    "in force",
+    "all nodes have the revision",
     object({ status: { conditions: inForce } }),
     "Ready: revision 7 is on every node that can be served",
   ],
   [
-    "being rolled out",
+    "a rollout is in progress",
     object({ status: { conditions: rolling } }),
     "Reconciling: 60 of 100 nodes have revision 8",
   ],
   ["halted", object({ status: { conditions: halted } }), "Stalled: revision 8 failed on n7"],
   [
-    "a spec that is not read yet",
+    "the controller has not read the spec yet",
     object({ generation: 4, status: { observedGeneration: 3, conditions: halted } }),
     "Reconciling: generation 4 of spec is not read yet",
   ],
   [
-    "paused, and a withdrawal waits",
+    "the object is paused, and a withdrawal waits",
     object({
       spec: { managementState: "Paused" },
       status: {
@@ -50,7 +50,7 @@ const headlines: readonly (readonly [what: string, GlobalPullSecret, line: strin
     "Paused (upgrade): a withdrawal waits for …",
   ],
   [
-    "paused, and something else is wrong",
+    "the object is paused, and the rollout is halted",
     object({ spec: { managementState: "Paused" }, status: { conditions: halted } }),
     "Paused, Stalled: revision 8 failed on n7",
   ],
@@ -65,7 +65,7 @@ const headlines: readonly (readonly [what: string, GlobalPullSecret, line: strin
     "Withdrawn: nothing of ours is left",
   ],
   [
-    "a withdrawal that waits for nodes",
+    "a withdrawal waits for unreachable nodes",
     object({
       spec: { managementState: "Withdrawn" },
       status: { conditions: conditionsOf("nobody", "NodesAwaited", "others are waited for") },
@@ -132,14 +132,14 @@ for (const [delivery, line] of modes)
     );
   });
 
-test("counts the nodes that need help but that it does not list", () => {
+test("counts the nodes that need help but are not listed", () => {
   const { nodes, ...status } = whole.status ?? {};
   assert.ok(nodes);
   const reported = object({ status: { ...status, nodes: { ...nodes, failed: 11 } } });
   assert.equal(statusLines(reported, screen).at(-1), "  and 10 more");
 });
 
-test("shows when a registry's credential ends, in red within the last hour", () => {
+test("shows when a registry's credential expires, in red if less than an hour is left", () => {
   const paint = { ...plain, bad: (text: string) => `<${text}>` };
   const of = (expires: string) => {
     const registries = [{ registry: "quay.io", source: "additional-pull-secret", expires }];

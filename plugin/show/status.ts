@@ -110,7 +110,10 @@ function sourceLines({ status }: GlobalPullSecret): string[] {
   return ["Sources", ...columns(rows)];
 }
 
-/** Words for the state of a source, by the controller's reason or else by `accepted`. */
+/**
+ * Words for the state of a source, by the controller's reason or, if the reason is not in this
+ * list, by `accepted`.
+ */
 const words: Readonly<Record<string, string>> = {
   True: "accepted",
   False: "refused",

@@ -74,8 +74,8 @@ type Commands = Readonly<Record<string, Command>>;
 
 /**
  * Finds the command that a line names by one or two words. Returns the name, the command and its
- * arguments. As in kubectl, the arguments can include flags before the name. The name is empty if
- * the line has only flags.
+ * arguments. As in kubectl, a line can also have flags before the command's name. We return them
+ * with the arguments. The name is empty if the line has only flags.
  */
 export function named(
   commands: Commands,

@@ -12,7 +12,7 @@ test("creates only one signal and one listener, even if code requests the signal
   assert.equal(signal().aborted, true);
 });
 
-test("does not catch the second interrupt, so that it ends the process", () => {
+test("does not catch the second interrupt, which then ends the process", () => {
   const source = new EventEmitter();
   const signal = interruptOf(source);
   assert.equal(source.listenerCount("SIGINT"), 0);

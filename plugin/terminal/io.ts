@@ -7,7 +7,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 
 export type Io = Readonly<{
   /**
-   * The bytes of a file, or of standard input for `-`. It reads at most `limit` + 1 bytes. Throws
+   * The bytes of a file, or of standard input for `-`. Reads at most `limit` + 1 bytes. Throws
    * Misuse.
    */
   read(path: string, limit: number): Promise<Uint8Array>;

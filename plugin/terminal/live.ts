@@ -2,7 +2,7 @@
 import { escape } from "#pullsecret/problems/keypath.ts";
 import { span } from "./age.ts";
 
-/** The terminal for the line: standard error, if it is a terminal. */
+/** The terminal on which the line is drawn: standard error. */
 export type LiveTerminal = Readonly<{ columns: number; write(text: string): void }>;
 
 export type Live = Readonly<{

@@ -6,7 +6,7 @@ import * as zlib from "node:zlib";
 import { Misuse } from "./io.ts";
 import { requireClusterSupport } from "./node.ts";
 
-test("accepts every version of Node.js that has zstd for commands on a cluster", () => {
+test("for commands on a cluster, accepts every version of Node.js that has zstd", () => {
   assert.doesNotThrow(() => requireClusterSupport());
   assert.doesNotThrow(() => requireClusterSupport({ createZstdDecompress: zlib.createGunzip }));
   assert.throws(() => requireClusterSupport({ createGunzip: zlib.createGunzip }), Misuse);

@@ -42,7 +42,7 @@ const refused: readonly (readonly [
   ["a key that would name the parent directory", { stringData: { "..": "planted" } }, "GPS472"],
   ["a key that is too long", { stringData: { ["k".repeat(254)]: "planted" } }, "GPS472"],
   [
-    "tls without its key",
+    "type tls without the private key",
     { type: "kubernetes.io/tls", stringData: { "tls.crt": "planted" } },
     "GPS463",
   ],

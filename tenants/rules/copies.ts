@@ -63,8 +63,9 @@ export function copyOf(
 
 /**
  * The Secret of a copy. Its name is the copy's UID, so that tenants cannot choose the names of
- * Secrets in the management cluster. The type service-account-token becomes Opaque. Without this,
- * Kubernetes' token controller would delete the Secret, or add a token of the management cluster.
+ * Secrets in the management cluster. The type service-account-token becomes Opaque. Without this
+ * change, Kubernetes' token controller would delete the Secret, or add a token of the management
+ * cluster.
  */
 export function secretOf(object: SyncSecret, { type, data }: SyncContent): Wanted {
   const { name = "", uid = "", namespace = "" } = object.metadata;
@@ -93,9 +94,9 @@ const marksOf = (origin: Origin) => ({
 });
 
 /**
- * True for a copy that a tenant's side made. If a tenant's side finds copies in its own cluster, it
- * runs in a management cluster by mistake. It would then copy the copies of all tenants, and then
- * its own copies, without end.
+ * True for a copy that a tenant's side made. A tenant's side that finds copies in its own cluster
+ * was started in a management cluster by mistake. Without this check, it would copy the copies of
+ * all tenants, and then its own copies, without end.
  */
 export const isCopy = ({ labels = {}, annotations = {} }: V1ObjectMeta): boolean =>
   Object.entries(managedBy).every(([name, value]) => labels[name] === value) &&

@@ -55,10 +55,10 @@ const table: readonly (readonly [
     wanted,
     "nothing",
   ],
-  ["another value", made(wanted, { data: { a: "eQ==" } }), wanted, "update"],
-  ["a foreign key beside it", made(wanted, { data: { a: "eA==", b: "eA==" } }), wanted, "update"],
-  ["no data at all", made(wanted, { data: undefined }), wanted, "update"],
-  ["plain text beside it", made(wanted, { stringData: { b: "x" } }), wanted, "update"],
+  ["another value in data", made(wanted, { data: { a: "eQ==" } }), wanted, "update"],
+  ["a foreign key in data", made(wanted, { data: { a: "eA==", b: "eA==" } }), wanted, "update"],
+  ["without data", made(wanted, { data: undefined }), wanted, "update"],
+  ["stringData in addition", made(wanted, { stringData: { b: "x" } }), wanted, "update"],
   ["without its labels", without(made(wanted), "labels"), wanted, "update"],
   ["without its origin", without(made(wanted), "annotations"), wanted, "update"],
   ["of another origin", made(elsewhere), wanted, "update"],
@@ -127,7 +127,7 @@ test("uses the origin in a copy's annotations only if the name is valid", () => 
     assert.equal(origin(odd, "default"), "0e9d");
 });
 
-test("recognises a copy, but not an object with only some of its marks", () => {
+test("recognises a copy, but not an object with only some of a copy's marks", () => {
   const { labels, annotations } = copyOf(object, content, "tenant-a").metadata;
   assert.ok(isCopy({ labels, annotations }));
   assert.ok(!isCopy({}));

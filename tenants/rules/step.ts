@@ -68,8 +68,8 @@ function sameMetadata(live: V1ObjectMeta, { metadata }: Wanted): boolean {
 }
 
 /**
- * The object for a replace request, with the resourceVersion of the live object. It keeps the
- * metadata that others added, but none of their data.
+ * The object for a replace request, with the resourceVersion of the live object. The request keeps
+ * the metadata that others added, but not the data that they added.
  */
 export function replacement(live: Live, wanted: Wanted): object {
   const { managedFields: _written, ...metadata } = live.metadata;

@@ -7,7 +7,7 @@ export type AuditedRequest = Readonly<{
   user: string;
   userAgent: string;
   verb: string;
-  /** API group; empty for the core one. */
+  /** API group. Empty for the core group. */
   group: string;
   resource: string;
   /** The subresource, such as `status`; empty for the object itself. */
@@ -36,7 +36,7 @@ type Line = {
 
 const reading: ReadonlySet<string> = new Set(["get", "list", "watch"]);
 
-/** True for a request that intended a change, whatever its result. */
+/** True for a request for a change, even if the API server refused the request. */
 export const isWrite = ({ verb }: AuditedRequest): boolean => !reading.has(verb);
 
 /**
@@ -66,8 +66,8 @@ export function auditOf(
 }
 
 /**
- * Offsets in the file, in bytes. `end`: the end of the last complete line. `start`: the begin of a
- * request's line.
+ * Offsets in the file, in bytes. `end`: the end of the last complete line. `start`: the beginning
+ * of a request's line.
  */
 type Log = { end: number; requests: { start: number; request: AuditedRequest }[] };
 

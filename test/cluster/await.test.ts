@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Hopeless, stays, until, untilSync } from "./await.ts";
 
-test("ends with the probe's first answer", async () => {
+test("returns the probe's first answer", async () => {
   let rounds = 0;
   assert.equal(await until("three looks", () => ++rounds === 3 && rounds, { every: 1 }), 3);
 });
@@ -24,7 +24,7 @@ test("fails at once when the probe throws Hopeless", async () => {
   await assert.rejects(waiting, /^Error: it died$/);
 });
 
-test("fails as soon as a state that must stay is over", async () => {
+test("fails at once when a state does not stay", async () => {
   await stays("one is one", () => true, 5);
   let rounds = 0;
   await assert.rejects(

@@ -1,7 +1,7 @@
 /**
- * Waits until a condition holds, or checks for some time that a condition stays true. A test may
- * pause without a condition only if time itself is what the test checks. A comment then explains
- * the pause.
+ * Waits until a condition holds, or checks for some time that a condition stays true. A test is
+ * allowed to sleep without a condition only if it tests time itself. A comment must explain such a
+ * sleep.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -84,8 +84,8 @@ export async function stays(
 }
 
 /**
- * `until` for code that runs while the process exits and cannot await. Returns false when the time
- * is up.
+ * Like `until`, for code that cannot await, because the process is exiting. Returns false after
+ * `bound` milliseconds.
  */
 export function untilSync(probe: () => boolean, bound: number): boolean {
   const timeout = bound * patience;

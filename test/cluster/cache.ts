@@ -39,7 +39,7 @@ export async function once(path: string, make: (draft: string) => Promise<void>)
   return await locked(`${path}.lock`, async () => {
     if (existsSync(path)) return path;
     for (const entry of readdirSync(dirname(path))) {
-      // The unfinished work of a killed process.
+      // Removes the unfinished work of a killed process.
       if (entry.startsWith(`${basename(path)}.draft`))
         rmSync(join(dirname(path), entry), { recursive: true, force: true });
     }
@@ -51,11 +51,11 @@ export async function once(path: string, make: (draft: string) => Promise<void>)
 }
 
 /**
- * Runs `work` while holding `lock`, a file that names its owner. Takes over the lock of a dead
- * owner.
+ * Runs `work` while this process holds the lock, a file that names its owner process. Takes over
+ * the lock if its owner is dead.
  */
 async function locked<T>(lock: string, work: () => Promise<T>): Promise<T> {
-  // 30 min: a build without a cache on two slow cores takes less.
+  // 30 minutes: even a build without a cache on two slow processor cores takes less.
   await until(`the other process that holds ${lock} is done`, () => take(lock), {
     timeout: 30 * 60_000,
     every: 200,

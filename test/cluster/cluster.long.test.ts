@@ -93,7 +93,7 @@ suite("a real cluster", () => {
     assert.equal(first().readFile("config.json"), undefined);
   });
 
-  test("refuses every pull of an account whose password was deleted", async () => {
+  test("the registry refuses every pull of an account whose password was deleted", async () => {
     const { users } = cluster.registry;
     const answer = async (): Promise<number> => {
       const authorization = `Basic ${cluster.registry.auth("additional").auth}`;

@@ -12,9 +12,9 @@
  *     node.readFile("config.json");                          // below /var/lib/kubelet
  *     await node.breakKubelet();                             // its next start fails
  *
- * It needs root. Nothing stays behind after `down()`, Ctrl-C or a failed test. The next start
- * removes the leftovers of a run that was killed with SIGKILL. Only a cluster started with `keep`
- * outlives its process. Remove it with removeCluster(name).
+ * A cluster needs root. Nothing stays behind after `down()`, Ctrl-C or a failed test. The next
+ * start removes the leftovers of a run that was killed with SIGKILL. Only a cluster started with
+ * `keep` outlives its process. Remove it with removeCluster(name).
  */
 import { randomBytes } from "node:crypto";
 import { cpSync, rmSync } from "node:fs";
@@ -54,8 +54,8 @@ export type ClusterOptions = Readonly<{
    */
   missedAfter?: number;
   /**
-   * Starts only an etcd and an API server, without controllers, scheduler and registries. If
-   * nothing runs in the cluster, this needs half the memory and a fifth of the processor time.
+   * Starts only an etcd and an API server, without controllers, scheduler and registries. While
+   * idle, this needs half the memory and a fifth of the processor time of a whole cluster.
    */
   apiOnly?: boolean;
   /** Configurations of the API server that replace those of a stock cluster. */
@@ -207,12 +207,12 @@ export class Cluster {
   }
 
   /**
-   * Saves everything that the API server holds; the returned function restores that state later.
+   * Saves everything that the API server stores. The returned function restores this state later.
    */
   async backUp(): Promise<() => Promise<void>> {
     const [data, copy] = [join(this.directory, "etcd"), join(this.directory, "etcd-backup")];
     const copied = async (from: string, to: string): Promise<void> => {
-      // The API server restarts too, because otherwise it would answer from its cache.
+      // Restarts the API server too. Without a restart it would answer from its cache.
       await killPart(this.#hub, "kube-apiserver");
       await killPart(this.#hub, "etcd");
       rmSync(to, { recursive: true, force: true });
@@ -300,7 +300,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       check();
       return (await cluster.get(...account)) !== undefined;
     };
-    // On a busy machine the API server alone may take up to 46 s.
+    // On a busy machine the API server alone can take up to 46 s.
     if (!apiOnly) await until("the controllers run", isMade, { timeout: 90_000 });
     if (options.keep === true) cluster.keep();
     return cluster;
@@ -321,7 +321,10 @@ export async function attachCluster(name: string): Promise<Cluster> {
   return new Cluster(kit, state, plane, new Registry(kit.parts, directory, network, state.users));
 }
 
-/** Removes the cluster of this name, even if it was to be kept. Returns false if there is none. */
+/**
+ * Removes the cluster of this name, even if it was started with `keep`. Returns false if there is
+ * no such cluster.
+ */
 export function removeCluster(name: string): boolean {
   const state = allStates().find((state) => state.name === name);
   if (state !== undefined) remove(state);

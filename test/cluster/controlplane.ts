@@ -47,7 +47,7 @@ export function controlPlaneAt(
   };
 }
 
-/** The place of a control plane. `groups` are the control groups of the hub. */
+/** Where a control plane runs. `groups` are the control groups of the hub. */
 export type ControlPlanePlace = Readonly<{
   parts: Parts;
   directory: string;
@@ -248,7 +248,8 @@ function controllerManagerFlags(pki: string, missedAfter: number): string[] {
     `--root-ca-file=${join(pki, "ca.crt")}`,
     `--service-account-private-key-file=${join(pki, "sa.key")}`,
     `--node-monitor-grace-period=${missedAfter}s`,
-    // The default is 5 minutes. A quota may count the objects of a new CRD only after this time.
+    // A quota can take this long until it counts the objects of a new CRD. The default is 5
+    // minutes.
     "--resource-quota-sync-period=20s",
   ];
 }

@@ -39,7 +39,7 @@ function directory(name: string): Promise<string> {
   });
 }
 
-test("deletes in the next run the leftovers of a killed run, except a cluster that is kept", async () => {
+test("the next run deletes the leftovers of a killed run, but no cluster that was started with keep", async () => {
   const killed = startElsewhere("killed");
   const kept = startElsewhere("kept", { keep: true });
   await Promise.all([killed.up, kept.up]);

@@ -15,8 +15,8 @@ import { run } from "./run.ts";
 import type { Kit } from "./setup.ts";
 
 /**
- * Boots the node without machined and without files of this machine, and allows the system calls
- * that runc needs.
+ * Boots the node without systemd-machined and without files of this machine, and allows the system
+ * calls that runc needs.
  */
 const nspawnFlags = [
   "--boot",
@@ -113,7 +113,7 @@ export class Node {
     );
   }
 
-  /** Pulls the plug: every process of the node dies at once. */
+  /** Kills every process of the node at once, as if the node lost its power. */
   stop(): void {
     removeGroups(this.#groups);
   }

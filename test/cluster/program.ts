@@ -91,7 +91,7 @@ export function keepRunning(
 }
 
 /**
- * For keepRunning: starts a program again that ended because it could not renew its Lease on a busy
+ * For keepRunning: true if the program ended because it could not renew its Lease, as on a busy
  * machine.
  */
 export const lostLease = (output: string): boolean => output.includes("not renewed for");

@@ -79,8 +79,8 @@ export class Registry {
   }
 
   /**
-   * Changes the accounts; the registry reads them at its next request. A user without a password is
-   * locked out.
+   * Changes the accounts; the registry reads them at its next request. The registry refuses a user
+   * without a password.
    */
   async setUsers(users: Readonly<Record<string, string>>): Promise<void> {
     const lines = await Promise.all(
@@ -101,7 +101,7 @@ export class Registry {
   ): Promise<string> {
     const address = to === privateRegistry ? this.address : this.publicAddress;
     const crane = this.#parts.path("crane");
-    // crane takes passwords from a Docker configuration only.
+    // crane reads passwords only from a Docker configuration.
     const env = directEnvironment({ DOCKER_CONFIG: this.#directory });
     writeFileSync(
       join(this.#directory, "config.json"),

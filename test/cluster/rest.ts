@@ -3,13 +3,13 @@ import { keepsWatch, type AuditedRequest } from "./audit.ts";
 import { stays, until } from "./await.ts";
 
 /**
- * Milliseconds. The controller writes status a second after the end of a rollout, and the audit log
- * shows the write later.
+ * Milliseconds without a request after which the controller counts as idle. The controller writes
+ * status a second after the end of a rollout, and the audit log shows this write even later.
  */
 const quiet = 5000;
 /**
- * Milliseconds. A loop with unfinished work looks at this work again after 5 s, so this time is
- * longer.
+ * Milliseconds in which an idle controller must send no request. A loop with unfinished work looks
+ * at this work again after 5 s, so this time is longer.
  */
 const rest = 10_000;
 

@@ -10,10 +10,7 @@ import type { Cluster } from "./cluster.ts";
 
 const reviews = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 const connections = new Map<string, Api>();
-/**
- * The resources that each connection's API server serves, of the API groups that were requested so
- * far.
- */
+/** For each connection, the resources that assertServed has already found on the API server. */
 const served = new WeakMap<Api, Set<string>>();
 
 /**
@@ -48,7 +45,10 @@ export async function may(
   return answer.status.allowed;
 }
 
-/** Fails for a misspelt resource, on which no user has rights. `what`: `resource[/subresource]`. */
+/**
+ * Fails if the API server does not serve `what` (`resource[/subresource]`). Without this check, a
+ * misspelt resource would look like a missing right.
+ */
 async function assertServed(api: Api, group: string, what: string): Promise<void> {
   const seen = served.get(api) ?? new Set();
   served.set(api, seen);

@@ -59,7 +59,9 @@ export function run(argv: readonly string[], options: RunOptions = {}): Promise<
   return promise;
 }
 
-/** `run` for code that cannot await. Never throws: undefined if the program failed. */
+/**
+ * Like `run`, for code that cannot await. Never throws: returns undefined if the program failed.
+ */
 export function runSync(argv: readonly string[]): string | undefined {
   const [program = "", ...args] = argv;
   const ended = spawnSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });

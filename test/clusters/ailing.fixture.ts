@@ -7,7 +7,10 @@ import { profileIn, untilCondition, type Rig } from "./clusters.ts";
 const its = ["east", "-n", clustersNamespace];
 
 export function ailing(on: () => Rig): void {
-  /** After any change of a profile, the controller observes the cluster again. */
+  /**
+   * Changes a label of the profile, because after any change of it the controller observes the
+   * cluster again.
+   */
   const look = (why: string) =>
     on().home.cluster.kubectl("label", "clusterprofile", ...its, "--overwrite", `look=${why}`);
   const untilReported = async (type: string, status: string, pattern?: RegExp) =>

@@ -18,10 +18,16 @@ export async function installCrd(cluster: Cluster): Promise<void> {
   await cluster.untilServed("clusterprofiles.multicluster.x-k8s.io");
 }
 
-/** The inventory's reference readers. One reads a token, the other reads a kubeconfig. */
+/**
+ * The inventory's own programs that read a cluster's credential: one reads a token, the other reads
+ * a kubeconfig.
+ */
 type Reader = "secretreader" | "kubeconfig-secretreader";
 
-/** Builds a reference reader once for each version of the pins. The first build takes a minute. */
+/**
+ * Builds such a program once for each pinned version of the inventory. The first build takes a
+ * minute.
+ */
 export async function buildReader(name: Reader): Promise<string> {
   const pins = ["go.mod", "go.sum"].map((file) => readFileSync(join(here, file), "utf8"));
   const place = join(cacheRoot, "cluster-inventory", keyOf(...pins, "quick"), name);

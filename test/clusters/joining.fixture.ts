@@ -34,9 +34,7 @@ import { assertAmong, assertShown } from "./page.ts";
 
 type Answer = Readonly<Record<"token" | "clientCertificateData" | "clientKeyData", string>>;
 
-/**
- * Runs a reference reader of the inventory for a profile's first provider, and returns its output.
- */
+/** Runs a reader of the inventory for a profile's first access provider, and returns its output. */
 async function readerOutput(
   name: "secretreader" | "kubeconfig-secretreader",
   profile: ClusterProfile | undefined,
@@ -71,7 +69,7 @@ async function readerOutput(
 }
 
 export function joining(on: () => Rig): void {
-  test("leaves nothing on either side when one side refuses the join", async () => {
+  test("leaves nothing in host and cluster when one of the two refuses the join's requests", async () => {
     const account = ["serviceaccount", "outsider", "-n", "default"];
     for (const cluster of [on().home.cluster, on().east])
       await cluster.kubectl("create", ...account);

@@ -1,5 +1,5 @@
 /**
- * A Deployment that `clusters apply` placed, on a cluster of two real nodes. One node is switched
+ * Applies a Deployment to a cluster of two real nodes with `clusters apply`, then switches one node
  * off.
  */
 import assert from "node:assert/strict";

@@ -41,8 +41,8 @@ after(async () => {
 });
 
 /**
- * The canary's node. The test does not replace it, because a canary that disappears counts as
- * failed.
+ * The canary's node. The test does not replace this node, because a canary that disappears counts
+ * as failed.
  */
 let canary = "";
 
@@ -64,7 +64,7 @@ const untilBegun = (revision: number) =>
     timeout: begins,
   });
 
-test("begins and ends a change and a withdrawal of 300 nodes while 600 nodes an hour are replaced", async (t) => {
+test("rolls out a change and withdraws on 300 nodes in time while 600 nodes an hour are replaced", async (t) => {
   await steer(on, "10%");
   await using controller = plane.startController(on.kubeconfig);
   const revision = await plane.deployed(on, content("one"));
@@ -81,7 +81,7 @@ test("begins and ends a change and a withdrawal of 300 nodes while 600 nodes an 
     [canary = ""] = kubelets.order(revision + 1);
     await plane.untilRolledOut(on, revision + 1, ends);
     report("the change");
-    // A new node may join before the old node leaves.
+    // A new node can join before the old node leaves.
     assert.ok(kubelets.mostAtOnce <= size / 10 + 1, `${kubelets.mostAtOnce} nodes at once`);
     assert.ok(!controller.output().includes("RolloutHalted"), "no content failed");
 

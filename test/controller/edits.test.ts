@@ -66,7 +66,7 @@ const edits: readonly (readonly [
     async () => (await podSpec())?.containers[0]?.image === plane.agentImage,
   ],
   [
-    "the update strategy, which would replace every pod at once",
+    "the update strategy",
     "daemonset",
     {
       spec: { updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "90%" } } },
@@ -75,7 +75,7 @@ const edits: readonly (readonly [
       (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.updateStrategy?.type === "OnDelete",
   ],
   [
-    "the setting that prevents a false Ready",
+    "minReadySeconds",
     "daemonset",
     { spec: { minReadySeconds: 0 } },
     async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.minReadySeconds === 3,

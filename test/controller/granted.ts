@@ -83,8 +83,8 @@ function rightsOf(role: V1Role | V1ClusterRole | undefined, namespace: string): 
 
 /**
  * The smallest rights that a request needs. A patch that creates an object needs two rights, and
- * both can be limited to the object's name. A POST has the name in its body, so its right cannot be
- * limited to a name.
+ * both can be limited to the object's name. A POST request has the object's name only in its body,
+ * so the right to the request cannot be limited to a name.
  */
 export function needed(request: Request): readonly string[] {
   const { verb, resource, namespace, name, code, uri } = request;

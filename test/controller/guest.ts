@@ -18,7 +18,7 @@ const name = "global-pull-secret-controller";
 export type HomeCluster = Readonly<{
   cluster: Cluster;
   api: Api;
-  /** The controller's account in the management cluster. */
+  /** Path of the kubeconfig of the controller's account in the management cluster. */
   kubeconfig: string;
 }>;
 

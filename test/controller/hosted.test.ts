@@ -82,7 +82,7 @@ const untilOriginalIs = (accepted: SourceStatus["accepted"]) =>
     { timeout: 60_000, seen: original },
   );
 
-test("H3, H8: delivers the original's rotation from the other cluster", async () => {
+test("H3, H8: delivers a rotation of the original, which is in another cluster", async () => {
   await using controller = start();
   await rotate("1");
   await declare("1");
@@ -109,7 +109,7 @@ test("delivers changes and a removal while the original's API server is away, an
   );
   assert.equal(await sinceWhen(), since);
 
-  // A controller that starts now has never seen the original.
+  // The next controller has never read the original.
   await controller.stop();
   await using next = start();
   await declare("4");

@@ -29,7 +29,7 @@ const object = async () =>
     await kubectl("get", "gps", "cluster", "-o", "json", "--show-managed-fields"),
   ) as GlobalPullSecret;
 
-test("holds a change and a withdrawal while Paused, and continues them when Managed", async () => {
+test("neither rolls out a change nor withdraws while Paused, and continues when Managed", async () => {
   const revision = await served("100%");
   await steer(on, { managementState: "Paused", rollout: { maxUnavailable: "100%" } });
   await untilCondition(on, "Ready", "True", "Paused");
@@ -80,7 +80,8 @@ test("keeps the previous policy when spec exceeds the installer's limit, even af
     return isHeld && isOther ? "hangs" : "ready";
   };
   await plane.declare(on, content("two"));
-  // Three nodes are left after the first node. The previous budget of two still applies to them.
+  // After the first node three nodes are left. For these nodes the previous maxUnavailable of 2
+  // still applies.
   await until("two more nodes have begun", () => started(before + 1) === 3);
   await stays("no other node begins", () => started(before + 1) === 3, 2000);
   isHeld = false;

@@ -68,7 +68,7 @@ test("H5, H10, H11, H12, H14: creates all other objects from the Secret alone, i
   await kubectl("get", "secret", "global-pull-secret");
 });
 
-test("H20, H21: deletes everything when the Secret is deleted, and its own state last", async () => {
+test("H20, H21: deletes all objects when the Secret is deleted, and the controller's own state last", async () => {
   await deployed();
   const since = new Date().toISOString();
   await kubectl("delete", "secret", "additional-pull-secret");
@@ -218,7 +218,7 @@ test("shows no credential in any log line, Event, annotation or status", async (
     assert.ok(!everything.includes(form));
 });
 
-test("sends nothing but its watch requests at rest", async () => {
+test("at rest, sends only watch requests", async () => {
   await deployed();
   // The agent's container exits to prove the revision, and then starts again. If the container has
   // restarted before, the new start takes some seconds.

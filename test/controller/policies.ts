@@ -49,7 +49,8 @@ export const mirrorImages = patched(
 );
 
 /**
- * Changes the update strategy, so that the DaemonSet controller replaces pods by its own budget.
+ * Changes the update strategy to RollingUpdate, so that the DaemonSet controller itself replaces
+ * the pods.
  */
 export const rollingUpdate = patched(
   '[JSONPatch{op: "replace", path: "/spec/updateStrategy/type", value: "RollingUpdate"}]',

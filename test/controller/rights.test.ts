@@ -95,7 +95,7 @@ test("H22, H23: uses every right, and is never refused", async () => {
   assert.deepEqual(rights.filter((right) => right.endsWith("*")).toSorted(), unnamed);
   await inTrouble();
   const used = new Set(plane.allRequests(on).filter(isAnswered).flatMap(needed));
-  // Names of pods and Nodes are not known beforehand.
+  // Rights to pods and Nodes cannot name the objects, because the names are not known beforehand.
   const isUsed = (right: string) =>
     used.has(right) ||
     (unnamed.includes(right) && [...used].some((one) => one.startsWith(right.slice(0, -1))));
@@ -257,8 +257,8 @@ test("H6: delivers the next change within seconds after all connections of the i
   const begun = performance.now();
   await plane.declare(on, content("two"));
   const revision = await plane.untilPublished(on, content("two"));
-  // The controller detects a watch that sends nothing only after 90 s. A cut connection must be
-  // detected earlier.
+  // The controller replaces a silent watch only after 90 s, but must notice a cut connection
+  // earlier.
   const seconds = (performance.now() - begun) / 1000;
   assert.ok(seconds < 45, `seen after ${seconds.toFixed(1)} s`);
   await plane.untilRolledOut(on, revision);

@@ -139,7 +139,7 @@ test("replaces pods within maxUnavailable and restarts no kubelet when the agent
   const restarts = () => kubelets.model.nodes.map((node) => node.restarts.length);
   const former = restarts();
   await start(1, "--agent-requests", "memory=33Mi");
-  // The first controller releases the Lease.
+  // Stops the first controller, which then releases the Lease.
   const [first] = running.splice(0, 1);
   await first?.stop();
   assert.ok((await replaced(before)) <= mostUnready);
@@ -162,7 +162,7 @@ test("removes a label and a node selector when the installer no longer sets them
   const former = restarts();
   await on.cluster.kubectl("annotate", ...account, `${label}-`);
   await start(1, "--agent-node-selector=");
-  // The first controller releases the Lease.
+  // Stops the first controller, which then releases the Lease.
   const [first] = running.splice(0, 1);
   await first?.stop();
   assert.ok((await replaced(before)) <= mostUnready);

@@ -71,7 +71,7 @@ async function served(): Promise<void> {
 async function stop(): Promise<void> {
   await controller?.[Symbol.asyncDispose]();
   controller = undefined;
-  // Without its rights the controller cannot release the Lease.
+  // Deletes the Lease, because a controller whose rights were deleted cannot release it.
   await plane.freeLease(on);
 }
 

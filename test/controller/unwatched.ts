@@ -10,11 +10,11 @@ type Unwatched = Readonly<{
   /** The object of one of the role's rules: `resource[.group]/name`. */
   what: string;
   namespace?: string;
-  /** The role, in kubectl's arguments. */
+  /** The arguments of kubectl that name the role. */
   role: readonly string[];
 }>;
 
-/** Removes `list` and `watch` from the rule, and restores them at the end. */
+/** Removes `list` and `watch` from the rule until you dispose of the result. */
 export async function unwatched(
   cluster: Cluster,
   { user, what, namespace = "", role }: Unwatched,

@@ -1,7 +1,7 @@
 /**
- * An upgrade from the last release. Its controller is built from its own sources and serves three
- * nodes. Then this checkout's controller takes over. The API server and the DaemonSet controller
- * are real, the kubelets and agents are simulated.
+ * An upgrade from the last release. The release's controller is built from its own sources and
+ * serves three nodes. Then this checkout's controller takes over. The API server and the DaemonSet
+ * controller are real, the kubelets and agents are simulated.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";

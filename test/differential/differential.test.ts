@@ -23,8 +23,8 @@ const files = Number(process.env["DIFFERENTIAL_FILES"] ?? 10_000);
 const imagesPerFile = 4;
 
 /**
- * The groups of credentials that we expect for an image. The kubelet tries one group after another,
- * and within a group it chooses the order itself.
+ * The groups of credentials that we expect for an image. The kubelet tries one group after another.
+ * Within a group its order is random.
  */
 function ourTries(file: Uint8Array, image: string): Held[][] {
   const read = readAsKubelet(file);

@@ -47,7 +47,7 @@ const fields = words(
   "auth username password email Auth USERNAME pa\u017f\u017fword identitytoken x __proto__",
 );
 
-/** u:p, v:q and w:r. */
+/** u:p, v:q and w:r in base64. */
 const goodAuths = words("dTpw djpx dzpy");
 
 function randomEntry(random: Random): string {

@@ -68,7 +68,10 @@ test("the kubelet reads only *.json, *.yaml and *.yml of a directory, in the ord
 
 type Spoil = (under: (name: string) => string) => void;
 const twice = JSON.parse(ours) as { providers: object[] };
-/** `from`: the path in the kubelet's flag. */
+/**
+ * `what`: the fault. `from`: the configuration's path in the kubelet's flag. `words`: the kubelet's
+ * error. `spoil`: causes the fault.
+ */
 const refused: readonly (readonly [what: string, from: string, words: RegExp, spoil: Spoil])[] = [
   [
     "a file that is missing",

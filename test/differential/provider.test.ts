@@ -112,7 +112,7 @@ test("answers even if the stamp cannot be created", async (t) => {
   assert.equal(found?.length, 1);
 });
 
-test("refuses a configuration exactly if no kubelet would start with it", async (t) => {
+test("refuses configurations with which no kubelet would start", async (t) => {
   for (const scope of ["All", "Annotated"] satisfies ProviderScope[])
     await lookUp(lay(t, providerConfig(["a.io:1"], scope)), ["other.io/app"]);
   const good = providerConfig([], "All");

@@ -115,7 +115,7 @@ test("restarts no kubelet and writes no file when the installer changes the agen
   });
 });
 
-test("finishes a withdrawal without a node that gets no agent, and does not change this node's file", async () => {
+test("finishes a withdrawal although one node gets no agent, and does not change this node's file", async () => {
   await product.deleteAdditional(cluster);
   await product.untilRemoved(cluster);
   assert.equal(first?.readFile("config.json"), undefined);

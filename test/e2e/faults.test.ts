@@ -1,5 +1,5 @@
 /**
- * Faults that can occur at users, on one cluster of three nodes. Each test begins and ends without
+ * Faults that users can meet, on one cluster of three nodes. Each test begins and ends without
  * additional-pull-secret, so each test starts with revision 1.
  */
 import assert from "node:assert/strict";
@@ -21,7 +21,8 @@ before(async () => {
 });
 after(() => cluster?.down());
 let broken = false;
-// After a failed test the next tests would also fail, each after minutes of waiting.
+// After a failed test, lets every next test fail at once. Without this these tests would fail too,
+// but only after minutes of waiting.
 beforeEach(() => assert.ok(!broken, "an earlier test failed"));
 afterEach((t) => {
   broken ||= (t as { passed?: boolean }).passed === false;

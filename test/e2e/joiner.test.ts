@@ -109,7 +109,7 @@ test("lets a pod that starts before the agent pull its image as soon as the node
   const { asked, failed, lastFailed } = await pulls("early");
   const times = `Ready ${ready} ms, file written ${await held} ms, pod runs ${running} ms`;
   context.diagnostic(`since boot: ${times}; ${asked} pulls, ${failed} failed`);
-  // Only the last restart counts. At boot, systemd may restart the kubelet earlier, because
+  // Only the last restart counts. At boot, systemd can restart the kubelet earlier, because
   // containerd is not up yet.
   const restart = (await restarts(cluster, begun)).at(-1);
   const { mtimeMs } = statSync(join(node.rootfs, "var/lib/kubelet/config.json"));

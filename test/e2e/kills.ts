@@ -1,4 +1,4 @@
-/** A controller that is killed repeatedly, at any step of a rollout and of a withdrawal. */
+/** A controller that is killed repeatedly, at random moments of a rollout and of a withdrawal. */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import * as names from "#contract/names.ts";

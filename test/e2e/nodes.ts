@@ -1,4 +1,4 @@
-/** A test's view of the nodes: the kubelet's process, its file, and the agents' pods. */
+/** What tests read on nodes: the kubelet's process, config.json, and the agents' pods. */
 import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";

@@ -28,7 +28,7 @@ function micros(time: string): number {
 
 type Step = readonly [what: string, micros: number];
 
-test("HD, H5, H10, H11, H12: creates its objects, writes the file and restarts the kubelet in the order of the picture", async () => {
+test("HD, H5, H10, H11, H12: creates the objects, writes the file and restarts the kubelet in the order of the requirements' picture", async () => {
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);
   const [node] = cluster.nodes;

@@ -1,6 +1,4 @@
-/**
- * The product's main task on a real cluster of two nodes, as an administrator does it in one day.
- */
+/** The product's main task on a real cluster of two nodes, from the first Secret to its removal. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -92,7 +92,7 @@ async function nothingRestarted(): Promise<void> {
   assert.deepEqual(await kubelets(cluster), first);
 }
 
-test("H1, H4, H5: lets every prepared node pull, restarts no kubelet and does not write config.json", async () => {
+test("H1, H4, H5: serves every prepared node without a kubelet restart and without a write to config.json", async () => {
   await areRefused();
   await declare();
   await product.untilServed(cluster, 1);
@@ -101,7 +101,7 @@ test("H1, H4, H5: lets every prepared node pull, restarts no kubelet and does no
   assert.deepEqual(await Promise.all(cluster.nodes.map(fileMark)), marks);
 });
 
-test("lets new and waiting pods pull after each of two rotations, and restarts no kubelet", async () => {
+test("serves new and waiting pods after each of two rotations, and restarts no kubelet", async () => {
   for (const revision of [2, 3]) {
     await rotateAccount();
     const waiting = await areRefused();
@@ -113,7 +113,7 @@ test("lets new and waiting pods pull after each of two rotations, and restarts n
   }
 });
 
-test("H4: lets a node pull that was prepared by the page's snippet and joins later, and restarts no kubelet", async () => {
+test("H4: serves a joining node that was prepared by the page's snippet, and restarts no kubelet", async () => {
   const joiner = await cluster.addNode({ before: prepareByPage });
   const { InvocationID } = await joiner.unit(["InvocationID"]);
   first = [...first, InvocationID];
@@ -172,7 +172,7 @@ test("the kubelet uses a new provider configuration only after its restart", asy
   });
 });
 
-test("in scope Annotated, lets only pods pull whose ServiceAccount has the annotation", async () => {
+test("in scope Annotated, serves only pods whose ServiceAccount has the annotation", async () => {
   for (const node of cluster.nodes) await cluster.untilReady(node);
   first = await kubelets(cluster);
   const metadata = { namespace: "default" };
@@ -189,7 +189,7 @@ test("in scope Annotated, lets only pods pull whose ServiceAccount has the annot
   // old pods, whose nodes have refused the content, it would grant the content only after ten
   // minutes.
   await cluster.kubectl("rollout", "restart", `daemonset/${agentName}`, "-n", "kube-system");
-  // The change of the scope made the controller publish the content again.
+  // The controller has published the content again as revision 4, because the scope was changed.
   await product.untilServed(cluster, 4);
   await arePulled("may");
   await areRefused("may-not");

@@ -128,7 +128,7 @@ test("reports on a downgrade a newer journal that this version cannot read, and 
   await stays("the node is left alone", () => node.readFile(journal)?.toString() === text, 4000);
   const now = await state();
   assert.deepEqual([now.kubelet, now.file], [before.kubelet, before.file]);
-  // A version that can read the journal continues, in a new pod.
+  // Restores a journal that this version can read. The agent in a new pod continues.
   node.writeFile(journal, good);
   const { name } = (await agentOn(cluster, node)).metadata;
   await cluster.kubectl("delete", "pod", name, "-n", names.namespace);

@@ -1,6 +1,6 @@
 /**
  * States of config.json, the journal and the kubelet's directory when the agent starts, and changes
- * of them by other programs.
+ * to them by other programs.
  */
 import assert from "node:assert/strict";
 import {
@@ -92,7 +92,7 @@ test("neither follows nor replaces a symbolic link, whether its target exists or
   }
 });
 
-test("reports a config.json that is too large for the agent, or would be with our entries, and leaves it unchanged", async () => {
+test("reports a config.json that is too large for the agent, with or without our entries, and leaves it unchanged", async () => {
   const bytes = (count: number) =>
     JSON.stringify({ note: "x".repeat(count - '{"note":""}'.length) });
   const values = (count: number) => JSON.stringify({ notes: Array(count - 1).fill(0) });

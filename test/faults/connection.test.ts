@@ -261,7 +261,7 @@ test("reads the unit's state again if the state changes while it is being read",
   }
 });
 
-test('answers "could not ask" if there is no socket, no systemd, or no reply', async (t) => {
+test("reports that it could not ask if there is no socket, no systemd or no reply", async (t) => {
   const root = place(t);
   await assert.rejects(open(root).unit(), /ENOENT/);
   await assert.rejects(open(root).unit(), NoSystemd);
@@ -277,7 +277,7 @@ test('answers "could not ask" if there is no socket, no systemd, or no reply', a
   await assert.rejects(open(root).unit(), /ECONNREFUSED/);
 });
 
-test('answers "could not ask" when a peer hangs up, stays silent or sends nonsense at any point', async (t) => {
+test("reports that it could not ask when a peer hangs up, is silent or sends nonsense, at any point", async (t) => {
   const talks: readonly ((socket: Socket) => void)[] = [
     (socket) => socket.destroy(),
     () => {},

@@ -151,7 +151,7 @@ test("keeps the old file and reports the reason if every fsync, rename or write 
   }
 });
 
-test("keeps the file whole, makes one restart and recovers if a single fsync, rename or write fails with EIO", async (t) => {
+test("keeps the old or the new file whole, makes one restart and recovers if some calls fail with EIO", async (t) => {
   for (const [call, most] of Object.entries(made)) {
     const every = Array.from({ length: most }, (_, index) => index + 1);
     for (const first of sample(t, every, 1)) {
@@ -237,7 +237,7 @@ test("changes nothing and reports the reason while the file system is read-only,
   await disk.healed(agent, "read-only");
 });
 
-test("creates nothing while the kubelet's directory is missing or our folder's name is taken by a file", async () => {
+test("creates nothing while the kubelet's directory is missing or a file has our folder's name", async () => {
   await using disk = await Disk.make();
   renameSync(disk.node.kubelet, `${disk.node.kubelet}.away`);
   await using agent = await disk.agent();

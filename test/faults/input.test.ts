@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AgentProcess, digestFor, encode, inTime } from "../harness/agent/agent.ts";
 import { content, ours, AgentPlace } from "./place.ts";
 
-/** Resident memory in MiB and open descriptors. */
+/** Resident memory in MiB, and the number of open descriptors. */
 function resourcesOf({ child }: AgentProcess): Readonly<{ memory: number; descriptors: number }> {
   const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
   const memory = Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
@@ -24,8 +24,8 @@ test("applies the last of 10,000 quick changes of the mounted Secret with few re
   await agent.shows(200, "GPS200");
   const change = async (count: number) => {
     for (let n = 0; n < count; n += 1) {
-      // Mounts in turn an older revision, other content as the granted revision, a newer revision,
-      // and the granted content again.
+      // Mounts in turn an older revision, the granted revision with other content, a newer
+      // revision, and the granted content again.
       if (n % 4 === 3) place.node.mount(1, content);
       else place.node.mount(n % 4, { additional: { "a.io": `other${n}` } });
       // Pauses after every ten changes, so that the agent sees many of the changes and not only the

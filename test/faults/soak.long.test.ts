@@ -207,7 +207,7 @@ async function injectFaults(
   }
 }
 
-/** Minutes until every path has been run and compiled, and the heap has reached its size. */
+/** Minutes until every code path has been run and compiled, and the heap has reached its size. */
 const warmUp = 2;
 /**
  * The test judges the growth only if it has samples of at least this many minutes after the

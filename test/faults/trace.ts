@@ -3,7 +3,10 @@ import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type AgentProcess, inTime } from "../harness/agent/agent.ts";
 
-/** A call as strace writes it, its thread, and when it began, in seconds since 1970. */
+/**
+ * A system call: its line in strace's log, its name, its thread, and its start in seconds since
+ * 1970.
+ */
 export type Call = Readonly<{ at: number; thread: string; name: string; line: string }>;
 
 /**

@@ -82,9 +82,9 @@ test("when a cluster is away for four minutes, retries less and less often, and 
     `the other cluster had to wait ${rotations.join(" s, ")} s`,
   );
   assert.ok(back < 35, `the cluster was served ${back} s after its return`);
-  // Two loops try to connect: one reads, one watches. The pauses of each loop grow from half a
-  // second to 30 s. Therefore each makes at most nine attempts in the first half minute, then two a
-  // minute.
+  // The controller connects in two loops: one reads, one watches. The pauses of each loop grow from
+  // half a second to 30 s. Therefore each loop makes at most nine attempts in the first half
+  // minute, and then two a minute.
   assert.ok(early <= 2 * (9 + (away - last) / 30), `${early} attempts before`);
   assert.ok(late >= 3 && late <= 2 * (1 + last / 30), `${late} attempts in the last ${last} s`);
 });

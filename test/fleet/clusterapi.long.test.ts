@@ -75,7 +75,7 @@ test("K4, K5, K6, K9: delivers through Cluster API's own controller, follows a r
   await delivered("3");
   await home.cluster.kubectl("delete", "fleetsecret", "pull-secret", "-n", "kube-system");
   assert.equal(await home.cluster.get(...its), undefined);
-  // The workload cluster keeps the delivered Secret.
+  // After the FleetSecret is deleted, the workload cluster keeps the delivered Secret.
   await stays("the Secret is left there", async () => (await found()) === documentOf("3"), 3000);
   assert.ok(!controller.output().includes("robot:"));
 });

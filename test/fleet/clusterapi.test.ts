@@ -125,7 +125,7 @@ test("K3, K4, K5: writes the Secret and the ClusterResourceSet into each labelle
   await untilManifest("guest-b", "2");
 });
 
-test("repairs an edit but keeps Cluster API's owner on the Secret; when the label is removed, deletes Secret and ClusterResourceSet", async () => {
+test("repairs an edited Secret but keeps its owner reference from Cluster API, and deletes Secret and ClusterResourceSet when the label is removed", async () => {
   await namespace("guest-a", labelled);
   await source("1");
   await home.cluster.apply(
@@ -168,7 +168,7 @@ test("repairs an edit but keeps Cluster API's owner on the Secret; when the labe
   );
 });
 
-test("does not touch a hand-written ClusterResourceSet of the controller's name crs-pull-secret, and reports it in status", async () => {
+test("reports and does not touch a hand-written ClusterResourceSet with the name that the controller would use, crs-pull-secret", async () => {
   await namespace("guest-a", labelled);
   await home.cluster.apply(byHand("guest-a"));
   const before = (await home.api.get<Set>(setPath("guest-a")))?.metadata?.resourceVersion;
@@ -180,7 +180,7 @@ test("does not touch a hand-written ClusterResourceSet of the controller's name 
   assert.equal(await secretIn("guest-a"), undefined);
 });
 
-test("K12: serves each Cluster of the selected namespaces under its own name with clusterNameLabelValue: Name", async () => {
+test("K12: with clusterNameLabelValue: Name, serves each Cluster of the selected namespaces under the Cluster's own name", async () => {
   await namespace("guest-a", labelled);
   const kubeconfig = Buffer.from(guest.kubeconfig).toString("base64");
   const its = { namespace: "guest-a", name: "east-kubeconfig" };
@@ -214,7 +214,7 @@ test("K12: serves each Cluster of the selected namespaces under its own name wit
   assert.equal((await fleet.objectIn(home))?.status?.counts?.selected, 1);
 });
 
-test("accepts an empty namespaceSelector with a warning in status, except with via: ClusterResourceSet, and refuses an absent namespaceSelector", async () => {
+test("warns in status about an empty namespaceSelector, and refuses an absent one, or an empty one with via: ClusterResourceSet", async () => {
   const every = { namespaceSelector: {} };
   await assert.rejects(
     home.cluster.apply(fleetSecret({ clusterAPI: every, via: "ClusterResourceSet" })),

@@ -75,9 +75,8 @@ export async function startManager(cluster: Cluster) {
 type Declared = Readonly<{ home: Home; guest: Cluster; name: string; labels: object }>;
 
 /**
- * Declares the workload cluster as Cluster API does once it is provisioned, with an administrator's
- * kubeconfig. Marks the cluster as provisioned, because no infrastructure provider creates
- * machines.
+ * Declares a provisioned workload cluster as Cluster API does, with an administrator's kubeconfig.
+ * Writes the cluster's status itself, because no infrastructure provider creates machines.
  */
 export async function declareCluster({ home, guest, name, labels }: Declared): Promise<void> {
   await guest.apply(
@@ -117,7 +116,7 @@ export async function declareCluster({ home, guest, name, labels }: Declared): P
   await home.cluster.kubectl("patch", ...cluster, ...patch);
 }
 
-/** Installs the CRDs that a fleet uses, in both versions, without the conversion webhook. */
+/** Installs these CRDs of Cluster API, with all their versions, without the conversion webhook. */
 export async function installCrds(cluster: Cluster, ...names: readonly string[]): Promise<void> {
   const folder = await moduleFolder();
   for (const name of names) {

@@ -123,7 +123,7 @@ longTest(
     }).filter(
       ({ user, resource, at }) =>
         user.endsWith(":global-pull-secret-fleet") &&
-        // The controller looks for the CRD of ClusterProfiles at its own interval, even if no
+        // The controller looks for the CRD of ClusterProfiles at regular intervals, even if no
         // object selects ClusterProfiles.
         !["leases", "clusterprofiles"].includes(resource) &&
         Date.parse(at) < pause.until,
@@ -138,7 +138,7 @@ test("marks a cluster with an expired credential as Failed, and uses the renewed
   await begin();
   await source("1");
   await placed("1");
-  // Deleting the account makes its tokens void.
+  // Deleting the account makes its tokens invalid.
   const account = ["serviceaccount", "global-pull-secret-fleet", "-n", "kube-system"];
   await real.cluster.kubectl("delete", ...account);
   // The API server still accepts the token for 10 s.
@@ -182,8 +182,8 @@ test("writes nothing in any cluster while the management cluster is away, and co
   await untilState(home, "real", "Done");
   const since = new Date().toISOString();
   await home.cluster.stopApiServer();
-  // The controller ends, because it cannot renew its Lease, and another process might lead. The
-  // test restarts the controller, as its Deployment would.
+  // A controller that cannot renew its Lease ends, because another process might lead. The test
+  // restarts the controller, as its Deployment would.
   await until("the controller's process ends", () => controller?.exited() !== undefined, {
     timeout: 60_000,
   });

@@ -119,7 +119,7 @@ test("repairs a placed Secret after an edit, an added key, another type or a del
   await untilPlaced(b, { a: "eA==" }, "Opaque");
 });
 
-/** All built-in types that do not belong to one cluster, and a custom type, each with its keys. */
+/** Type of Secret → its keys: a custom type, and all built-in types except tokens. */
 const types: Readonly<Record<string, readonly string[]>> = {
   Opaque: ["a", "b.txt"],
   "kubernetes.io/basic-auth": ["username", "password"],
@@ -220,7 +220,7 @@ test("changes nothing when a label is removed and restored within the grace peri
   await placedIn("1", b);
 });
 
-test("when a cluster's namespace is deleted, removes the Secret after the grace period, or lists an unreachable cluster in status until the deadline", async () => {
+test("when a cluster's namespace is deleted, removes the Secret after the grace period, but gives up an unreachable cluster at the deadline", async () => {
   await begin({ removal: { grace: "4s", deadline: "3s" } });
   const served = async () => {
     await placedIn("1", a, b);
@@ -302,8 +302,8 @@ const hostile: readonly (readonly [code: string, user: object, cluster?: object]
 ];
 
 test("reports the code of a refused kubeconfig setting, never connects with this kubeconfig, and serves the cluster once the kubeconfig is renewed", async () => {
-  // Replaces the kubeconfig of guest-a from an earlier test, because the controller would connect
-  // to guest-a with it.
+  // Replaces the kubeconfig of guest-a from an earlier test, with which the controller would
+  // connect to guest-a.
   await fleet.declareGuest(home, "guest-a", "{}", {});
   const since = new Date().toISOString();
   const names = hostile.map(([code], at) => `${code.toLowerCase()}-${at}`);
@@ -409,12 +409,12 @@ test("lets the fleet's account read Secrets by name, list none, and write only t
   const wanted = [
     `create ${lease}`,
     `patch ${lease}`,
-    // For conditions and renewed tokens of joined clusters.
+    // With these rights the controller writes conditions and renewed tokens of joined clusters.
     "patch multicluster.x-k8s.io/clusterprofiles/status global-pull-secret-clusters/*",
     "patch secrets global-pull-secret-clusters/*",
     `patch ${fleetSecrets} kube-system/*`,
     `patch ${fleetSecrets}/status kube-system/*`,
-    // For Events about clusters from which the controller could not remove the Secret in time.
+    // The Events name clusters from which the controller could not remove the Secret in time.
     "create events kube-system/*",
   ];
   assert.deepEqual(writes.toSorted(), wanted.toSorted());
@@ -443,7 +443,7 @@ test("fills in the documented defaults of a spec", async () => {
   });
 });
 
-test("refuses contradictory specs and changes of immutable fields with a sentence from the CRD", async () => {
+test("refuses contradictory specs and changes of immutable fields with a message from the CRD", async () => {
   for (const [what, spec, message] of refusedSpecs)
     await assert.rejects(home.cluster.apply(fleetSecret(spec, "second")), message, what);
   await home.cluster.apply(fleetSecret());

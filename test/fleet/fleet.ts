@@ -157,7 +157,7 @@ export async function untilPlaced(
   type = "kubernetes.io/dockerconfigjson",
   name = "pull-secret",
 ): Promise<void> {
-  // The API server returns keys in alphabetical order, whatever order they had.
+  // Sorts the wanted keys, because the API server returns keys in alphabetical order.
   const text = (is: unknown, of: Readonly<Record<string, string>> = {}) =>
     JSON.stringify([is, Object.entries(of).toSorted(([one], [other]) => (one < other ? -1 : 1))]);
   const wanted = text(type, data);

@@ -70,7 +70,7 @@ function usageOf(pid: number) {
 }
 
 for (const manner of ["floods", "bloats"] as const)
-  test(`spends little processor time and memory on a cluster whose watch ${manner}, reports the reason, and serves the other cluster meanwhile`, async (t) => {
+  test(`spends little processor time and memory on a cluster whose watch ${manner}, reports this cluster's problem, and serves the other cluster`, async (t) => {
     const name = `ill-${manner}`;
     await addFake(name, manner);
     await fleet.declareGuest(home, "real", real.kubeconfig, labelled);
@@ -98,7 +98,7 @@ for (const manner of ["floods", "bloats"] as const)
     assert.equal(controller.exited(), undefined);
     assert.ok(found.processor < 0.1, JSON.stringify(found));
     assert.ok(found.mebibytes < 200, JSON.stringify(found));
-    // Between two of its growing pauses, the controller sends one list and one watch, and reads at
+    // After each of its growing pauses, the controller sends one list and one watch, and reads at
     // most twenty events.
     assert.ok(found.there < 40, JSON.stringify(found));
     assert.ok(found.here < 10 * took, JSON.stringify(found));
@@ -114,7 +114,7 @@ const quiet = {
   forgets: ["Unreachable", "GPS461"],
 } as const;
 
-test("sends few requests to clusters that answer or watch very slowly, end watches at once or store nothing, and serves the other cluster", async (t) => {
+test("sends few requests to clusters that answer very slowly, end watches at once or store nothing, and serves the other cluster", async (t) => {
   const manners = Object.keys(quiet) as (keyof typeof quiet)[];
   for (const manner of manners) await addFake(`ill-${manner}`, manner);
   await fleet.declareGuest(home, "real", real.kubeconfig, labelled);
@@ -138,7 +138,7 @@ test("sends few requests to clusters that answer or watch very slowly, end watch
   await untilFollowed("2");
 });
 
-test("spends little memory on a joined cluster whose policies are huge, reports the reason, and serves the other cluster meanwhile", async (t) => {
+test("spends little memory on a joined cluster whose policies are huge, reports this problem, and serves the other cluster", async (t) => {
   const name = "ill-swells";
   fake.become(name, "swells");
   const its = { name, namespace: clustersNamespace };

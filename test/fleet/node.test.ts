@@ -25,9 +25,8 @@ let controller: ReturnType<typeof fleet.startFleet> | undefined;
 
 before(async () => {
   [home, cluster] = await Promise.all([fleet.startHome(), startCluster({ nodes: 1 })]);
-  // The rights that docs/use/sources.md describes for another source. They exist before the
-  // installation, because status would otherwise report Forbidden until the controller's next
-  // request.
+  // Creates the right to read the source, as docs/use/sources.md describes. Without this right at
+  // its first request, the controller would report Forbidden in status until its next request.
   const role = `global-pull-secret-source-${name}`;
   const asks = ["--verb=get,list,watch", "--resource=secrets", `--resource-name=${name}`];
   await cluster.kubectl("create", "role", role, ...its, ...asks);

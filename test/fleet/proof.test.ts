@@ -47,7 +47,7 @@ afterEach(async () => {
   await plane.freeLease(on);
 });
 
-/** The rights that docs/use/sources.md describes for another source. */
+/** Role and RoleBinding with which the controller can read a source, from docs/use/sources.md. */
 const its = { name: "fleet-source", namespace: "kube-system" };
 const group = "rbac.authorization.k8s.io";
 const readRights = [
@@ -103,8 +103,8 @@ async function begin(
   await home.cluster.apply(fleetSecret({ target: { name }, ...spec }));
   const since = new Date().toISOString();
   running.push(fleet.startFleet(home));
-  // The canary is the first cluster that answers. Therefore the test waits until the controller has
-  // read both clusters, and the GlobalPullSecret of the proving cluster, before there is content.
+  // The canary is the first cluster that answers. Therefore the test creates content only after the
+  // controller has read both clusters, and the GlobalPullSecret of the proving cluster.
   for (const { cluster } of [proving, plain])
     await until("the cluster got a request", () => {
       const ours = auditOf(cluster, { since }).filter(
@@ -131,8 +131,8 @@ test("delivers the content to other clusters only after the canary's nodes have 
   kubelets.behaviour = () => "ready";
   await untilState(home, "guest-a", "Done");
   await placedIn(plain, "1");
-  // In guest-b no installation lists the Secret. Status reports that the fleet does not wait for
-  // nodes.
+  // No installation in guest-b lists the Secret as a source. Status reports with GPS454 that the
+  // fleet does not wait for guest-b's nodes.
   await untilState(home, "guest-b", "Done", "GPS454");
   const served = await on.api.get<{ status?: { sources?: object[] } }>(
     "/apis/globalpullsecret.io/v1alpha1/globalpullsecrets/cluster",
@@ -196,7 +196,7 @@ test("delays no other cluster while a cluster's own installation is paused, and 
   await untilState(home, "guest-a", "Done");
 });
 
-test("waits for a cluster whose GlobalPullSecret the fleet may not read, shows the command that grants the right, and delays no other cluster", async () => {
+test("waits for a cluster whose GlobalPullSecret the fleet has no right to read, shows the command that grants this right, and delays no other cluster", async () => {
   const binding = ["clusterrolebinding", "global-pull-secret-fleet"];
   const saved = await on.cluster.get<object>(...binding);
   await on.cluster.kubectl("delete", ...binding);

@@ -27,7 +27,7 @@ afterEach(async () => {
   await controller?.[Symbol.asyncDispose]();
   controller = undefined;
   await fleet.clear(home, [a, b]);
-  // Labels the clusters again, because a test may have removed the labels.
+  // Labels the clusters again, because an earlier test might have removed the labels.
   await fleet.declareGuest(home, "guest-a", a.kubeconfig, labelled);
   await fleet.declareGuest(home, "guest-b", b.kubeconfig, labelled);
 });
@@ -59,7 +59,7 @@ const writesIn = ({ cluster }: fleet.GuestCluster, since: string) =>
     (one) => one.userAgent === "global-pull-secret-fleet" && isWrite(one),
   );
 
-test("holds rotations, repairs and removals while Paused, and catches up when Managed", async () => {
+test("makes no rotation, repair or removal while Paused, and catches up when Managed again", async () => {
   await declare();
   controller = fleet.startFleet(home);
   await source("1");
@@ -128,7 +128,7 @@ test("with maxConcurrency one, begins the second removal only after the first re
 });
 
 for (const [whose, isNew] of [
-  ["in the process that held the removals", false],
+  ["in the process that was paused", false],
   ["in a new process, which has to connect first", true],
 ] as const)
   test(`performs an overdue removal in every cluster that answers, one after another, ${whose}`, async () => {
@@ -166,7 +166,7 @@ for (const [whose, isNew] of [
     assert.ok(Math.abs(first - second) >= 200, `${first} and ${second}`);
   });
 
-/** An equivalent kubeconfig with a comment in its certificate authority. */
+/** The kubeconfig with a comment in its certificate authority, which changes only its text. */
 function rewritten(kubeconfig: string): string {
   const [, authority = ""] = /certificate-authority-data"?: ?"?([\w+/=]+)/.exec(kubeconfig) ?? [];
   assert.notEqual(authority, "");
@@ -178,7 +178,7 @@ for (const [whose, isNew] of [
   ["in a process that has read both names", false],
   ["in a new process that has first read the removed name", true],
 ] as const)
-  test(`keeps the Secret of a cluster that is selected under two names when one name is no longer selected, ${whose}`, async (t) => {
+  test(`when one of a cluster's two names is no longer selected, keeps the cluster's Secret, ${whose}`, async (t) => {
     const another = "guest-a-renamed";
     t.after(() => home.cluster.kubectl("delete", "namespace", another));
     await using proxy = await TcpProxy.before(a.cluster.server);
@@ -235,7 +235,7 @@ async function allowWrites(allowed: boolean): Promise<void> {
   await until("the API server enforces it", async () => (await answer()) === allowed);
 }
 
-/** Milliseconds between two writes in the first cluster, in their order. */
+/** Milliseconds from each write in the first cluster to the next write, in order. */
 function pausesSince(since: string): readonly number[] {
   const times = writesIn(a, since).map(({ at }) => Date.parse(at));
   return times.slice(1).map((at, index) => at - (times[index] ?? 0));
@@ -360,7 +360,8 @@ test("delivers a change to the next cluster only after the previous cluster has 
       Date.parse((await until("the write is audited", written(guest))).at),
     ),
   );
-  // Status has whole seconds, therefore up to one of the five seconds may be missing.
+  // Times in status are whole seconds, therefore the pause can be up to a second shorter than
+  // minSuccessTime.
   assert.ok(Math.abs((first ?? 0) - (second ?? 0)) >= 4000, `${first} and ${second}`);
 });
 

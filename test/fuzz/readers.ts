@@ -45,9 +45,9 @@ function forEachSeed(cases: number, from: number, one: (random: Random) => void)
 }
 
 /**
- * Reads files that are valid, nearly valid, or odd where JSON parsers differ. No reader may throw.
- * The kubelet must be able to read every accepted file. Writing and reading such a file must not
- * change its content. No output line may contain a password.
+ * Reads files that are valid, nearly valid, or odd where JSON parsers differ. Readers must not
+ * throw. The kubelet must be able to read every accepted file. Writing and reading such a file must
+ * not change its content. No output line must contain a password.
  */
 export function fuzzDocuments(cases: number, from: number): void {
   let accepted = 0;
@@ -152,7 +152,7 @@ function mutate(random: Random, value: unknown): unknown {
 const cuts = words('{ } [ ] , : " 0 \\ null');
 
 /**
- * Reads journals with missing fields, other types or values, or damaged bytes. The reader may
+ * Reads journals with missing fields, other types or values, or damaged bytes. The reader must
  * neither throw nor quote content, and `decide` must handle every accepted journal.
  */
 export function fuzzJournals(cases: number, from: number): void {

@@ -19,7 +19,7 @@ type Write = Readonly<{
   /** The resource with its API group and subresource: `apps/daemonsets/status`. */
   resource: string;
   name: string;
-  /** The query, with the field manager and whether it was a dry run. */
+  /** The query, which contains the field manager and marks a dry run. */
   query: Readonly<Record<string, string>>;
   status: number;
 }>;

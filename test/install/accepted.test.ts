@@ -111,7 +111,7 @@ for (const [what, secret] of accepted)
     assert.equal(await refusal(secret), "");
   });
 
-test("allows annotating and deleting a Secret that was invalid before it became a source, but refuses data that leaves the Secret invalid", async () => {
+test("lets users annotate and delete a Secret that was invalid before it became a source, but refuses new data that is invalid too", async () => {
   const late = opaque("late-pull-secret");
   await cluster.apply(object(late));
   const secretRef = { name: late.name };
@@ -141,7 +141,7 @@ async function createdBy(user: string, one: ReturnType<typeof account>): Promise
   );
 }
 
-test("accepts the annotation that lets pods use the sources only in namespaces where the user has a binding", async () => {
+test("accepts the annotation that lets pods use the sources, but only in namespaces where the user has a binding", async () => {
   const bind = async (kind: string, role: string, user: string, ...where: readonly string[]) =>
     await cluster.kubectl(
       "create",
@@ -184,7 +184,7 @@ test("lets a user without the binding remove the annotation and change everythin
   await cluster.kubectl(...patch);
 });
 
-test("accepts all our pods except the agents under Pod Security restricted", async () => {
+test("under Pod Security restricted, accepts all our pods except the agents", async () => {
   const level = { "pod-security.kubernetes.io/enforce": "restricted" };
   const metadata = { name: "strict", labels: level };
   await cluster.apply({ apiVersion: "v1", kind: "Namespace", metadata });

@@ -40,7 +40,7 @@ const isHook = ({ metadata }: KubeObject): boolean =>
   "helm.sh/hook" in (metadata.annotations ?? {});
 
 /**
- * The objects of the release, by name. Without the labels that every object of the chart has, and
+ * The objects of the release, by name, without the labels that every object of the chart has, and
  * without the annotation that keeps a CRD on uninstall.
  */
 async function released(...args: readonly string[]): Promise<Record<string, KubeObject>> {
@@ -92,7 +92,7 @@ test("renders the same objects as kubectl kustomize manifests if only an image i
 });
 
 for (const page of ["README.md", "docs/use/quick-start.md"])
-  test(`renders the same objects with the page's image from the helm command on ${page}`, async () => {
+  test(`the helm command on ${page} renders the chart's default objects with the page's image`, async () => {
     const line = linesOf(readFileSync(page, "utf8")).find((one) => one.startsWith("helm "));
     const template = line?.replace("helm install ", "helm template ") ?? "";
     const repository = /--set image\.repository=(\S+)$/.exec(template)?.[1];
@@ -106,7 +106,7 @@ test("renders manifests/base with crds.install=false", async () => {
   assert.deepEqual(await released("--set=crds.install=false"), base);
 });
 
-test("has in install.yaml the output of kubectl kustomize manifests with the released image", async () => {
+test("install.yaml is the output of kubectl kustomize manifests, with the released image", async () => {
   const [newName, newTag] = ["registry.example.com:5000/public/gps", "7"];
   const images = [{ name: "global-pull-secret", newName, newTag }];
   assert.deepEqual(
@@ -144,12 +144,12 @@ for (const [component, sets, patches] of optional)
 
 const guest = ["--set=role=Hosted", "--namespace=clusters-guest"];
 
-test("renders kubectl kustomize manifests/hosted in the release's namespace for role Hosted", async () => {
+test("role Hosted renders the objects of manifests/hosted, in the release's namespace", async () => {
   const hosted = await plain({ resources: ["hosted"], namespace: "clusters-guest" });
   assert.deepEqual(await released(...guest), hosted);
 });
 
-test("renders for role Hosted the names of both Secrets from values, such as Cluster API's names", async () => {
+test("role Hosted takes the names of both Secrets from values, such as Cluster API's names", async () => {
   const patch = (kind: string, path: string, value: unknown) => ({
     target: { kind, name: "global-pull-secret-controller" },
     patch: JSON.stringify([{ op: "replace", path, value }]),
@@ -193,7 +193,7 @@ test("drops the right to read the controller's own pod when flags.agentImage is 
   }
 });
 
-test("renders kubectl kustomize manifests/fleet for role Fleet, and the sources and the component that its values set", async () => {
+test("role Fleet renders the objects of manifests/fleet, with the sources and the component that values select", async () => {
   const fleet = "--set=role=Fleet";
   assert.deepEqual(await released(fleet), await plain({ resources: ["fleet"] }));
   const patches = [
@@ -313,14 +313,14 @@ for (const role of ["Fleet", "SyncManagement", "SyncTenant"] as const)
     );
   });
 
-test("renders kubectl kustomize manifests/sync/management for role SyncManagement", async () => {
+test("role SyncManagement renders the objects of manifests/sync/management", async () => {
   assert.deepEqual(
     await released(...inRole("SyncManagement")),
     await plain({ resources: ["sync/management"] }),
   );
 });
 
-test("renders kubectl kustomize manifests/sync/tenant and its CRD for role SyncTenant, with the management namespace from a value", async () => {
+test("role SyncTenant renders the objects of manifests/sync/tenant and its CRD, with the management namespace from a value", async () => {
   const resources = ["sync/tenant", "crds/syncsecrets"];
   assert.deepEqual(await released(...inRole("SyncTenant")), await plain({ resources }));
   const target = { kind: "Deployment", name: "global-pull-secret-sync-tenant" };
@@ -364,8 +364,8 @@ function writtenBy({ writes }: FakeCluster): object | undefined {
 }
 
 /**
- * A cluster with this spec and a Lease. An empty holder: the controller has ended. Undefined: there
- * is no Lease.
+ * A cluster with this spec, and a Lease with this holder: empty if the controller has ended,
+ * undefined if there is no Lease.
  */
 function installed(holderIdentity: string | undefined, spec?: GlobalPullSecretSpec): FakeCluster {
   const cluster = new FakeCluster();
@@ -537,7 +537,7 @@ test("maps the uninstall hooks of each object to exactly one phase of Argo CD", 
   });
 });
 
-test("waits for the nodes in helm test, and fails without a source or while the policy is Withdrawn", async () => {
+test("helm test waits for the nodes, and fails if there is no source or the policy is Withdrawn", async () => {
   const words = (await hookCommand("test")) ?? [];
   assert.deepEqual(words.slice(0, 2), ["wait", "--timeout=4m"]);
   for (const [managementState, reason, wanted] of [
@@ -670,7 +670,7 @@ test("applies image digest, pull secrets and tolerations to every pod", async ()
   }
 });
 
-test("passes each flag of the controller from its value, in a form that the controller reads", async () => {
+test("passes the value of each controller flag in a form that the controller reads", async () => {
   assert.deepEqual(Object.keys(samples).toSorted(), Object.keys(flagValues).toSorted());
   const args = await controllerArgs(
     "--set=original=kube-system/pull-secret",
@@ -900,7 +900,7 @@ test("refuses role Fleet in a namespace other than kube-system", async () => {
   await assert.rejects(charted(...args), /role Fleet works in kube-system only/);
 });
 
-test("renders the same objects if another chart with templates uses it as a dependency", async (t) => {
+test("renders the same objects as a dependency of another chart that has templates", async (t) => {
   const parent = copyOf(chart, t, "charts/global-pull-secret");
   const { version } = load(textOf("chart/Chart.yaml")) as { version: string };
   const condition = "global-pull-secret.enabled";

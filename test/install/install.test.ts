@@ -16,7 +16,7 @@ import { chart, helmOn } from "./helm.ts";
 let cluster: Cluster;
 let image: readonly string[];
 
-/** config.json of another program. The tests compare every byte. */
+/** A config.json that another program has written. The tests compare every byte. */
 const others = '{ "auths":{"elsewhere.example":{"auth":"c29tZWJvZHk6ZWxzZQ=="}} }\n';
 
 before(async () => {
@@ -67,7 +67,7 @@ async function ours(): Promise<string[]> {
     .toSorted();
 }
 
-/** Makes an older chart: without the column Revision in its CRD. */
+/** Makes an older chart, whose CRD lacks the column Revision. */
 function olderChart(): string {
   const folder = join(cluster.directory, "older");
   cpSync(chart, folder, { recursive: true });
@@ -122,7 +122,7 @@ const managersOf = async (): Promise<readonly string[]> => {
   return (metadata?.managedFields ?? []).map(({ manager = "" }) => manager);
 };
 
-test("declares the policy in the values, reverts edits of its fields, and no longer owns a field whose value is removed or rolled back", async () => {
+test("applies the policy from the values, reverts edits of these fields, and releases a field whose value is removed or rolled back", async () => {
   const mine = JSON.stringify({ spec: { rollout: { minInterval: "7s" } } });
   await cluster.kubectl("patch", ...object, "--type=merge", "-p", mine);
   await upgrade("--set=policy.managementState=Paused", "--set=policy.rollout.maxFailures=2");
@@ -164,7 +164,7 @@ test("restores the node before helm uninstall ends, and keeps only the CRD, its 
   assert.equal(stayed?.spec?.managementState, "Managed");
 });
 
-test("serves the remaining Secret after kubectl apply -k, and leaves only the Lease after the Secret is deleted and kubectl delete -k has run", async () => {
+test("kubectl apply -k serves the remaining Secret; once the Secret is deleted, kubectl delete -k leaves only the Lease", async () => {
   await product.installProduct(cluster, { settings: {} });
   await until("the node has the entry", isServed);
   await ready();

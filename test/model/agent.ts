@@ -184,7 +184,7 @@ function restore(w: World, m: Machine, journal: Journal, change: Begun): void {
   if (!m.kubelet) return;
   journal.begun = null;
   if (!change.granted) {
-    // Without a journal, rule 4 applies again later. A new grant does not wait.
+    // Without a journal, rule 4 applies again at `retryAt`. A new grant applies at once.
     m.journal = null;
     m.retryAt = w.t + 600;
     return;

@@ -87,7 +87,7 @@ function onMachine(w: World, m: Machine, kind: string, n: number): void {
       m.unstartable = n % 2 ? "image" : "podless";
       return;
     case "deleteJournal":
-      // A running agent would write its journal again, so this event has no effect.
+      // A running agent writes its journal again, therefore the event has no effect.
       if (m.running) return;
       m.journal = null;
       w.truth.hand += 1;
@@ -188,7 +188,7 @@ function onCluster(w: World, kind: string, n: number, names: readonly string[]):
     case "deleteSecret":
       if (!api.secret) return;
       api.secret = null;
-      // Allows two more revisions, because if the pods were replaced too, no object records which
+      // Allows two more revisions. If the pods were replaced too, no object records any more which
       // revision a node has proved.
       w.truth.allowed += 2;
       w.truth.hand += 1;

@@ -151,8 +151,8 @@ export function realHands(w: World, answered: (pod: Pod, answer: Answer) => void
 }
 
 /**
- * Records each request as one line. Of several saves of the state, or several patches of one pod,
- * it keeps only the last.
+ * Records each request as one line. If the state is saved several times, or a pod is patched
+ * several times, keeps only the last request.
  */
 export function recorder(): Hands & { readonly requests: () => readonly string[] } {
   const notes = new Map<string, string>();

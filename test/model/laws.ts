@@ -1,4 +1,4 @@
-/** The laws, which check what really happened, whether the product or the oracle decided. */
+/** The laws. They check what really happened, both for the product's and the oracle's decisions. */
 import { judge, observe } from "./judge.ts";
 import {
   budgetOf,
@@ -47,9 +47,9 @@ export function checkWindow(w: World, node: string): void {
     if (pod.unreachable || (!isReachable(w, m) && !m.journal?.begun)) continue;
     if (truth.wrong.has(m.id) || m.blind > t - 10) continue;
     const begun = m.journal?.begun;
-    // A change to an older revision counts only during a withdrawal. In a rollout it does not
-    // count, because newer content is published only after the node has failed, or was excused
-    // because its agent did not start.
+    // A node that changes to an older revision counts only during a withdrawal. A rollout publishes
+    // newer content only after this node has failed, or was excused because its agent did not
+    // start.
     const isOlder = begun?.rev !== secret.rev && secret.digest !== RELEASE;
     const hasFailed = isOlder || api.state.failed.includes(String(m.id));
     const isChanging = begun?.granted === true && !m.dead && t - begun.placed < 90 && !hasFailed;
@@ -66,8 +66,8 @@ export function checkWindow(w: World, node: string): void {
 }
 
 /**
- * The controller grants content that no node has proved to one node at a time, also at the first
- * install.
+ * Until a node has proved a content, the controller grants this content to only one node at a time,
+ * also at the first install.
  */
 export function checkAlone(w: World, granted: Pod): void {
   const { secret, budget, pods } = w.api;
@@ -84,8 +84,8 @@ export function checkAlone(w: World, granted: Pod): void {
 }
 
 /**
- * While its view shows a pause, the controller grants nothing, except in a withdrawal that has
- * begun.
+ * While the controller's view shows a pause, the controller grants nothing, except in a withdrawal
+ * that has begun.
  */
 export function checkPaused(w: World, node: string): void {
   const { paused, secret } = w.snapshot ?? w.api;
@@ -93,8 +93,8 @@ export function checkPaused(w: World, node: string): void {
 }
 
 /**
- * Records nodes whose readiness proof is wrong. Laws do not count them until they have really
- * proved the grant.
+ * Records nodes whose readiness proof is wrong. Laws do not count such a node until it has really
+ * proved its grant.
  */
 export function noteWrong(w: World): void {
   for (const pod of w.api.pods.values()) {
@@ -123,8 +123,8 @@ export function checkRestart(w: World, m: Machine, why: string): void {
 }
 
 /**
- * Content that breaks kubelets reaches at most `maxUnavailable` + `maxFailures` nodes. Promoted
- * content counts as proved, therefore joining nodes may take it without a grant.
+ * Content that breaks kubelets reaches at most `maxUnavailable` + `maxFailures` nodes. Nodes that
+ * take promoted content do not count, because promoted content counts as proved.
  */
 export function noteBroken(w: World, m: Machine, content: Digest): void {
   const { truth } = w;
@@ -180,7 +180,7 @@ const promptly = 5;
 
 /**
  * The controller publishes a withdrawal of all sources immediately, and of one source as soon as
- * every grant is proved. It never waits for minInterval.
+ * every grant is proved. The publication never waits for minInterval.
  */
 export function checkPrompt(w: World): void {
   const { api, t, truth } = w;

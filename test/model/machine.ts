@@ -5,7 +5,7 @@ import { between, log, type Machine, type Message, type World } from "./world.ts
 export function restartKubelet(w: World, m: Machine, why: string): void {
   checkRestart(w, m, why);
   log(w, `${m.name} restarts its kubelet: ${why}`);
-  // After a failure the agent may try the same content again.
+  // After a failure the agent is allowed to try the same content again.
   if (why === "restore") m.restarts = [];
   m.restarts.push(why);
   m.kubelet = false;

@@ -1,4 +1,4 @@
-/** Plans that once broke a law, each shrunk to the smallest plan that did. */
+/** Plans that once broke a law, each shrunk to the smallest plan that broke this law. */
 import type { Event } from "./events.ts";
 import type { Plan } from "./schedules.ts";
 

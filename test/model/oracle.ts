@@ -155,7 +155,8 @@ class Turn {
   }
 
   /**
-   * True if the pod's node reports a higher revision; less and less often if the node repeats this.
+   * True if the pod's node reports a higher revision than the published one. If the node repeats
+   * this report, true again only after a growing pause.
    */
   #isBehind({ node, message }: Pod): boolean {
     const { rev } = this.#s;

@@ -158,9 +158,9 @@ export type Rewrite = Readonly<{
 
 /**
  * How the model runs the product. `isLockstep`: compares each decision with the oracle's.
- * `rewrite`: can switch off one of the product's rules. `isLazy`: decides like the real controller,
- * which is after a change of an object or when the last decision requested it. If `isLazy` is not
- * set, the product decides every second.
+ * `rewrite`: can switch off one of the product's rules. `isLazy`: the product decides like the real
+ * controller, only after a change of an object or when the last decision requested it. If `isLazy`
+ * is not set, the product decides every second.
  */
 export type Drive = Readonly<{ isLockstep: boolean; rewrite: Rewrite; isLazy?: boolean }>;
 

@@ -33,7 +33,7 @@ export type Plan = Readonly<{
   maxFailures: number;
   minInterval: number;
   mode: Mode;
-  /** Nodes replaced per node and hour. */
+  /** Replacements per node and hour. */
   churn: number;
   /** Begins with agents of the last version without grants. */
   isOld: boolean;
@@ -230,7 +230,8 @@ function control(w: World, driver: Driver): void {
     w.snapshot = { ...structuredClone(w.api), pods: structuredClone(seen.pods) };
     return;
   }
-  // An old view for the next second: all objects, or only the pods without this second's patches.
+  // Sometimes keeps an old view for the next second: all objects as they are now, or only the pods
+  // as they were before this second's patches.
   w.snapshot = w.random.once(20) ? structuredClone(w.api) : null;
   if (before) w.snapshot = { ...structuredClone(w.api), pods: before };
 }
@@ -312,9 +313,9 @@ function settle(w: World, driver: Driver): void {
   // A canary of mode Reread needs five minutes. At 20 replacements an hour few nodes exist for so
   // long.
   if (isSlow) w.churn = Math.min(w.churn, 2);
-  // A withdrawal need not wait for outages or joining nodes, but it can proceed node by node. If a
-  // person plants a grant on a pod that cannot start, the controller replaces the pod after twice
-  // the time of a grant: until the withdrawal's grant is late, and until its revocation is late.
+  // A withdrawal does not wait for outages or joining nodes, but it can proceed node by node. If a
+  // person has planted a grant on a pod that cannot start, the controller replaces this pod after
+  // twice the time of a grant: first the withdrawal's grant is late, and then its revocation.
   const hasOther = [...w.templates.values()].some(({ mode }) => mode !== "Restart");
   const withdrawal = Math.max(hasOther ? 1800 : 1200, 30 * w.machines.size);
   const limit = wantedDigest(api) === RELEASE ? withdrawal : 6000;

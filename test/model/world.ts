@@ -161,7 +161,7 @@ export type Machine = {
   startDelay: number;
   restarts: string[];
   wait: number;
-  /** When the agent tries served content again that has failed. */
+  /** The time at which the agent retries served content that has failed. */
   retryAt: number;
   goneAt: number;
 };

@@ -319,7 +319,7 @@ export const core: readonly Mutant[] = [
   },
   {
     breaks: "H22",
-    effect: "the controller may read every Secret of kube-system",
+    effect: "the controller can read every Secret of kube-system",
     file: "manifests/base/role.yaml",
     text: "    resourceNames: [additional-pull-secret]\n",
     instead: "",

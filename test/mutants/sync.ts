@@ -13,7 +13,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L2",
-    effect: "a copy is requested in its source namespace",
+    effect: "a copy is requested in the namespace of the tenant's object",
     file: "tenants/side.ts",
     text: "copyOf(object, content, namespace, id)",
     instead: "copyOf(object, content, object.metadata.namespace ?? namespace)",
@@ -215,7 +215,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L22",
-    effect: "the tenant's account may write the management side's status",
+    effect: "the tenant's account can write the management side's status",
     file: "plugin/commands/local/tenant.ts",
     text: "    resources: [syncsecrets]\n    verbs: [get, list, watch, create,",
     instead:
@@ -225,7 +225,7 @@ export const sync: readonly Mutant[] = [
   },
   {
     breaks: "L22",
-    effect: "the tenant's side may read every Secret of its own cluster",
+    effect: "the tenant's side can read every Secret of its own cluster",
     file: "manifests/sync/tenant/clusterrole.yaml",
     text: "rules:\n",
     instead: 'rules:\n  - { apiGroups: [""], resources: [secrets], verbs: [get, list] }\n',

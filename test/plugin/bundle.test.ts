@@ -41,7 +41,7 @@ for (const [version, hook, names] of [
   [20, likeNode20, "Map.groupBy, [].values().map, new Set().union, globalThis.Iterator"],
   [22, likeNode22, "Promise.try, RegExp.escape, Error.isError, globalThis.URLPattern"],
 ] as const)
-  test(`removes the features that are newer than Node ${version}`, async () => {
+  test(`like-node-${version}.cjs removes the features that Node ${version} lacks`, async () => {
     const source = `console.log([${names}].map((one) => typeof one).join(" "))`;
     const { out, err } = await run([process.execPath, "--require", hook, "--eval", source]);
     assert.deepEqual([out, err], [`${"undefined ".repeat(4).trim()}\n`, ""]);

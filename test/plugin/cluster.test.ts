@@ -1,6 +1,6 @@
 /**
  * The plugin on a real API server, for users with different rights. No controller runs; the tests
- * write its status.
+ * write the status that a controller would write.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -61,7 +61,7 @@ test("add creates the Secret, wait waits for exactly this version, remove delete
   await tell({ observedGeneration, sources: [source(second)], conditions: inForce });
   assert.equal((await waiting).code, 0);
 
-  // Waits in the same way with the command that the chart's notes show to users without the plugin.
+  // The command from the chart's notes, for users without the plugin, also waits for this version.
   const [, field = ""] = /--for=jsonpath='([^']+)'/.exec(textOf("chart/templates/NOTES.txt")) ?? [];
   const waitFor = (version: string) => {
     const object = ["globalpullsecret/cluster", "--timeout=2s"];
@@ -79,7 +79,7 @@ test("add creates the Secret, wait waits for exactly this version, remove delete
     assert.ok(!`${out}${err}`.includes(password), "the password is printed");
 });
 
-test("pause, withdraw, resume and retry write only their field, and keep Git's fields", async () => {
+test("pause, withdraw, resume and retry each write only their own field, and keep Git's fields", async () => {
   const state = async () => (await live())?.spec?.managementState;
   for (const [line, wanted] of [
     ["pause --reason upgrade", "Paused"],

@@ -1,4 +1,4 @@
-/** Like like-node-20.cjs, for features that Node 22 lacks. Node has zstd since 22.15. */
+/** Like like-node-20.cjs, for Node 22. Does not remove zstd, which Node 22 has since 22.15. */
 require("./without.cjs")({
   Atomics: ["pause"],
   "DataView.prototype": ["getFloat16", "setFloat16"],

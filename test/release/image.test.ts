@@ -120,7 +120,7 @@ test("reports in one line that a base cannot be pulled, and what to do", async (
   assert.ok(!existsSync(layout));
 });
 
-test("lists in the image's bills of materials the packages, and Node and the base of each architecture", async () => {
+test("the image's bills of materials list the packages, and each architecture's Node and base", async () => {
   const image = readLayout(join(folder, "one.oci"));
   const all = await npmBoms(repository);
   const zod = all.cyclonedx.components.find(({ name }) => name === "zod")?.["bom-ref"] ?? "";

@@ -197,7 +197,7 @@ test("M10: opens one file in both clusters if they have the same key pair, with 
   writeFileSync(join(desk.folder, "additional.json"), shared);
   const blocks = pageOf("extend/sealed.md").blocksBelow("## One file for all clusters");
   const [make, bring, sealing, apply] = blocks.map(({ body }) =>
-    // In these tests Sealed Secrets has another namespace, and its Deployment another name.
+    // In these tests Sealed Secrets' namespace and Deployment have other names than on the page.
     body
       .replaceAll("-n kube-system", `-n ${home}`)
       .replaceAll("deployment/sealed-secrets-controller", "deployment/sealed-secrets"),

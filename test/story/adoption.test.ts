@@ -83,7 +83,7 @@ async function joined({ fakes, home }: Pair): Promise<void> {
   });
 }
 
-/** Creates Secret and ClusterResourceSet without our mark, like a user's template. */
+/** Creates a Secret and a ClusterResourceSet without our mark, as a user's template would. */
 async function delegated({ home }: Pair): Promise<void> {
   const metadata = { name: "east", labels: namespaceSelector.matchLabels };
   await home.create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
@@ -107,25 +107,25 @@ const situations: readonly (readonly [
   there: typeof beside,
 ])[] = [
   [
-    "after clusterctl move, or of a rebuilt management cluster",
+    "from a former management cluster, as after clusterctl move",
     (pair) => declared(pair, secretIn("kube-system", "pull-secret", "former/kube-system/one")),
     direct,
     inCluster,
   ],
   [
-    "that a ClusterResourceSet left in a cluster",
+    "that a ClusterResourceSet created in the cluster",
     (pair) => declared(pair, secretIn("kube-system", "pull-secret")),
     direct,
     inCluster,
   ],
   [
-    "of a ClusterResourceSet beside the Cluster, where only v1beta1 is served",
+    "for a ClusterResourceSet in the management cluster, where only v1beta1 is served",
     delegated,
     { ...direct, via: "ClusterResourceSet" },
     beside,
   ],
   [
-    "of a joined cluster, from a lost host",
+    "in a joined cluster, from a lost management cluster",
     joined,
     { clusterProfiles: { namespaces: ["clusters"], selector: {}, clusterManagers: ["a"] } },
     inCluster,
@@ -179,7 +179,7 @@ async function serve(make: (pair: Pair) => Promise<void>, spec: Partial<FleetSec
 }
 
 for (const [what, make, spec, there] of situations)
-  test(`leaves a Secret ${what} as it is until spec.conflicts is Adopt, and then replaces it`, async () => {
+  test(`replaces an existing Secret only once spec.conflicts is Adopt: a Secret ${what}`, async () => {
     await using one = await serve(make, spec);
     const seen = () => JSON.stringify(one.cluster());
     await until("it is reported", () => one.cluster()?.reason?.startsWith("GPS435"), { seen });
@@ -194,7 +194,7 @@ for (const [what, make, spec, there] of situations)
     await until("it is taken over", isOurs, { seen });
   });
 
-test("starts with one canary by default, continues with 10 % at a time, and tolerates 5 % of failures and 30 minutes without progress", async () => {
+test("by default, has one canary, then changes 10 % of the clusters at a time, and tolerates 5 % of failures and 30 minutes without progress", async () => {
   await using one = await serve(async () => {}, direct);
   assert.deepEqual(one.spec()?.conflicts, "Refuse");
   const { canary, maxConcurrency, maxFailures, progressDeadline } = one.spec()?.rollout ?? {};

@@ -10,7 +10,7 @@ import { nodeFlags, withoutCapabilities } from "../harness/agent/deployed.ts";
 import { comesBack, crashes, ScriptedSystemd } from "../harness/agent/scripted-systemd.ts";
 import { steps } from "../harness/agent/steps.ts";
 
-/** Every password, and every `auth` in config.json, begins with these texts. */
+/** Every password begins with the first text, every `auth` in config.json with the second. */
 const [planted, plantedAuth] = ["planted", "dXNlcjpwbGFudGVk"];
 
 const secret = (password: string) => ({ additional: { "a.io": planted + password } });
@@ -154,7 +154,7 @@ function story(): void {
   );
 
   test(
-    "keeps the node's content without a grant, but repairs drift only with a grant",
+    "keeps the node's content without a grant, and repairs drift once it has a grant",
     step(async () => {
       const own = node.file;
       node.mount(6, secret("6"));
@@ -224,7 +224,7 @@ unless(notLinux, "one agent on one node", 2, () => {
   unless(false, "its life", 1, story);
 
   test(
-    "runs like the DaemonSet's container: without capabilities, and with its flags",
+    "runs without capabilities and with the DaemonSet's flags",
     { skip: keepsCapabilities },
     async () => {
       using node = new NodeDirectory();

@@ -24,7 +24,7 @@ import { FakeServer } from "../harness/api/server.ts";
 const definition = join(import.meta.dirname, "../../manifests/crds/globalpullsecrets.yaml");
 const document = JSON.stringify({ auths: { "a.example": { auth: "dTpw" } } });
 
-test("names the operator that keeps reverting an object, and waits before it answers the 20th revert", async (t) => {
+test("after the 20th revert of an object, names the operator that reverts it, and waits before the next write", async (t) => {
   await using server = await FakeServer.start(readFileSync(definition, "utf8"));
   const api = server.api("contest");
   const other = directly(api, "other-operator");

@@ -123,7 +123,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "turns NotReady when the same content gets a new since, and is Ready only in a later second than since",
+    "when the same content gets a new since, turns NotReady, and turns Ready again only in a later second than since",
     step(async () => {
       const seen = new Set<number>();
       grant(3);
@@ -193,7 +193,7 @@ describe("one pod and its grants", { concurrency: 1, skip: notLinux }, () => {
   );
 
   test(
-    "finishes the change that a deleted pod began, and reports the failure of this change without a grant",
+    "without a grant, finishes the change that a deleted pod began, and reports that this change has failed",
     step(async () => {
       systemd.script = [crashes, crashes, crashes, comesBack];
       systemd.onCall = (member) => member === "RestartUnit" && agent.child.kill("SIGKILL");

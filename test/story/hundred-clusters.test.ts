@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { brought, startAilingFleet } from "./ailing-fleet.ts";
 
-test("serves 90 of 100 clusters when ten are broken in ten ways, is not Ready, and lists the ten, even after a restart", async () => {
+test("when ten of 100 clusters are broken, serves the other 90, is not Ready, and lists the ten, even after a restart", async () => {
   await using fleet = await startAilingFleet();
   await fleet.untilServed();
   const conditions = fleet.status()?.conditions ?? [];

@@ -11,7 +11,7 @@ import type { Rig } from "./rig.ts";
 import { accessOf, apiOf, base64, objectIn, pathOf, syncSecret, untilSecret } from "./sync.ts";
 
 export function holesTests(rig: () => Rig): void {
-  test("keeps content out of etcd and the audit log with the page's configuration, and stores plain text in etcd without it", async () => {
+  test("keeps content out of etcd and the audit log with the page's configuration, and has plain text in etcd without this configuration", async () => {
     const { tenant, management, start } = rig();
     start();
     const planted = "planted-in-etcd";

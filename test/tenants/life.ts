@@ -201,7 +201,7 @@ export function lifeTests(rig: () => Rig): void {
     assert.equal(after?.metadata?.resourceVersion, before.metadata?.resourceVersion);
   });
 
-  test("L14: refuses in both API servers a change of an immutable object and of any object's type, and makes the Secret immutable", async () => {
+  test("L14: makes the Secret of an immutable object immutable; both API servers refuse a change of this object, and of any object's type", async () => {
     const { management, tenant, start } = rig();
     start();
     const first = { stringData: { a: "1" }, immutable: true };
@@ -232,7 +232,7 @@ export function lifeTests(rig: () => Rig): void {
       );
   });
 
-  test("L7, L11, L18, L19: removes first the Secret, then the copy, and last the tenant's object after a user has deleted this object", async () => {
+  test("L7, L11, L18, L19: after a user has deleted the tenant's object, removes first the Secret, then the copy, and last this object", async () => {
     const { management, tenant, start } = rig();
     start();
     await tenant.cluster.apply(syncSecret("gone", { stringData: { a: "1" } }));

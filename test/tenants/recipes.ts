@@ -30,7 +30,7 @@ async function ask(rig: Rig, recipe: string): Promise<string> {
   return reported;
 }
 
-/** Removes the tenant's label from its namespace, until you dispose of the result. */
+/** Removes the tenant's label from its namespace. When you dispose of the result, restores it. */
 async function unlabel({ cluster }: Management): Promise<AsyncDisposable> {
   const label = (value: string) =>
     cluster.kubectl("label", "namespace", "tenant-a", `globalpullsecret.io/tenant${value}`);
@@ -39,7 +39,8 @@ async function unlabel({ cluster }: Management): Promise<AsyncDisposable> {
 }
 
 /**
- * Removes the management side's rights in the tenant's namespace, until you dispose of the result.
+ * Removes the management side's rights in the tenant's namespace. When you dispose of the result,
+ * restores them.
  */
 async function revoke(management: Management): Promise<AsyncDisposable> {
   const { cluster } = management;
@@ -76,7 +77,7 @@ export function recipeTests(rig: () => Rig): void {
     );
   });
 
-  test("L31: shows the namespace's missing label when a copy has no Secret", async () => {
+  test("L31: when a copy has no Secret, shows that the namespace lacks its label", async () => {
     const on = rig();
     const { management, tenant } = on;
     on.start();
@@ -101,7 +102,7 @@ export function recipeTests(rig: () => Rig): void {
     assert.match(well, /^namespace\/tenant-a\n(.|\n)*^yes\n(.|\n)*the Secret is created/m);
   });
 
-  test("L31: shows missing rights, or the quota that refuses the Secret, when a copy has no Secret", async () => {
+  test("L31: when a copy has no Secret, shows the missing rights, or the quota that refuses the Secret", async () => {
     const on = rig();
     const { management, tenant } = on;
     on.start();

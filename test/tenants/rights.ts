@@ -1,6 +1,6 @@
 /**
- * The rights of both sides, and requests that neither account may make. The tests send these
- * requests as the accounts.
+ * The rights of both sides, and requests that neither account is allowed to make. The tests send
+ * these requests as the accounts.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -17,7 +17,7 @@ const rbac = "/apis/rbac.authorization.k8s.io/v1";
 
 type Try = readonly ["get" | "list" | "create" | "replace" | "remove", path: string];
 
-/** Forbidden verbs and paths. NAME is the name of a derived Secret, UID that of its copy. */
+/** Forbidden verbs and paths. NAME: the name of a derived Secret. UID: the name of its copy. */
 const forbidden: readonly Try[] = [
   ["get", "/api/v1/namespaces/tenant-a/secrets/NAME"],
   ["list", "/api/v1/namespaces/tenant-a/secrets"],
@@ -68,7 +68,7 @@ const leases = (name: string) =>
   );
 
 export function rightsTests(rig: () => Rig): void {
-  test("L2, L22: grants the tenant's account the SyncSecrets of its namespace, and none of twenty other rights", async () => {
+  test("L2, L22: grants the tenant's account the SyncSecrets of its namespace, and none of the forbidden rights", async () => {
     const { management, tenant, access, start } = rig();
     start();
     await grant(management, "tenant-b");
@@ -97,7 +97,7 @@ export function rightsTests(rig: () => Rig): void {
       for (const verb of ["get", "replace", "remove"] as const)
         await isForbidden(account, verb, `${secrets}/${name}`);
     }
-    // Shows that the account works: it may read SyncSecrets.
+    // Shows that the account works: it can read SyncSecrets.
     await tenant.cluster.apply(syncSecret("own", { stringData: { a: "1" } }));
     assert.notEqual(await account.get(pathOf("default", "own")), undefined);
     await tenant.cluster.kubectl("delete", "secret", name, "-n", where);
@@ -108,7 +108,7 @@ export function rightsTests(rig: () => Rig): void {
         ...leases(its),
         ...["get", "list", "update", "watch"].map((verb) => `${verb} ${syncSecrets} *`),
         `update ${syncSecrets}/status *`,
-        // In this Secret the program renews its token.
+        // The program writes its renewed token into this Secret.
         ...["get", "patch"].map(
           (verb) => `${verb} secrets ${where}/global-pull-secret-sync-management`,
         ),

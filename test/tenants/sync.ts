@@ -83,8 +83,8 @@ export async function grant(
 }
 
 /**
- * Creates a full ResourceQuota, until you dispose of the result. With it, the API server refuses
- * more objects of this kind in the tenant's namespace.
+ * Creates a ResourceQuota of 0, so that the API server refuses new objects of this kind in the
+ * tenant's namespace. When you dispose of the result, deletes the ResourceQuota.
  */
 export async function fill(
   { cluster, api }: Management,
@@ -167,7 +167,7 @@ export async function untilReason(
   );
 }
 
-/** Waits until the Secret that the tenant's object names has this content, and returns it. */
+/** Waits until the Secret that the tenant's object names has this content. Returns the Secret. */
 export async function untilSecret(
   tenant: Tenant,
   management: Management,

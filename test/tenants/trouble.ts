@@ -91,7 +91,7 @@ export function troubleTests(rig: () => Rig): void {
     await management.cluster.kubectl("delete", "secret", name, "-n", "tenant-a");
   });
 
-  test("reports content that is invalid in a Secret by a code in the status of the tenant's object, and delays no other object", async () => {
+  test("when content is invalid in a Secret, reports a code in the status of the tenant's object, and delays no other object", async () => {
     const { management, tenant, start } = rig();
     start();
     const bad = { type: "kubernetes.io/tls", stringData: { "tls.crt": "planted" } } as const;

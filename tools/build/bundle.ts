@@ -86,7 +86,7 @@ export async function bundle(): Promise<string[]> {
   return (await bundles()).map(({ path }) => path);
 }
 
-/** Records the contents of bundles and sources. */
+/** The file that records the contents of bundles and sources. */
 export const stamp = "dist/.made-from";
 
 /**

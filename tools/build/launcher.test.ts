@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { launcher, plugin } from "./launcher.ts";
 
-test("starts the plugin with the checkout's Node, without it with the machine's Node, and without both asks to install Node", (t) => {
+test("starts the plugin with the checkout's Node, or else with the machine's Node, and asks to install Node if both are missing", (t) => {
   const root = mkdtempSync(join(tmpdir(), "a launcher-"));
   t.after(() => rmSync(root, { recursive: true }));
   const bin = join(root, "bin");

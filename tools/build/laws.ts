@@ -1,7 +1,7 @@
 /**
  * Loaded before test files. Configures the property tests (laws): SEED repeats an earlier run, and
- * generated lists and texts can have the maximum length of the law. By default fast-check generates
- * at most about ten items or characters.
+ * generated lists and texts can be as long as the law allows. By default fast-check generates at
+ * most about ten items or characters.
  */
 import fc from "fast-check";
 

@@ -11,7 +11,7 @@ import type { Line, Report } from "./reporter.ts";
 export type How = Readonly<{
   /** The process's limit in milliseconds. */
   bound: number;
-  /** Milliseconds that a test, or the loading of a file, may take; by default 9/10 of `bound`. */
+  /** The limit in milliseconds for a test, or for loading a file; by default 9/10 of `bound`. */
   testBound?: number;
   /** Variables in addition to those that forTests() takes from this process. */
   env?: Readonly<Record<string, string>>;
@@ -143,8 +143,8 @@ class Group {
 }
 
 /**
- * From now on, the first signal that would end the program only aborts this controller, so that the
- * program can end its tests first. A second signal ends the program and its tests at once.
+ * From now on, the first signal that would end the program only aborts the returned controller, so
+ * that the program can end its tests first. A second signal ends the program and its tests at once.
  */
 export function endedBySignal(): AbortController {
   const ending = new AbortController();

@@ -27,8 +27,8 @@ const results = "results";
 const committedSeed = 20_261;
 
 /**
- * Milliseconds that a process may take. The longest file of test:cluster takes five minutes, the
- * longest file of test:all an hour and a half.
+ * The time limit of a process in milliseconds. The longest file of test:cluster takes five minutes,
+ * the longest file of test:all an hour and a half.
  */
 const bound = { test: 20 * 60_000, cluster: 20 * 60_000, all: 180 * 60_000 }[tier];
 

@@ -55,7 +55,7 @@ test("shows every promise of the core in test:cluster, except the promise about 
   assert.deepEqual(missing, [withoutCluster]);
 });
 
-test("runs in test:all every point of each file whose points test:cluster only samples", () => {
+test("test:all runs every point of each file from which test:cluster runs only a sample", () => {
   const sampling = clusterFiles.filter((file) => {
     const text = readFileSync(file, "utf8");
     return text.includes('sample.ts"') || text.includes(".fixture.ts");

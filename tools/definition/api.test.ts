@@ -42,7 +42,7 @@ test("declares for every list how it is merged, and describes every field", () =
   }
 });
 
-test("uses the same defaults in the controller as the API server", () => {
+test("the controller and the API server use the same defaults", () => {
   const filled = fieldsOf(schema)
     .filter(({ path, schema: one }) => /^spec\.[\w.]+$/.test(path) && one.type !== "object")
     .map(({ path, schema: one }) => [path, one.default]);

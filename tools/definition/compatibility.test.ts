@@ -18,7 +18,7 @@ function changed(path: string, change: (one: Record<string, unknown>) => void): 
   return copy;
 }
 
-/** A change: what, where and how → the message; undefined if the change only adds. */
+/** Changes of our CRD, each with the expected message; undefined if the change only adds. */
 const table: readonly (readonly [
   sentence: string,
   path: string,
@@ -130,7 +130,7 @@ for (const [sentence, path, change, said] of table)
 const skip = missing();
 const released = skip === undefined ? lastFilesIn("manifests/crds") : [];
 for (const file of released.filter((one) => !/kustomization/.test(one)))
-  test(`adds to the CRD of release ${lastRelease.version} in ${file}, and removes nothing`, () => {
+  test(`${file} only adds to the CRD of release ${lastRelease.version}`, () => {
     const [before, now] = [readCrd(lastFile(file)), ourCrd(file)];
     assert.deepEqual(notAdditive(onlyVersion(before).schema, onlyVersion(now).schema), []);
   });

@@ -26,7 +26,7 @@ const noGit = spawnSync("git", ["--version"]).status !== 0 && "git is not instal
 for (const [where, env, skips] of table)
   test(`skips only the tests that need the last release if ${where}`, { skip: noGit }, async () => {
     const files = ["tools/definition/compatibility.test.ts"];
-    // ready.test.ts uses a repository of its own, which this problem does not affect.
+    // A missing commit does not affect ready.test.ts, which uses a repository of its own.
     if (released in skips) files.push("tools/release/ready.test.ts");
     const { passed, lines } = await runFiles(files, { bound: 60_000, env });
     assert.ok(passed, JSON.stringify(lines.filter(({ kind }) => kind === "failed")));

@@ -1,6 +1,6 @@
 /**
  * The release before this checkout. Upgrade tests start from it, and the CRDs are compared with its
- * CRDs. Each release changes `version` and `commit`. 0.2.0 was never tagged. `commit` is the last
+ * CRDs. Change `version` and `commit` at each release. 0.2.0 was never tagged. `commit` is the last
  * commit that the changelog's section about 0.2.0 describes.
  */
 import { spawnSync } from "node:child_process";

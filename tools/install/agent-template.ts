@@ -26,8 +26,8 @@ export const places = {
 } as const;
 
 /**
- * Fields of the agents' pods that installers, and other admission webhooks or policies, may set
- * freely. None of these fields changes which program runs, its user, or its access.
+ * Fields of the agents' pods that the policy does not restrict, because none of them changes which
+ * program runs, its user, or its access. Installers and other admission plugins can set them.
  */
 const freeOfPod = [
   "affinity",
@@ -62,7 +62,7 @@ const completedProbe = { successThreshold: 1 };
 const completedHttpGet = { scheme: "HTTP" };
 
 type Fields = Readonly<Record<string, unknown>>;
-/** Field → the values that it may have. */
+/** Field → the values that the policy allows. */
 type Pins = Readonly<Record<string, readonly unknown[]>>;
 
 export type AgentTemplate = Readonly<{
@@ -125,7 +125,7 @@ function variants(): V1PodSpec[] {
     imagePullSecrets: ["pull-secret"],
     probationSeconds: rollout.probationSeconds,
   };
-  // With an empty type, the container gets the SELinux type of the runtime, which allows less.
+  // With an empty type, the container gets the runtime's SELinux type, which allows less than ours.
   const choices: readonly Partial<Agent>[] = [
     { hiddenFiles: "Look", seLinuxType },
     { hiddenFiles: "Ignore", seLinuxType: "" },

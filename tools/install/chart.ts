@@ -84,7 +84,7 @@ const monitored: Readonly<Record<string, string>> = {
   "namespace: kube-system": `namespace: ${ownNamespace}`,
 };
 
-/** Adds links only if the value `docs` is set, because Alertmanager cannot open a path. */
+/** Adds links only if the value `docs` is set, because Alertmanager cannot open a relative path. */
 function linksOf(program: Program): Readonly<Record<string, string>> {
   const its = alerts.filter(({ of }) => of.includes(program));
   const [begin, indent] = ['{{ . | trimSuffix "/" }}', " ".repeat(12)];

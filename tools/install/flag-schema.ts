@@ -1,6 +1,6 @@
 /**
- * The schema of each controller flag in values.schema.json, which accepts the values that the
- * flag's reader accepts.
+ * For values.schema.json: a schema for each controller flag, which accepts the same values as the
+ * flag's reader.
  */
 import { label, annotation, selector } from "#controller/policy/labels.ts";
 import { priorityClass } from "#controller/policy/pod.ts";
@@ -47,7 +47,7 @@ const patterns = new Map<Flag["read"], object>([
       pattern: "^(Unconfined|RuntimeDefault|Localhost/[A-Za-z0-9._/-]{1,200})$",
     },
   ],
-  // No part of the path may be `.` or `..`.
+  // Refuses a path in which a part is `.` or `..`.
   [directory, { type: "string", pattern: "^(/(\\.{0,2}[^./:][^/:]*|\\.{3,}[^/:]*))+$" }],
   [
     budget,

@@ -26,7 +26,7 @@ function at(path: string, from = schema): Schema {
   return rest.length === 0 ? found : at(rest.join("."), found);
 }
 
-test("has in the value policy exactly the fields of the CRD's spec, with their descriptions", () => {
+test("the chart's value policy has exactly the fields of the CRD's spec, with their descriptions", () => {
   const spec = onlyVersion(ourCrd()).schema.properties?.["spec"];
   assert.ok(spec);
   for (const { path, schema: field } of fieldsOf(spec)) {
@@ -57,7 +57,7 @@ const values: Readonly<Record<string, readonly [good: readonly string[], bad: re
     "protectedRegistries[]": [["quay.io", "[::1]:5000/a"], ["quay.io/"]],
   };
 
-test("uses in the chart's value policy the patterns of the CRD's rules", () => {
+test("the chart's value policy has the patterns of the CRD's rules", () => {
   for (const [path, [good, bad]] of Object.entries(values)) {
     const pattern = new RegExp(at(path).pattern ?? "(?!)");
     for (const text of good) assert.match(text, pattern, path);
@@ -65,7 +65,7 @@ test("uses in the chart's value policy the patterns of the CRD's rules", () => {
   }
 });
 
-test("uses for numbers in the chart's value policy the limits of the CRD's rules", () => {
+test("the chart's value policy has the limits of the CRD's rules for numbers", () => {
   for (const [path, least] of [
     ["rollout.maxUnavailable", 1],
     ["rollout.maxFailures", 0],

@@ -91,7 +91,7 @@ test("accepts a flag's value in the schema exactly if the controller accepts thi
   }
 });
 
-test("begins the description of a value that only some roles use with these roles", () => {
+test("if only some roles use a value, names these roles at the beginning of its description", () => {
   for (const [value, its] of Object.entries(usedBy)) {
     const { description = "" } = schema.properties?.[value] ?? {};
     assert.ok(description.toLowerCase().startsWith(`${named(its)}: `.toLowerCase()), description);

@@ -284,7 +284,7 @@ const properties = described({
   ),
 });
 
-/** Required values: `role` and the groups. Lists, texts, flags and the policy may be absent. */
+/** Required values: `role` and the groups. Lists, texts, flags and the policy can be absent. */
 const required = Object.entries(properties)
   .filter(
     ([value, { type }]) =>

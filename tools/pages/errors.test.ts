@@ -19,7 +19,7 @@ test("uses each code for one problem", () => {
   assert.deepEqual(codes.toSorted(), [...new Set(codes)].toSorted());
 });
 
-test("gives every code one anchor, what happens by itself, and what to do", () => {
+test("gives every code one anchor, the product's own action, and the reader's action", () => {
   const parts = errorsPage().split(/^### /m).slice(1);
   const anchors = parts.map(
     (part) => `docs/reference/errors.md#${part.split("\n")[0]?.toLowerCase()}`,
@@ -39,7 +39,7 @@ test("has no text about a code that no longer exists", () => {
     assert.ok(codes.has(code), code);
 });
 
-test("has a separate meaning for a code exactly if its text in the catalogue is only a detail", () => {
+test("has a separate meaning for exactly the codes whose text in the catalogue is only {}", () => {
   const bare = all.filter(([, meaning]) => meaning === "{}").map(([code]) => code);
   assert.deepEqual(Object.keys(meanings), bare.toSorted());
 });

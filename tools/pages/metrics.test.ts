@@ -13,7 +13,7 @@ test("lists every metric of all our programs", () => {
   createSyncMetrics(sync);
   const registries = [createMetrics().registry, sync];
   const made = registries.flatMap((one) => one.getMetricsAsArray().map(({ name }) => name));
-  // The fleet creates its metrics while it runs, so we find their names in its source.
+  // The fleet creates its metrics while it runs, therefore we find their names in its source.
   const fleet = globSync("fleet/**/*.ts").flatMap((file) =>
     Array.from(
       readFileSync(file, "utf8").matchAll(/name: "(global_pull_secret_\w+)"/g),

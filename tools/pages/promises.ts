@@ -1,6 +1,6 @@
 /**
- * The product's promises, by number. The name of a test that shows a promise begins with its
- * number. Pure: test runners import it.
+ * The product's promises, by number. If a test shows a promise, the test's name begins with the
+ * promise's number. Pure: test runners import it.
  */
 
 /** Number → promise. */

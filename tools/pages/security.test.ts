@@ -35,7 +35,7 @@ function allowed(container: V1Container | undefined, what: "read" | "write"): st
 }
 
 for (const what of ["read", "write"] as const)
-  test(`SECURITY.md names every path that agents may ${what}, in every mode`, () => {
+  test(`SECURITY.md names every path that agents can ${what}, in every mode`, () => {
     const rows = table(`the agent may ${what}`);
     const named = rows.map(([path = ""]) => path.replaceAll("`", "")).toSorted();
     for (const delivery of modes)
@@ -117,7 +117,7 @@ test("SECURITY.md names every D-Bus call, and every property that the agent read
     ...new Set([...code.matchAll(pattern)].map(([, name = ""]) => name)),
   ];
   const rows = table("call | of");
-  // dbus-next itself calls Hello, so the agent's code does not contain this call.
+  // dbus-next itself calls Hello, therefore the agent's code does not contain this call.
   const calls = rows.flatMap(([names = ""]) => names.split(", ").map((one) => one.slice(1, -1)));
   assert.deepEqual(calls.toSorted(), ["Hello", ...found(/member: "(\w+)"/g)].toSorted());
   const read = rows.find(([names]) => names === "`Get`")?.[1] ?? "";

@@ -7,7 +7,7 @@ const comment = /^\s*(?:\/\/|\/\*\*|\*)|\s\/\/ /;
 /** Skips addresses, which cannot be wrapped, and `//` in a string, which is not a comment. */
 const unwrappable = /"[^"]*\/\/[^"]*"|`[^`]*\/\/[^`]*`/;
 
-/** Lists every comment line with more columns, as `file:line: width`. */
+/** Lists every comment line with more than 100 columns, as `file:line: width`. */
 export function checkComments(root: string): string[] {
   const files = globSync("**/*.{ts,mjs,cjs}", {
     cwd: root,

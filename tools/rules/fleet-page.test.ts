@@ -86,7 +86,7 @@ function imagesOf(value: unknown): string[] {
   );
 }
 
-test("links an existing test for every answer to an objection on the page", () => {
+test("links from every answer to an objection on the page to an existing test", () => {
   const rows = rowsUnder("| objection to a credential on the nodes | answer | shown by |");
   for (const [objection, , shown = ""] of rows) {
     const [, file = ""] = /\]\(\.\.\/\.\.\/([^)]+\.test\.ts)\)/.exec(shown) ?? [];
@@ -109,7 +109,7 @@ test("uses the bench's row names on the page, and has no separate table", () => 
   );
 });
 
-test("K7, M4: both pages that limit a promise name the tools for other resources", () => {
+test("K7, M4: the pages on fleets and on joined clusters name the tools for other resources", () => {
   for (const text of [page, pageOf("extend/clusters.md")])
     for (const tool of ["https://fluxcd.io", "https://argo-cd.readthedocs.io", "/sveltos/"])
       assert.ok(text.includes(tool), tool);

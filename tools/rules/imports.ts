@@ -1,6 +1,7 @@
 /**
- * Which folder may import which. A folder may import only folders before it in the order, so no two
- * folders import each other. Shipped code imports nothing from tools/, test/ or bench/.
+ * The imports that are allowed between folders. Each folder imports only folders before it in the
+ * order, therefore no two folders import each other. Shipped code imports nothing from tools/,
+ * test/ or bench/.
  */
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,7 +9,7 @@ import manifest from "../../package.json" with { type: "json" };
 import { cyclesIn } from "./cycles.ts";
 import { effectIn, effectOf, isPure, isPureImport, declaresPure } from "./purity.ts";
 
-/** The shipped folders, each after the folders that it may import; `.` is the folder itself. */
+/** The shipped folders, each after the folders that it can import; `.` is the folder itself. */
 const order: readonly string[] = [
   "lib/contract: .",
   "lib/pullsecret: problems json registry document kubelet merge .",
@@ -40,7 +41,7 @@ const programs: ReadonlySet<string> = new Set([
 /** Programs that never connect to an API server. */
 const withoutCluster: ReadonlySet<string> = new Set(["agent"]);
 
-/** Package → the only folders that may import its values. */
+/** Package → the only folders that are allowed to import its values. */
 const packageRooms: Readonly<Record<string, readonly string[]>> = {
   "@kubernetes/client-node": ["lib/kube"],
   "js-yaml": ["lib/kube"],

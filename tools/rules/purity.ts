@@ -1,7 +1,7 @@
 /** Files that decide must be free of effects. This file finds effects that they reach. */
 
 /**
- * Files that decide. Nothing that they load may use a file system, socket, clock, process or
+ * Files that decide. They must load nothing that uses a file system, socket, clock, process or
  * client.
  */
 const pure: readonly string[] = [
@@ -27,12 +27,12 @@ const pure: readonly string[] = [
   "tenants/rules",
 ];
 
-/** Modules of Node.js and packages that pure code may load. They only compute. */
+/** Modules of Node.js and packages that pure code is allowed to load. They only compute. */
 const pureModules = new Set(["node:buffer", "node:path", "node:util", "zod", "zod/mini"]);
 
 /**
- * Functions of other modules that pure code may use: of node:net the functions that only parse
- * text, of node:crypto the functions without randomness.
+ * Functions of other modules that pure code is allowed to use: of node:net the functions that only
+ * parse text, of node:crypto the functions without randomness.
  */
 const pureNames: Readonly<Record<string, RegExp>> = {
   "node:net": /^\{\s*isIP(?:v[46])?\s*\}$/,

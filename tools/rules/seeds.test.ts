@@ -8,7 +8,7 @@ test("draws random values in tests only from a seed that is printed and can be s
     exclude: ["node_modules/**"],
   });
   const sources = files.map((file) => [file, readFileSync(file, "utf8")] as const);
-  // Bytes of randomBytes are passwords and names here, so their values do not matter.
+  // Bytes of randomBytes are passwords and names here, therefore their values do not matter.
   const drawn = /\bMath\.random\b|\brandomInt\b|^(?!.*\bSEED\b).*\bDate\.now\(\) %/m;
   const unseeded = sources.filter(([, text]) => drawn.test(text));
   assert.deepEqual(

@@ -82,7 +82,7 @@ function of(text: string): NodeDocument {
   return reading.document;
 }
 
-test("ignores order, white space and an empty auths in comparisons", () => {
+test("in comparisons, ignores the order of keys, white space and an empty `auths`", () => {
   const entry = JSON.stringify(good);
   const [one, other] = [
     of(`{"auths":{"a":${entry},"b":{}},"x":{"p":1,"q":2}}`),
@@ -91,7 +91,7 @@ test("ignores order, white space and an empty auths in comparisons", () => {
   assert.ok(areEquivalent(one, other) && areEquivalent(of("{}"), of('{"auths":{}}')));
 });
 
-test("considers documents different if a number, key or value differs, but for the kubelet only if a credential differs", () => {
+test("compares all numbers, keys and values of two documents, but for the kubelet only the credentials", () => {
   const pairs: readonly (readonly [one: string, other: string, given: boolean])[] = [
     ['{"x":1}', '{"x":1.0}', true],
     ['{"x":1}', '{"y":1}', true],

@@ -3,8 +3,8 @@
  * programs kept as they are.
  *
  * One bad entry makes the kubelet ignore the whole file without a message. We leave bad entries
- * out, so that the kubelet reads ours. The original bytes are kept beside the journal, and a
- * removal restores them.
+ * out, so that the kubelet reads ours. We keep the original bytes beside the journal, and restore
+ * them on removal.
  */
 import { fold, notUtf8 } from "#pullsecret/json/json.ts";
 import { formatPath, quote } from "#pullsecret/problems/keypath.ts";
@@ -160,11 +160,11 @@ function isStringMap(value: RawJson): boolean {
   );
 }
 
-// Memory. We estimate it before parsing, because a parsed value can take fifty times its bytes.
+// Memory. We estimate the need before parsing: a parsed value can take fifty times its text.
 
 const quotationMark = '"'.charCodeAt(0);
 const backslash = "\\".charCodeAt(0);
-/** The signs before a value: a comma, or the start of a list or object. */
+/** The characters before a value: a comma, or the start of a list or object. */
 const valueStarts: ReadonlySet<number> = new Set([..."[{,"].map((sign) => sign.charCodeAt(0)));
 
 /**

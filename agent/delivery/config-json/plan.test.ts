@@ -121,7 +121,7 @@ function onlyAdditional(entries: Readonly<Record<string, string>>): Document {
   );
 }
 
-/** The agent's result: the file afterwards and the journal. */
+/** The agent's result: the new file and the new journal. */
 function apply(
   bytes: string | undefined,
   journal: Journal | undefined,
@@ -272,7 +272,7 @@ for (const mine of [hubKey, "docker.io"])
       }
     });
 
-test("replaces the entry of a program that overwrites ours, and restores that entry on release", () => {
+test("replaces the entry of a program that overwrote ours, and restores that entry on release", () => {
   const one = apply(undefined, undefined, onlyAdditional({ "a.io": "x" }));
   const over = JSON.stringify({ auths: { "https://a.io": theirEntry } });
   const again = apply(over, one.journal, onlyAdditional({ "a.io": "x" }));
@@ -429,7 +429,7 @@ function auth(one: string) {
   return { auth: Buffer.from(`ours:${one}`).toString("base64") };
 }
 
-test("without a journal, treats an entry that equals our additional entry, in any spelling, as ours, but not an entry that equals an original", () => {
+test("without a journal, treats an entry as ours if it equals our additional entry in any spelling, but not if it equals an original", () => {
   const document = mounted({
     "a.io": { password: "x", original: false },
     "d.io": { password: "o", original: true },
@@ -456,7 +456,7 @@ test("removes our credentials from an older copy that another program restores",
   const theirs = { "z.io": theirEntry };
   const text = (auths: object) => JSON.stringify({ auths: { ...theirs, ...auths } });
   const first = apply(text({}), undefined, onlyAdditional({ "a.io": "x", "b.io": "x" }));
-  // A registry leaves the Secret, and a login tool writes back the file as it had read it before.
+  // The Secret loses a registry, and a login tool writes back the file that it had read before.
   const second = apply(first.bytes, first.journal, onlyAdditional({ "b.io": "x" }));
   for (const copy of [
     first.bytes,

@@ -13,8 +13,8 @@ import { type NodeDocument, credentialOf } from "./document.ts";
 type Known = Readonly<{ key: string; registry: string }>;
 
 /**
- * The report if an entry of another program serves some of our images first, for example because of
- * its longer path. Undefined if there is no such entry with another credential.
+ * The report if an entry of another program has another credential than ours, and serves some of
+ * our images first, for example because its path is longer. Undefined if there is no such entry.
  */
 export function rivalsIn(document: NodeDocument, owned: Owned): string | undefined {
   const known = answers.get(document);

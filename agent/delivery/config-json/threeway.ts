@@ -5,9 +5,10 @@
  * Entries and top-level keys of other programs stay as they are. If our entry replaces a foreign
  * entry, we record the foreign entry under its own key and restore it on removal. Our entry
  * replaces every spelling of its registry, because the kubelet would try `https://a.io` and `a.io`
- * in random order, and `docker.io` instead of docker login's key for Docker Hub. If another program
- * overwrites our entry, we write ours again, and restore the other program's entry on removal. That
- * entry might be a mistake or a newer intention, and a removal must not lose it.
+ * in random order. For Docker Hub, the kubelet would use `docker.io` instead of docker login's key.
+ *
+ * If another program overwrites our entry, we write ours again, and restore the other program's
+ * entry on removal. We do not know whether that entry is a mistake, so we must not lose it.
  */
 import { aliases, digest } from "./compare.ts";
 import { type NodeDocument, type RawJson, plain, valueOf } from "./document.ts";
@@ -26,7 +27,7 @@ type Own = Owned["entries"][number];
 
 export type MergeResult = Readonly<{ document: NodeDocument; owned: Owned }>;
 
-/** How many of its newest digests an entry records. Older digests move to `former`. */
+/** How many digests of our values an entry records. Older digests move to `former`. */
 const generations = 8;
 
 /**
@@ -93,8 +94,8 @@ export function put(
 type IsFormer = (key: string, raw: RawJson) => boolean;
 
 /**
- * Matches values that were ours for these images, in any spelling. Values that our entries have
- * displaced do not match, because a removal restores them.
+ * Matches values that were ours for the same images, in any spelling. Values that our entries have
+ * displaced do not match, because a removal restores these values.
  */
 function formerMatcher({ former: all, entries }: Owned): IsFormer {
   if (all === undefined) return () => false;
@@ -181,9 +182,9 @@ export function ownedBefore(owned: Owned, before: Owned): Owned {
 }
 
 /**
- * Restores the state before our first change, with one exception: if the node then had its own
- * entry for a registry that the original pull secret also has, the original's current value stays,
- * because we must not undo a rotation.
+ * Restores the state before our first change, with one exception. If the node had its own entry
+ * for a registry at that time, and the original pull secret also has this registry, the original's
+ * current value stays, because we must not undo a rotation.
  */
 export function release(current: NodeDocument, owned: Owned, desired: Desired): MergeResult {
   const entries = owned.entries.map((one) => {
@@ -268,7 +269,7 @@ function isOurs(raw: RawJson, { wrote }: Pick<Own, "wrote">): boolean {
 
 /**
  * Entries that might be ours while the file is being replaced. The file might still have entries
- * that only the older record lists. They must not count as foreign.
+ * that only the older record lists. Such entries must not count as foreign.
  */
 export function union(newer: Owned, older: Owned): Owned {
   const join = (now: readonly Own[], then: readonly Own[]) => {

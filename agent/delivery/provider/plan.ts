@@ -26,7 +26,7 @@ export type InstalledProvider = InstalledAnswer &
   Readonly<{
     /** The images for which the kubelet runs our script; empty if the installation is unfit. */
     rows: readonly string[];
-    /** The kubelet has run our script, so its flags name the script. */
+    /** The kubelet has run our script, so the kubelet's flags name the script. */
     asked: boolean;
   }>;
 

@@ -21,7 +21,7 @@ const env = `${directory}/${kubeadmFile}`;
 type File = Readonly<{ path: string; permissions: string; content: string }>;
 function lay(root: string, files: readonly File[]): void {
   for (const { path, permissions, content } of files) {
-    // Cluster API's data for cloud-init is a Jinja template.
+    // Cluster API's data for cloud-init is a Jinja template, so Jinja's marks must not occur.
     assert.doesNotMatch(content, /\{[{%#]/);
     fs.mkdirSync(dirname(join(root, path)), { recursive: true });
     fs.writeFileSync(join(root, path), content, { mode: Number.parseInt(permissions, 8) });
@@ -124,7 +124,7 @@ test("keeps kubeadm's file unchanged if it names another provider", (t) => {
   assert.equal(fs.readFileSync(join(root, env), "utf8"), content);
 });
 
-test("passes a kubelet of scope Annotated exactly what the page adds for that scope", () => {
+test("accepts the configuration that the page describes for scope Annotated", () => {
   const [body = ""] = bodies("## Preparing a node");
   const config = JSON.parse(providerConfig([], "All")) as { providers: object[] };
   const added = JSON.parse(`{${body}}`) as object;

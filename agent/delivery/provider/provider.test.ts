@@ -92,7 +92,7 @@ const rows: readonly Row[] = [
     ["orig.io", "a.io"],
   ],
   [
-    "the kubelet asks no longer: config.json still lacks the entry",
+    "the kubelet does not ask any more: config.json still lacks the entry",
     { asked: false },
     own("a.io", true),
     ["a.io"],
@@ -115,7 +115,7 @@ for (const [what, given, owned, answer, kept] of rows)
     assert.deepEqual(shown, kept);
   });
 
-test("scope Annotated: considers a node unfit if only config.json could serve an entry, because every pod would get it", () => {
+test("scope Annotated: considers a node unfit if only config.json could serve an entry, because every pod would get the entry", () => {
   const binary = Buffer.from([0x75, 0x3a, 0xff]).toString("base64");
   for (const [key, auth, why] of [
     ["a.io", "dTpw", /a\.io.*no row of matchImages/],
@@ -151,7 +151,7 @@ test("writes the answer before it removes our entry from config.json; on removal
   assert.equal(back.meanwhile.answer, put.owned.answer);
 });
 
-test("notes the old answer for a change that fails after it, but not an answer that is unread or not in force", () => {
+test("notes the old answer, to put it back if the change fails later, but notes no answer that is unread or not in force", () => {
   const empty = answerOf(new Map());
   const old = answerOf(new Map([["b.io", value]]));
   const other = answerOf(new Map([["c.io", value]]));
@@ -206,7 +206,7 @@ test("keeps the provider's answer after a change to another mode until config.js
   assert.equal(never.first ?? never.last, undefined);
 });
 
-test("reports, until the script has left its stamp, that the kubelet has not run the provider", (t) => {
+test("until the script has left its stamp, reports that the kubelet has not run the provider", (t) => {
   const root = tree(t);
   const note = () => {
     const found = byProvider("All").read(root);
@@ -277,7 +277,7 @@ for (const [why, spoil, needs = false] of spoilt)
     },
   );
 
-/** The node's mounts, as the kernel would list them, with one more. */
+/** Replaces the kernel's list of mounts: the node's root, and a mount at `point`. */
 function mounts(t: TestContext, point: string, options: string): void {
   const read = readFileSync;
   const line = `99 1 0:5 / ${point} ${options} - tmpfs tmpfs rw\n`;
@@ -315,7 +315,7 @@ for (const [what, name] of [
   ["the whole folder", folder],
   ["the answer", answer],
 ] as const)
-  test(`considers a node unfit for the provider if no file can be renamed to the answer, but empties it on withdrawal: ${what} is a separate mount`, (t) => {
+  test(`considers a node unfit for the provider if ${what} is a separate mount, but empties the answer on withdrawal`, (t) => {
     const spaces = ["--user", "--map-root-user", "--mount"];
     if (spawnSync("unshare", [...spaces, "true"]).status !== 0)
       return t.skip("needs namespaces of its own: unshare is missing or refused");

@@ -22,12 +22,12 @@ import { mountOver, readMounts, readOwn } from "#agent/files/own-file.ts";
 
 const { folder, script, config, answer } = providerFiles;
 /**
- * The stamp is not listed. When it appears, the folder changes, which starts a round. When the
- * script touches it again, no round is needed.
+ * The script's stamp is not in this list. The first stamp also changes the folder, which starts a
+ * round. Later stamps need no round.
  */
 const names = [...configJson.names, folder, script, config, answer];
 
-/** Delivery by the provider. An administrator has installed its script, configuration and flags. */
+/** Delivery by the provider, which an administrator has installed on the node. */
 export function byProvider(scope: ProviderScope): Delivery {
   return besides(
     (directory) => readInstalled(directory, scope),
@@ -70,10 +70,11 @@ async function put({ name, bytes, mode, expected }: Put, directory: string): Pro
 }
 
 /**
- * Empties the answer. If no file can be renamed to it, because it is on a separate mount, the agent
- * overwrites it in place. Otherwise the kubelet would use a withdrawn credential until the mount is
- * removed. The kubelet may read a part of the new bytes for a moment. Then that pull gets no
- * credential, as it does from the empty answer.
+ * Empties the answer. If the answer is on a separate mount, no file can be renamed to its path, and
+ * the agent overwrites the answer in place. Without this, the kubelet would use a withdrawn
+ * credential until the mount is removed. If a pull reads the
+ * file during this write, the kubelet might get only a part of the new bytes. This pull gets no
+ * credential, as it would with the empty answer.
  */
 async function empty(last: Put, directory: string): Promise<void> {
   try {
@@ -103,7 +104,7 @@ export function readInstalled(kubeletDirectory: string, scope: ProviderScope): I
   const found = readAnswer(kubeletDirectory);
   const config = trying(() => readConfig(under, scope));
   if (typeof config !== "string") return { ...found, rows: config, asked };
-  // A reason of the answer itself replaces this one.
+  // If `found` has its own reason, that reason replaces the configuration's.
   return { unfit: config, ...found, rows: [], asked };
 }
 
@@ -125,7 +126,7 @@ function readAnswer(kubeletDirectory: string): InstalledAnswer {
 
 /**
  * The kubelet uses the answer as long as it exists, even if we cannot read it. So a withdrawal
- * replaces it with an empty answer. If a directory has the answer's path, there is no answer.
+ * replaces it with an empty answer. If the path is a directory, there is no answer.
  */
 function unread(path: string): InstalledAnswer {
   const found = trying(() =>

@@ -99,7 +99,7 @@ for (const [what, spoil, skip = false] of unseen)
     },
   );
 
-test("completes a withdrawal although it cannot look at the answer if an intact journal lists none", (t) => {
+test("if an intact journal lists no answer, completes a withdrawal even if the agent cannot look for an answer", (t) => {
   const root = tree(t);
   rmSync(join(root, folder), { recursive: true });
   symlinkSync("/nowhere/here", join(root, folder));
@@ -142,7 +142,7 @@ test("keeps the answer listed as ours after a change of the mode while the agent
   assert.ok(!("absent" in put.file));
   writeFileSync(join(root, nodeFiles.config), put.file.bytes, { mode: 0o600 });
   const next = { ...ours, owned: put.owned };
-  // There is no answer any more, and nothing is to be written.
+  // There is no answer any more, so there is nothing to write.
   assert.ok(!read().plan(next, mounted, false).changed);
   assert.equal(read().plan(next, mounted, false).owned.answer, undefined);
   symlinkSync("/nowhere/here", join(root, folder));
@@ -235,7 +235,7 @@ for (const [code, inPlace] of refusals)
         if (inPlace) await writes;
         else await assert.rejects(writes, error);
         assert.deepEqual(readFileSync(join(root, answer)), inPlace ? empty : bytes);
-        // A new answer is never written in place, because the kubelet may read a part of it.
+        // A new answer is never written in place: the kubelet might read only a part of it.
         const { identity: expected } = readInstalled(root, "All");
         const put = { ...last, bytes, expected };
         const fresh = { ...others, first: put };

@@ -43,7 +43,7 @@ class Server {
   /** True if another manager owns a field in the spec. */
   foreign = false;
 
-  /** Another client's write, which admission may also change. */
+  /** Another client's write. Admission can also change this write. */
   edit(list: string[]): void {
     this.version += 1;
     this.live = this.#made(list);
@@ -105,7 +105,7 @@ test("keeps an addition by admission, with one write, one dry run a minute and o
   assert.equal(server.admitted.againSeconds, believedSeconds);
 });
 
-test("notices a withdrawn policy within a minute, and removes its addition once", async () => {
+test("notices a withdrawn policy within a minute, and removes the policy's addition once", async () => {
   const server = new Server();
   server.admit = (list) => [...list, "added"];
   await server.ensure("a");
@@ -116,7 +116,7 @@ test("notices a withdrawn policy within a minute, and removes its addition once"
   assert.equal(server.admitted.againSeconds, undefined);
 });
 
-test("repairs an edit at once, and keeps an addition by admission beside it", async () => {
+test("repairs an edit at once, and keeps what admission added", async () => {
   const server = new Server();
   server.admit = (list) => [...list, "added"];
   await server.ensure("a");
@@ -141,7 +141,7 @@ test("keeps another manager's field, and makes no dry run for it", async () => {
   for (; server.seconds < 3 * believedSeconds; server.seconds += 1) await server.ensure("a");
   assert.deepEqual(server.asked, ["write"]);
   assert.deepEqual(server.changed, []);
-  // A field beside ours is not a difference.
+  // A field that we do not declare is not a difference.
   assert.deepEqual(server.admitted.differences, []);
 });
 
@@ -166,7 +166,7 @@ test("writes once a minute under a policy that makes a different change at each 
   assert.equal(server.asked.filter((one) => one === "write").length, 5);
 });
 
-test("reports drift if a write would change the spec, not if the spec only differs from the declaration", async () => {
+test("reports drift only if a write would change the spec, whatever admission added", async () => {
   const server = new Server();
   server.admit = (list) => [...list, "added"];
   await server.ensure("a");

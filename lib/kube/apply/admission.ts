@@ -54,7 +54,7 @@ export class Admitted {
     });
   }
 
-  /** Forgets an object that is as declared. */
+  /** Deletes what we remembered about an object that is now as declared. */
   forget(path: string): void {
     this.#answers.delete(path);
   }
@@ -79,13 +79,13 @@ export function isSame(planned: KubernetesObject, live: KubernetesObject): boole
 
 type Essence = KubernetesObject & { metadata?: V1ObjectMeta; status?: unknown };
 
-/** The object without the fields that change without a write of ours. */
+/** The object without status and without the fields that only the API server sets. */
 function essence(object: Essence): object {
   const { status: _, metadata = {}, ...rest } = object;
   const { managedFields: __, resourceVersion: ___, generation: ____, ...others } = metadata;
   return { ...rest, metadata: others };
 }
 
-/** Kept in memory only; the digest of a Secret must not leave the memory. */
+/** We keep the digest in memory only, because the digest of a Secret must not leave the process. */
 const digest = (value: object) =>
   createHash("sha256").update(JSON.stringify(value)).digest("base64");

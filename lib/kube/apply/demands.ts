@@ -1,7 +1,7 @@
 /**
- * The fields of our objects that no admission policy or webhook may change. Admission may change
- * every other field: the cluster's administrator may want a cached image, a toleration or a proxy's
- * address in every pod.
+ * The fields of our objects that no admission policy or webhook may change. Admission is allowed to
+ * change every other field, because the cluster's administrator might want a cached image, a
+ * toleration or a proxy's address in every pod.
  */
 import type { KubernetesObject, V1DaemonSet } from "@kubernetes/client-node";
 import { revisionAnnotation } from "#contract/names.ts";
@@ -40,7 +40,7 @@ export function demand(path: string, declared: KubernetesObject, made: Kubernete
 }
 
 /**
- * For credentials and rights: all fields except labels and annotations, which other programs may
+ * For objects with credentials or rights: all fields except metadata, which other programs may
  * change.
  */
 function otherDemands(declared: KubernetesObject): object {
@@ -48,8 +48,7 @@ function otherDemands(declared: KubernetesObject): object {
 }
 
 /**
- * Our annotations only. Admission may change the installer's annotations, like all fields of the
- * installer.
+ * Only our own annotations. Admission may change all other annotations, which the installer sets.
  */
 function ours(annotations: Readonly<Record<string, string>>): object {
   const domain = revisionAnnotation.slice(0, revisionAnnotation.indexOf("/") + 1);

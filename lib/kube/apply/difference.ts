@@ -1,7 +1,7 @@
 /**
  * True if an object already has everything that we declare, so an apply could only remove fields
  * that an earlier apply declared. Additions by others and by the API server's defaults do not
- * count. The API server may return an empty list as null, or leave it out.
+ * count. The API server can return an empty list as null, or leave the list out.
  */
 export function contains(live: unknown, declared: unknown): boolean {
   return differing(live, declared).length === 0;
@@ -9,7 +9,7 @@ export function contains(live: unknown, declared: unknown): boolean {
 
 /**
  * How to compare lists: item by item (`exact`), or each declared item with the live item of the
- * same name (`named`). With `named`, the live list may have more items.
+ * same name (`named`). With `named`, more items in the live list are not a difference.
  */
 type Lists = "exact" | "named";
 

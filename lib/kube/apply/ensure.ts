@@ -2,7 +2,7 @@
  * Brings one of our objects to what we declare, with as few requests as possible: nothing is sent
  * when nothing differs. Drift is what a write of ours would change
  * (docs/inside/decisions/drift.md). If the live object is not as declared, a dry run shows what the
- * API server would store. Its answer includes the changes by other people's admission.
+ * API server would store, with the changes by other people's admission.
  */
 import type { KubernetesObject, V1DaemonSet, V1ObjectMeta } from "@kubernetes/client-node";
 import { contains } from "./difference.ts";
@@ -18,8 +18,8 @@ type On = Readonly<{ cluster: Cluster; admitted: Admitted }>;
 
 /**
  * Creates or repairs an object. Creation never overwrites: if another client created the object in
- * the same instant, our request fails with 409. An existing object is changed only in the version
- * that was read. Fields that we do not declare are left to their managers.
+ * the same instant, our request fails with 409. We change an existing object only if it still has
+ * the version that we read. Fields that we do not declare are left to their managers.
  */
 export async function ensure<T extends KubernetesObject>(
   on: On,

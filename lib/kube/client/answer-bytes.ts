@@ -20,9 +20,9 @@ export class Gathered {
   #values = 0;
 
   /**
-   * `what` is the name in the error. At most `largest` bytes and `mostValues` values of JSON are
-   * accepted. A limit of bytes alone does not limit the memory: `{},` has three bytes as text, and
-   * takes 62 bytes of memory when it is parsed.
+   * `what` names the answer in the error. At most `largest` bytes and `mostValues` values of JSON
+   * are accepted. A limit of bytes alone does not limit the memory: `{},` has three bytes as text,
+   * and takes 62 bytes of memory when it is parsed.
    */
   constructor(what: string, largest: number, mostValues = Number.POSITIVE_INFINITY) {
     this.#what = what;

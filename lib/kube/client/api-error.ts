@@ -44,16 +44,16 @@ export class ApiError extends Error {
   }
 
   /**
-   * True if the server refused before it did anything (429). After a 5xx, or without an answer, a
-   * write may still have taken effect.
+   * True if the server refused before it did anything (429). After a 5xx, or without an answer, the
+   * write might have taken effect.
    */
   get didNothing(): boolean {
     return this.status === 429;
   }
 
   /**
-   * The message without the server's text, for places where another administrator reads it. If
-   * there was no answer, the text is our own, and stays.
+   * The message without the server's text, for places where people who do not administer that
+   * server read it. If there was no answer, the message is our own text, and is complete.
    */
   get bare(): string {
     if (this.status === 0 || this.detail === undefined) return this.message;
@@ -68,15 +68,15 @@ export class ApiError extends Error {
   /**
    * The error for a refusal. It leaves out the server's message for Secrets and SyncSecrets: a
    * decoder's error quotes the bytes around the fault, and a schema's error quotes the value. Both
-   * may be credentials.
+   * can contain credentials.
    */
   static from(method: string, path: string, response: ResponseContext, body: string): ApiError {
     const parsed = readStatus(body);
     const after = Number(response.headers["retry-after"]);
     return new ApiError({
       status: response.httpStatusCode,
-      // We use the reason only if it is a single word, as the API defines. The server may belong to
-      // a tenant, who can write anything there.
+      // We use the reason only if it is a single word, as the API defines. The server might belong
+      // to a tenant, who can write any text as the reason.
       reason: /^[A-Za-z]{1,64}$/.exec(parsed.reason ?? "")?.[0] ?? "Refused",
       method,
       path,
@@ -101,8 +101,8 @@ export function unreachable(method: string, path: string, error: unknown): ApiEr
 }
 
 /**
- * If this process may not open more files, it cannot open a connection either. The error must not
- * blame the cluster for that.
+ * If this process has reached its limit of open files, it cannot open a connection. The error must
+ * not blame the cluster for that.
  */
 function reasonOf(error: unknown): string {
   if (error instanceof TooLarge) return tooLarge;
@@ -119,7 +119,7 @@ function reasonOf(error: unknown): string {
 function problemOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";
   if (error instanceof SyntaxError) return "the answer is not JSON";
-  // Node.js quotes the names in the certificate, which may be anything.
+  // The message of Node.js quotes the certificate's names, and a server can put any text there.
   if ("code" in error && error.code === "ERR_TLS_CERT_ALTNAME_INVALID")
     return "its certificate is for another name";
   return error.cause instanceof Error ? problemOf(error.cause) : error.message;

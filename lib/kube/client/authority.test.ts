@@ -32,7 +32,7 @@ const rows = [
   ["another root", [issue("root")], long, false],
 ] as const;
 
-/** A server that sends these certificates. The first is its own. */
+/** A server that sends these certificates. The first is the server's own. */
 async function serving(sent: readonly Issued[], answer: RequestListener) {
   const chain = sent.map(({ certificate }) => certificate).join("");
   const api = createServer({ key: server.key, cert: chain }, answer);

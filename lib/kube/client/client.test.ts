@@ -22,7 +22,7 @@ async function listening(answer: RequestListener) {
 
 const planted = "planted-5b1f";
 
-/** Answers of a server that a tenant may run, with status 200, 500 or 403. */
+/** Answers of a server that a tenant might run, with status 200, 500 or 403. */
 const odd: readonly (readonly [what: string, status: number, body: string, reported: RegExp])[] = [
   ["no JSON", 200, `${planted}{`, /no answer Unreachable: the answer is not JSON$/],
   ["a page", 500, `<html>${planted}</html>`, /500 Refused$/],
@@ -107,7 +107,7 @@ for (const fixed of [true, false])
     assert.equal(opened - before, fixed ? 0 : 1);
   });
 
-test("treats a credential that cannot be obtained as an unreachable API server, and quotes it nowhere", async () => {
+test("if a credential cannot be obtained, reports an unreachable API server, and never quotes the credential", async () => {
   const folder = mkdtempSync(join(tmpdir(), "credentials-"));
   const script = join(folder, "plugin");
   writeFileSync(script, `#!/bin/sh\nprintf '\\357\\273\\277{"status":{"token":"${planted}"}}'\n`, {

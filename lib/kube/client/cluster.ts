@@ -38,13 +38,13 @@ export interface Cluster {
    * version, the call fails with 409.
    */
   patch<T>(path: string, body: Patch): Promise<T>;
-  /** Replaces the object whose resourceVersion `body` carries. */
+  /** Replaces the object that has the resourceVersion in `body`. */
   replace<T>(path: string, body: object, options?: DryRun): Promise<T>;
   /**
    * Deletes exactly the object with that uid, and with that version if one is given. An absent
-   * object is not an error. If another client has replaced or changed the object, it stays, and the
-   * call fails with 409: read the object again. `Foreground`: the object stays until its dependents
-   * that block its deletion are gone.
+   * object is not an error. If another client has replaced or changed the object, the object stays,
+   * and the call fails with 409: read the object again. `Foreground`: the object stays until its
+   * dependents that block its deletion are gone.
    */
   remove(
     path: string,
@@ -64,7 +64,7 @@ export interface Cluster {
 /**
  * The resourceVersion of an apply that can only create an object. No object ever has this version,
  * so an existing object gives a 409, even if this program created it. Without this version, an
- * apply by the same manager would not conflict.
+ * apply by the same manager would change the existing object.
  */
 export const newborn = "1";
 
@@ -82,8 +82,8 @@ export type ReadOptions = Timeouts & Readonly<{ as?: "metadata" | "text" }>;
 /**
  * `rows`: what kubectl would print, a tenth of the size of the objects. `metadata`: the objects
  * without spec, status and data. `skipped`: called with the name of an object that is larger than a
- * page, and the reason; the list continues without it. Without `skipped`, such an object ends the
- * list.
+ * page, and the reason; the list continues without the object. Without `skipped`, such an object
+ * ends the list.
  */
 export type PageOptions = Pick<Timeouts, "signal"> &
   Readonly<{ as?: "rows" | "metadata"; skipped?: (name: string, error: Error) => void }>;

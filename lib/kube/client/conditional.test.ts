@@ -90,7 +90,7 @@ test("reports a pod that is gone, and treats its deletion as done", async () => 
   assert.deepEqual(await removeVersion(cluster, path, at), { is: "done", object: undefined });
 });
 
-test("begins to delete the pod in that version", async () => {
+test("begins to delete exactly that version of the pod", async () => {
   const { api, cluster, at } = await setUp();
   assert.equal((await removeVersion(cluster, path, at)).is, "done");
   assert.ok(api.object<V1Pod>(path)?.metadata?.deletionTimestamp);

@@ -19,7 +19,7 @@ export type Conditional<T> =
   /**
    * A right is missing, or an admission policy, a webhook or a rule of the API refused the request.
    * The request has no effect until an administrator changes that. `status` is 200 if admission
-   * accepted the request and changed it. `why` fits an Event.
+   * accepted the request and changed it. `why` is short enough for an Event.
    */
   | Readonly<{ is: "refused"; status: number; why: string }>;
 
@@ -34,7 +34,7 @@ export async function annotate<T>(
   const sent = Object.values(annotations).filter((one) => one !== null);
   const answer = await outcome(() => cluster.patch<T>(path, { metadata }), sent);
   if (answer.is !== "done") return answer;
-  // Admission may accept a patch and change it. Without this check, we would repeat the patch
+  // Admission can accept a patch and change it. Without this check, we would repeat the patch
   // forever.
   const { annotations: made = {} } = (answer.object as KubernetesObject).metadata ?? {};
   const lost = Object.entries(annotations).find(([key, value]) => (made[key] ?? null) !== value);
@@ -71,19 +71,21 @@ async function outcome<T>(
 /** Statuses without a decision about the request: no credential, timeout, too many requests. */
 const noAnswers: ReadonlySet<number> = new Set([401, 408, 429]);
 
-/** A webhook that cannot be called refuses with 500, before anything is written. */
+/**
+ * If a webhook cannot be called, the API server refuses the request with 500, and writes nothing.
+ */
 const isRefusal = ({ status, detail = "" }: ApiError): boolean =>
   (status >= 400 && status < 500 && !noAnswers.has(status)) ||
   (status === 500 && detail.includes("failed calling webhook"));
 
 /**
- * Maximum number of characters of a quoted refusal: an Event holds 1,024 characters, with the
- * refusals of several nodes.
+ * Maximum number of characters of a quoted refusal. An Event has at most 1,024 characters, and can
+ * contain the refusals of several nodes.
  */
 const longestQuote = 300;
 
 /**
- * Runs of characters that may be a key, a token or a digest. A run with a digit and a capital is
+ * Runs of characters that might be a key, a token or a digest. A run with a digit and a capital is
  * not the name of an API object.
  */
 const opaque = /[A-Za-z0-9+=_-]{20,}/g;
@@ -91,9 +93,9 @@ const looksRandom = (run: string): boolean =>
   /\d/.test(run) && (/[A-Z]/.test(run) || (run.length >= 32 && !run.includes("-")));
 
 /**
- * The text of a refusal, without its sensitive parts. A webhook may write anything, even the
- * request that it received. We leave out the values that we sent, credentials in addresses and
- * headers, and texts that look like a key.
+ * The text of a refusal, without its sensitive parts. A webhook can write anything, even the
+ * request that the webhook received. We leave out the values that we sent, credentials in addresses
+ * and headers, and texts that look like a key.
  */
 export function quotable(detail: string, sent: readonly string[]): string {
   let text = detail.slice(0, 4 * longestQuote).replaceAll(/[\s\p{C}]+/gu, " ");

@@ -24,8 +24,8 @@ const requestSeconds = 30;
 const largestAnswer = 32 * 1024 * 1024;
 
 /**
- * Seconds for which a connection is kept, with its CA and client certificate. Then we read the
- * kubeconfig's files again, because they may have been renewed.
+ * Seconds for which a connection is kept, with its CA and client certificate. After that, we read
+ * the kubeconfig's files again, because they might have been renewed.
  */
 const connectionSeconds = 60;
 
@@ -127,7 +127,7 @@ export function open(
     await authenticate(config, context);
     if (connections === undefined || connections.until < performance.now()) {
       // We keep one pool. The client library would make a pool for each request, and each pool
-      // costs a TLS handshake. Requests that run in the old pool end before it closes.
+      // costs a TLS handshake. Requests that run in the old pool finish before the old pool closes.
       void connections?.pool?.close();
       const pool = context.getDispatcher()?.compose(only(url.origin), inGroups(asGroups));
       const until = fixed ? Number.POSITIVE_INFINITY : performance.now() + connectionSeconds * 1000;
@@ -157,8 +157,8 @@ export function open(
       return response;
     } catch (error) {
       asked(method, 0);
-      // Makes the next request use a new pool. If this connection hangs, a request in the old pool
-      // would hang, too.
+      // Makes the next request use a new pool, because a request in the old pool would hang, too,
+      // if the old connection hangs.
       if (connections !== undefined) connections.until = 0;
       throw unreachable(request.method, request.path, error);
     }
@@ -215,7 +215,7 @@ async function authenticate(config: KubeConfig, context: RequestContext): Promis
   try {
     await config.applySecurityAuthentication(context);
   } catch (error) {
-    // The JSON parser's error quotes the output of the kubeconfig's command. The output may be a
+    // The JSON parser's error quotes the output of the kubeconfig's command. The output might be a
     // credential with one wrong byte.
     const isParsers = error instanceof SyntaxError;
     throw isParsers
@@ -255,13 +255,14 @@ const inGroups =
       ),
     ) as Record<string, string>;
     const each = { ...headers, [groupHeader]: [...groups] };
-    // The `Agent` of undici supports `allowH2` for one request, although the type lacks it.
+    // The `Agent` of undici supports `allowH2` for one request, although its type does not declare
+    // `allowH2`.
     const http1 = { ...options, allowH2: false, headers: each };
     return dispatch(http1, handler);
   };
 
 /**
- * Follows redirects only within the server. Without this rule, a server that a tenant runs could
+ * Follows redirects only to the same server. Without this rule, a server that a tenant runs could
  * make us send requests to addresses that only we can reach, and forward our writes to them.
  */
 const only =

@@ -51,7 +51,7 @@ const cases: readonly (readonly [what: string, metadata: V1ObjectMeta, who: stri
       "kubectl-client-side-apply",
     ],
     [
-      "the last-applied annotation, without the field, which is a default",
+      "a last-applied annotation without the field, which has its default value",
       {
         annotations: lastApplied({}),
         managedFields: [entry("kubectl-client-side-apply", "Update")],
@@ -158,7 +158,7 @@ const declarations: readonly (readonly [what: string, declared: object, has: boo
   ["a whole object", { metadata: metadataOf }, true],
 ];
 for (const [what, declared, has] of declarations)
-  test(`finds what an earlier apply set and the next one lacks: ${what}`, () => {
+  test(`finds what an earlier apply set and the next apply lacks: ${what}`, () => {
     const managed = (...entries: readonly V1ManagedFieldsEntry[]) =>
       hasDeclaredMore("us", { managedFields: [...entries] }, declared);
     const fieldsV1 = whole;

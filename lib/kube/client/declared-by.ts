@@ -10,12 +10,12 @@ export type Path = readonly string[];
 type Fields = { readonly [name: string]: Fields } | undefined;
 
 /**
- * The annotation in which `kubectl apply` without --server-side, and tools like it, keep what they
- * applied last.
+ * The annotation in which `kubectl apply` without --server-side and similar tools store the object
+ * that they applied last.
  */
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** The paths of all values of a declaration. Objects in its lists have the key `name`. */
+/** The paths of all values of a declaration. In its lists, objects are identified by `name`. */
 export function pathsOf(value: object, above: Path): readonly Path[] {
   return Object.entries(value).flatMap(([name, one]) => leaves(one, [...above, name]));
 }
@@ -43,10 +43,10 @@ const isItem = (step: string): boolean => step.startsWith("k:") || step.startsWi
 
 /**
  * The manager that will undo a write to the field; undefined if there is none. An Apply declares
- * what it owns. An Update may own fields that it does not declare, such as defaults after a
- * creation. With a last-applied annotation, an Update declares the field only if the annotation
- * contains the field. Without the annotation, an Update declares the field unless the manager is a
- * person with kubectl. Managers in `ours` do not count.
+ * every field that it owns. An Update also owns fields that it does not declare, such as defaults
+ * after a creation. With a last-applied annotation, an Update declares the field only if the
+ * annotation contains the field. Without the annotation, an Update declares the field unless the
+ * manager is a person with kubectl. Managers in `ours` do not count.
  */
 export function undoneBy(
   metadata: V1ObjectMeta | undefined,
@@ -99,7 +99,7 @@ export function hasDeclaredMore(
 
 function exceeds(fields: Fields, value: unknown): boolean {
   return Object.entries(fields ?? {}).some(([step, below]) => {
-    // In managed fields, `.` stands for the object itself, and not for one of its fields.
+    // In managed fields, `.` stands for the object itself, not for a field of the object.
     if (step === ".") return false;
     const found = partOf(value, step);
     return found === undefined || exceeds(below, found);

@@ -1,7 +1,8 @@
 /**
- * Which objects are ours: objects with one of our names that carry our label, or that our field
- * manager applied. A foreign object is refused, never touched. The second criterion lets us repair
- * an object that lost its label: an edit of labels leaves our entry in `metadata.managedFields`.
+ * Which objects are ours: an object must have one of our names, and either our label or a field
+ * that our field manager applied. We refuse to change any other object. If an edit removes the
+ * label, our field manager's entry stays in `metadata.managedFields`, so we can still repair the
+ * object.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { globalSecretName } from "#contract/names.ts";
@@ -24,7 +25,7 @@ export const annotationManager = "global-pull-secret-controller-memory";
  */
 export const stateManager = "global-pull-secret-controller-state";
 
-/** Owner of what the plugin writes, as managed fields and the audit log show it. */
+/** Field manager of what the plugin writes. The audit log shows this name, too. */
 export const pluginManager = "kubectl-pull-secret";
 
 /**
@@ -60,7 +61,8 @@ export function otherManager(
   const others = (metadata?.managedFields ?? []).filter(
     (entry) => entry.subresource === subresource && entry.manager?.startsWith(ourManagers) !== true,
   );
-  // On the wire, times are text, although the client's types declare a Date. They sort as text.
+  // In the API server's answer, times are text that sorts by time, although the client's types
+  // declare a Date.
   const [last] = others.toSorted((one, other) => (String(one.time) < String(other.time) ? 1 : -1));
   return /^[\w./:@ -]{1,128}$/.exec(last?.manager ?? "")?.[0];
 }

@@ -7,7 +7,7 @@ import { ApiError } from "./api-error.ts";
 
 const nodes = "/api/v1/nodes";
 
-/** A cluster of Nodes with labels of that many bytes each. */
+/** A cluster with one Node for each of these sizes, in bytes. */
 async function clusterOf(...sizes: readonly number[]) {
   const api = new FakeApi();
   const cluster = directly(api, "test");
@@ -48,7 +48,7 @@ test("returns to larger pages after a single large object", async () => {
   assert.ok(api.asked.length < 80, `${api.asked.length} requests`);
 });
 
-test("names an object that is too large for a page, and continues without it if the caller allows it", async () => {
+test("if the caller allows it, skips an object that is too large for a page, and reports its name", async () => {
   const { cluster } = await clusterOf(kB, 9 * MiB, kB, 9 * MiB, kB);
   const names: string[] = [];
   const each = (items: readonly Named[]) =>
@@ -59,7 +59,7 @@ test("names an object that is too large for a page, and continues without it if 
   assert.deepEqual(skipped, ["node-0001", "node-0003"]);
 });
 
-test("ends the list with an error that names an object that is too large, if the caller needs every object", async () => {
+test("if the caller needs every object, rejects with the name of an object that is too large for a page", async () => {
   const { cluster } = await clusterOf(kB, 9 * MiB, kB);
   await assert.rejects(
     cluster.pages(nodes, {}, () => {}),

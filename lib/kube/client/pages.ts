@@ -81,8 +81,8 @@ export async function listPages(
         limit = Math.ceil(limit / 2);
         continue;
       }
-      // A page with only the metadata of that object: its name, and the position at which the list
-      // continues.
+      // We read only the metadata of the object that is too large: its name, and the position at
+      // which the list continues.
       const page: Page = await read(1, from, metadataList);
       const name = nameOf(page);
       const found = new ApiError({
@@ -99,7 +99,7 @@ export async function listPages(
   }
 }
 
-/** The name of the only object on the page. A server that is not ours may write anything there. */
+/** The name of the only object on the page. A server that is not ours can put any text there. */
 function nameOf({ items }: Page): string {
   const name = items?.[0]?.metadata?.name;
   return typeof name === "string" && /^[a-z0-9][-.a-z0-9:]{0,252}$/.test(name) ? name : "an object";

@@ -17,7 +17,7 @@ export function reopened(file: string, open: () => Cluster): Cluster {
       cluster = open();
       seen = version;
     } catch {
-      // The file may be half written, or missing for a moment. The next request reads it again.
+      // The file is half written, or missing for a moment. The next request reads it again.
     }
     return cluster;
   }

@@ -35,7 +35,10 @@ const refusal = ({ status, after }: Answer) =>
     ...(after === undefined ? {} : { retryAfterSeconds: after }),
   });
 
-/** Reads with these answers for up to 30 s. Returns the result, and the pauses in milliseconds. */
+/**
+ * Makes a read that gets these answers in turn, for up to 30 s. Returns the result, and the pauses
+ * in milliseconds.
+ */
 async function asked(...answers: readonly Answer[]) {
   const pauses: number[] = [];
   let at = 0;
@@ -79,7 +82,7 @@ test("grows the pause while a server that requests one second stays busy", async
   assert.deepEqual(pauses, [1000, 1000, 2000, 4000]);
 });
 
-test("waits for a growing, jittered time when the server requests none", async () => {
+test("waits for a growing, random time when the server requests no wait", async () => {
   const { pauses } = await asked({ status: 503 }, { status: 503 }, { status: 200 });
   for (const [at, pause] of pauses.entries()) {
     const base = 500 * 2 ** at;
@@ -87,7 +90,7 @@ test("waits for a growing, jittered time when the server requests none", async (
   }
 });
 
-test("ends the wait with the refusal as soon as the program stops", async () => {
+test("rejects with the refusal, without a wait, as soon as the program stops", async () => {
   const stop = new AbortController();
   const read = async () => {
     stop.abort();
@@ -110,7 +113,9 @@ async function serving(answer: RequestListener, how: Asker = {}) {
   return { api, statuses, [Symbol.dispose]: end };
 }
 
-/** Refuses every second request, which the client may repeat after its own shortest pause. */
+/**
+ * Refuses every second request, and requests a wait that is shorter than the client's own pause.
+ */
 function everySecond(answer: (path: URL) => object): RequestListener {
   let count = 0;
   return (request, response) => {

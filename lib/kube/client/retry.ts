@@ -24,7 +24,7 @@ type Options = Readonly<{
   milliseconds: number;
   /** Ends a pause. The last refusal is then the result. */
   signals: readonly (AbortSignal | undefined)[];
-  /** Waits that many milliseconds; false if a signal ended the pause. For tests. */
+  /** Waits that many milliseconds; false if a signal ended the pause. Only tests set it. */
   pause?: typeof paused;
 }>;
 

@@ -4,29 +4,31 @@
  * An age or a duration must come from one clock. Durations that this process observes itself use
  * `performance.now()`, which cannot be set. For the age of a time in the API, such as a pod's
  * creationTimestamp or a time that another controller wrote, we use the server's clock. Our own
- * clock may be minutes late, and a condition that is a minute old would then look new.
+ * clock might be minutes late. A condition that is a minute old would then look new.
  *
- * Limits: the header has whole seconds, so this clock is never ahead. It may be behind by up to one
- * second plus the time that the answer took. The time of a condition comes from its node, whose
- * clock may be wrong. With several API servers, this clock follows the server whose clock is ahead.
- * If their clocks differ by more than 5 s, it follows the last answer.
+ * Limits: the header has whole seconds, so this clock is never ahead. It can be behind by up to one
+ * second plus the time that the answer took. The time of a condition comes from a node, whose clock
+ * might be wrong. With several API servers, this clock follows the server whose clock is ahead. If
+ * their clocks differ by more than 5 s, it follows the last answer.
  */
 
 /**
- * Milliseconds by which a header may be behind the known time. Answers may be late by this much; a
- * larger difference means that the server's clock was set back.
+ * Milliseconds by which a header can be behind the known time because its answer was late. A larger
+ * difference means that the server's clock was set back.
  */
 const late = 5000;
 
 export class ServerClock {
-  /** Milliseconds of the server's clock at the start of ours; undefined before the first answer. */
+  /**
+   * The server's time, in milliseconds, when `elapsed` was 0; undefined before the first answer.
+   */
   #offset: number | undefined;
   readonly #own: () => number;
   readonly #elapsed: () => number;
 
   /**
-   * Both in milliseconds. `own`: the local clock, used until the first answer; `elapsed`: a
-   * monotonic clock.
+   * Both functions return milliseconds. `own`: the local clock, used until the first answer;
+   * `elapsed`: a monotonic clock.
    */
   constructor(own = () => Date.now(), elapsed = () => performance.now()) {
     [this.#own, this.#elapsed] = [own, elapsed];

@@ -16,8 +16,8 @@ type Answer = Readonly<{
 }>;
 
 /**
- * The lines of an answer that arrives in these chunks, and whether the reader stopped before its
- * end.
+ * The lines of an answer that arrives in these chunks, and whether the reader stopped before the
+ * end of the answer.
  */
 export async function lines(
   chunks: Iterable<string | Uint8Array>,

@@ -6,7 +6,10 @@ import { bounded, type Connection } from "./connection.ts";
 import { Gathered } from "./answer-bytes.ts";
 import { retried } from "./retry.ts";
 
-/** Seconds that a watch may be silent. The server sends a bookmark about once a minute. */
+/**
+ * Seconds for which a watch can be silent before we end it. The server sends a bookmark about once
+ * a minute.
+ */
 const silenceSeconds = 90;
 
 /** Milliseconds during which we try to start a watch. After that, the caller's loop waits. */
@@ -18,8 +21,8 @@ type Watched = Readonly<{ path: string; query: Query }>;
 
 /**
  * Calls `line` with each line of a list-then-watch request, until the server ends it. Rejects with
- * ApiError if aborted, silent for too long or refused, or if a line is longer than any answer may
- * be. An error that `line` throws ends the watch, and is passed on unchanged.
+ * ApiError if the request is aborted, silent for too long or refused, or if a line is longer than
+ * the limit of an answer. An error that `line` throws ends the watch, and is passed on unchanged.
  */
 export async function follow(
   connection: Connection,

@@ -8,7 +8,10 @@ export type AccessProof = Readonly<{ token?: string; certificate?: string; key?:
 /** Access to one cluster. Printing this object never shows its credential. */
 export class Access {
   readonly server: string;
-  /** Base64 of PEM, like `certificate` and `key`. Undefined: the roots that this machine trusts. */
+  /**
+   * Certificates of the authority, as base64 of PEM, like `certificate` and `key` of the
+   * credential. Undefined: the roots that this machine trusts.
+   */
   readonly authority: string | undefined;
   readonly serverName: string | undefined;
   readonly #proof: AccessProof;
@@ -29,7 +32,7 @@ export class Access {
   }
 
   /**
-   * Identifies the cluster. Another server or authority means another cluster, a renewed credential
+   * Identifies the cluster. Another server or authority means another cluster. A renewed credential
    * does not.
    */
   get place(): string {

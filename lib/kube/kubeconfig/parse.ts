@@ -2,8 +2,8 @@
  * Reads a kubeconfig that other people wrote, as data. We use only its server, its certificate
  * authority and its credential. We refuse a kubeconfig that would run a program, open a file, trust
  * any server or connect elsewhere, before we make a connection (Flux's CVE-2022-24817 was an `exec`
- * in a tenant's kubeconfig). We also refuse a kubeconfig with an unknown field, because a later
- * version of the format may give that field such an effect.
+ * in a tenant's kubeconfig). We also refuse a kubeconfig with an unknown field, because in a later
+ * version of the format, that field might have such an effect.
  */
 import { Buffer } from "node:buffer";
 import { createPrivateKey, X509Certificate } from "node:crypto";
@@ -210,8 +210,8 @@ function isKeyOf(value: unknown, certificate: string): value is string {
 }
 
 /**
- * The result, or undefined on any error. A decoder's error quotes its input, so it must not leave
- * this function.
+ * The result, or undefined on any error. A decoder's error quotes its input, so the error must not
+ * leave this function.
  */
 function tried<T>(read: () => T): T | undefined {
   try {

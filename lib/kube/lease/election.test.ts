@@ -4,7 +4,7 @@ import { pino } from "pino";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { isLed, joinElection } from "./election.ts";
 
-test("leaves no timer behind when the leader has ended, because one process may serve several clusters", async (context) => {
+test("leaves no timer behind when the leader has ended, because one process can serve several clusters", async (context) => {
   const set = context.mock.method(globalThis, "setInterval");
   const clear = context.mock.method(globalThis, "clearInterval");
   const log = pino({ level: "silent" });

@@ -17,9 +17,9 @@ import { readLease, watch, type WatchedLease } from "./lease.ts";
 type Place = Readonly<{ cluster: Cluster; path: string; name?: string }>;
 
 /**
- * Takes part in the election. `end` is called when the Lease is lost. It must end the process at
- * once, because nothing may be written from then on. `changed` is called whenever the holder
- * changes. Its argument is true if this process leads.
+ * Takes part in the election. `end` is called when the Lease is lost. `end` must end the process at
+ * once, because from then on this process is not allowed to write. `changed` is called whenever the
+ * holder changes. Its argument is true if this process leads.
  */
 export function joinElection(
   place: Place,
@@ -45,7 +45,7 @@ export function joinElection(
       log.info({ holder: name, me }, reason);
     },
     failed(error) {
-      // Another process was faster: the next check shows which.
+      // Another process took the Lease first. The next check shows which process.
       if (error instanceof ApiError && error.status === 409) return;
       if (due(error.message))
         log.warn({ error: error.message }, "cannot take the Lease; trying again");

@@ -1,6 +1,6 @@
 /**
- * A cluster client that writes only while we hold the Lease. In addition, every write carries the
- * version that it changes.
+ * A cluster client that writes only while we hold the Lease. In addition, every write names the
+ * version of the object that it changes.
  */
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";

@@ -122,7 +122,7 @@ test("keeps the Lease while the API server is away for less than the deadline", 
   assert.deepEqual(said, ["holder a"]);
 });
 
-test("when the API server is away beyond the deadline, ends the holder without another write, even without a release", async () => {
+test("when the API server is away beyond the deadline, ends the holder without another write and without a release", async () => {
   const world = new World();
   const { said, leader } = await play(world, "a", (at) => {
     world.down = at > 20;

@@ -92,7 +92,7 @@ export function createLeader({
 
   /**
    * Takes or renews the Lease. We count the Lease's time from before the request, because the API
-   * server may have received the request at once.
+   * server might have received the request at once.
    */
   async function take(): Promise<void> {
     const sent = clock();

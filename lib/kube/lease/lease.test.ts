@@ -35,7 +35,7 @@ const standbys: Readonly<Record<string, readonly Row[]>> = {
     [2, a1, false],
     [14, a1, false],
   ],
-  "takes a Lease that was silent for 15 s, watched all the time": [
+  "takes a Lease after it has watched the Lease for 15 s without a renewal": [
     ...[0, 2, 4, 6, 8, 10, 12, 14].map((now) => [now, a1, false] as const),
     [15, a1, true],
   ],
@@ -92,7 +92,7 @@ for (const [sentence, renewed, now, answer] of holders)
   test(`a holder ${sentence} ${answer ? "may write" : "may not write"}`, () =>
     assert.equal(holds(renewed, now), answer));
 
-test("lets a holder make two attempts, and stops it well before a standby takes over", () => {
+test("lets a holder try to renew twice, and stops the holder well before a standby takes over", () => {
   assert.ok(lease.deadline + lease.look < lease.duration);
   assert.ok(
     lease.renew + lease.answer + lease.retry + lease.answer > lease.deadline,

@@ -23,8 +23,8 @@ export const lease = {
   /** Pause after an attempt that failed. */
   retry: 1,
   /**
-   * Interval of a standby's checks. 15 s plus one interval stay well below the 20 s that a crash
-   * may cost.
+   * Interval of a standby's checks. 15 s plus one interval are well below 20 s, the longest time
+   * that a crash is allowed to cost.
    */
   look: 2,
   /** Time that an answer may take. */
@@ -74,10 +74,10 @@ export type WatchedLease = Readonly<{ renewal: string; silent: number; at: numbe
 export type LeaseObservation = Readonly<{ watched: WatchedLease; take: boolean; again: number }>;
 
 /**
- * One check of a standby at `now` (seconds of its own clock). It takes a Lease that is absent,
- * released, its own (a reply was lost), or silent for the whole duration. If the clock jumps or the
- * standby is suspended, at most two intervals count, because we did not watch the Lease for the
- * rest of that time.
+ * One check of a standby at `now` (seconds of its own clock). The standby takes a Lease that is
+ * absent or free, that is its own (because a reply was lost), or that was not renewed for its whole
+ * duration. If the clock jumps or the standby is suspended, at most two intervals count, because we
+ * did not watch the Lease for the rest of that time.
  */
 export function watch(
   before: WatchedLease | undefined,
@@ -96,8 +96,8 @@ export function watch(
 }
 
 /**
- * True while no other process can have taken the Lease that was last renewed at `renewed`. A jump
- * of the clock counts in full.
+ * True while no other process can have taken the Lease that was last renewed at `renewed`. If the
+ * clock jumps ahead, the whole jump counts as time without a renewal.
  */
 export function holds(renewed: number, now: number): boolean {
   return now - renewed < lease.deadline && now >= renewed;

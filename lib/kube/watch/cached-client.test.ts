@@ -62,7 +62,7 @@ test("never shows the result of a dry run", async () => {
   assert.deepEqual(asked, ["PATCH"]);
 });
 
-test("makes one request after a write without an answer, and ignores late events", async () => {
+test("after a write that was not answered, makes one request and ignores late events", async () => {
   const { asked, informer, cluster } = setUp({ live: at("3"), refuses: new Error("no answer") });
   await assert.rejects(cluster.apply(path, {}, { manager: "us", force: true }));
   for (let times = 0; times < 2; times++) {

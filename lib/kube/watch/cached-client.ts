@@ -61,7 +61,8 @@ export function cached(live: Cluster, followed: readonly Followed[]): Cluster {
       try {
         await live.remove(path, uid, resourceVersion, propagation);
       } finally {
-        // A list that was requested during the deletion may be older than the deletion.
+        // The answer to a list that was requested during the deletion can be older than the
+        // deletion.
         informer?.doubt();
       }
     },

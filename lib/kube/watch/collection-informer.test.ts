@@ -1,8 +1,8 @@
 /**
  * The laws of a collection's informer, against a fake API server that keeps the whole history of
  * three objects. Writes, late replies and events, breaks, lists and restores of etcd come in any
- * order. A synced view shows only states that were true. It is never older than our own writes, and
- * never goes back.
+ * order. A synced view shows only states that were true. It never shows a state from before our
+ * last write, and never goes back to an older state.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -19,7 +19,7 @@ const objectOf = ({ name, version }: Entry): KubernetesObject => ({
   metadata: { name, resourceVersion: String(version) },
 });
 
-/** A collection in etcd, a watch that may lag, a list in pages, and replies that come late. */
+/** A collection in etcd, a watch that can lag, a list in pages, and replies that come late. */
 class FakeCollection {
   /** Keeps only the version of each object. */
   readonly informer = new CollectionInformer(({ metadata }) => Number(metadata?.resourceVersion));
@@ -29,7 +29,7 @@ class FakeCollection {
   #replies: Entry[] = [];
   #listing: { version: number; left: Entry[] } | undefined;
   #watched = false;
-  /** Name → the view must not show a state of this object from before this version. */
+  /** Name → the lowest version of this object that the view is allowed to show. */
   readonly #floors = new Map<Name, number>();
   /** How many synced views have been checked. */
   rounds = 0;

@@ -15,7 +15,7 @@ type Options = Readonly<{
 }>;
 
 /**
- * Calls `hint` after each list and at each change. A list follows each watch, because we may have
+ * Calls `hint` after each list and at each change. A list follows each watch, because we might have
  * missed a change. Never rejects; ends when `signal` aborts.
  */
 export async function watchCollection(options: Options): Promise<void> {

@@ -1,7 +1,8 @@
 /**
  * The laws of an informer, against a fake API server that keeps one object's whole history. Writes,
  * late events, breaks, lists and restores of etcd come in any order. An informer shows only states
- * that were true. It is never older than our own writes, and never goes back.
+ * that were true. It never shows a state from before our last write, and never goes back to an
+ * older state.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -12,7 +13,7 @@ import { Informer } from "./informer.ts";
 type Object = KubernetesObject | undefined;
 type Entry = Readonly<{ version: number; object: Object }>;
 
-/** One object in etcd, a watch that may lag, and a list whose answer may be late. */
+/** One object in etcd, a watch that can lag, and a list whose answer can be late. */
 class FakeObject {
   readonly informer = new Informer();
   #version = 10;
@@ -21,7 +22,10 @@ class FakeObject {
   #undelivered: Entry[] = [];
   #listing: (Entry & Readonly<{ asked: number }>) | undefined;
   watched = false;
-  /** The lowest version that the informer may show: our last write, or what it showed last. */
+  /**
+   * The lowest version that the informer is allowed to show: that of our last write, or of the
+   * state that it showed last.
+   */
   floor = 0;
 
   get now(): Object {
@@ -146,7 +150,7 @@ test("shows only states that were true, never older than our own write, and neve
   assert.ok(shownTimes > 20_000, `it hardly ever answered: ${shownTimes}`);
 });
 
-test("answers with the current state after a list, all events and another list", () => {
+test("after a list, all later events and another list, answers with the current state", () => {
   fc.assert(
     fc.property(lives, (life) => {
       const one = new FakeObject();

@@ -1,7 +1,7 @@
 /**
  * Objects as their watch last showed them, read without a request. A write that is based on them
  * carries their resourceVersion, so a stale read costs a 409 and no more. A reply to a write of
- * ours counts at once. Older events may still come after the reply, and are ignored.
+ * ours counts at once. We ignore older events that arrive after the reply.
  */
 import type { KubernetesObject } from "@kubernetes/client-node";
 
@@ -89,8 +89,9 @@ export class Informer {
   }
 
   /**
-   * Read this number before you request a list, and pass it with the list's answer. The list then
-   * shows the results of all writes up to this number, but not of later writes.
+   * The number of writes that had an unknown result. Read this number before you request a list,
+   * and pass it with the list's answer. The list then shows the results of all writes up to this
+   * number, but not of later writes.
    */
   get doubts(): number {
     return this.#doubts;
@@ -118,7 +119,7 @@ export class Informer {
   /** Takes the API server's reply to a write of ours. */
   wrote(object: KubernetesObject): void {
     const version = object.metadata?.resourceVersion;
-    // Without a watch, a list that is under way may be older than this reply, so we need another
+    // Without a watch, a list that is under way can be older than this reply, so we need another
     // list.
     if (this.#one.version === undefined || version === undefined) this.doubt();
     else this.received(object, version);
@@ -134,7 +135,7 @@ export class Informer {
 
   /**
    * Takes a list that was requested while the watch ran. `asked`: the number of writes with an
-   * unknown result at the time of the request. Older events may still come, and are ignored.
+   * unknown result at the time of the request. We ignore older events that still arrive.
    */
   relisted(object: KubernetesObject | undefined, version: string, asked: number): void {
     if (this.#one.version === undefined) return;
@@ -156,7 +157,7 @@ export type View<T> = Readonly<{
 /**
  * The objects of a collection, in one namespace or in the whole cluster, reduced to what `keep`
  * returns, because 5,000 pods of 10 kB would not fit into the memory of the process. `keep` returns
- * undefined for an object that is not wanted. It must not throw, and must return nothing that
+ * undefined for an object that is not wanted. `keep` must not throw, and must return nothing that
  * refers to the object itself.
  */
 export class CollectionInformer<T> {
@@ -191,7 +192,9 @@ export class CollectionInformer<T> {
     }
   }
 
-  /** Records the end of the list. Only now does the view show it, with all its pages at once. */
+  /**
+   * Records the end of the list. Only then does the view show the list, with all its pages at once.
+   */
   listed(version: string): void {
     const { found, replies } = this.#listing ?? { found: new Map<string, T>(), replies: [] };
     this.#listing = undefined;
@@ -225,7 +228,7 @@ export class CollectionInformer<T> {
     this.#failure = undefined;
   }
 
-  /** Records the end of the watch, if a list must follow. */
+  /** Records the end of a watch after which a list must follow. */
   lost(): void {
     this.#all.lost();
     this.#listing = undefined;

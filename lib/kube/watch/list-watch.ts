@@ -9,13 +9,12 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster, Query } from "#kube/client/cluster.ts";
 import { backoff } from "#kube/client/retry.ts";
 
-/**
- * Seconds of one watch: under the 300 s after which the client's HTTP library cuts off a silent
- * body.
- */
+/** Seconds of one watch. The client's HTTP library ends an answer that is silent for 300 s. */
 const watchSeconds = 240;
 
-/** If the server has not ended a watch this many seconds after its time, we end the watch here. */
+/**
+ * If the server has not ended a watch this many seconds after the timeout of the watch, we end it.
+ */
 const lateSeconds = 30;
 
 /**
@@ -33,8 +32,8 @@ export type ListWatch = Readonly<{
   /** Lists, and returns the version of the list. */
   list: () => Promise<string>;
   /**
-   * Called with each line of the watch before we parse the line. If it throws an error, the watch
-   * ends.
+   * Called with each line of the watch before we parse the line. If this call throws an error, the
+   * watch ends.
    */
   arrives?: (line: string) => void;
   /** Called with each change. */
@@ -43,8 +42,8 @@ export type ListWatch = Readonly<{
   lost?: () => void;
   /**
    * Whether a watch that lasted its full time is followed by another watch from the same position,
-   * without a list. Do not use it for decisions that a stale list would harm. It is not needed if
-   * lists are small.
+   * without a list. Do not use this for decisions that a stale list would harm, nor for small
+   * lists, which cost little.
    */
   resumes?: boolean;
   /** Called when a list or a watch ended with an error, for the log. */
@@ -98,7 +97,7 @@ export async function listAndWatch(options: ListWatch): Promise<void> {
         // Called before the line is parsed, because parsing is the expensive part.
         arrives?.(line);
         const event = readEvent(line);
-        // A bookmark is not a change. It only shows that the watch is alive, and its progress.
+        // A bookmark is not a change. It only shows that the watch is alive, and how far it is.
         if (!event.bookmark) received(event);
         version = event.version;
       });
@@ -126,8 +125,8 @@ export async function listAndWatch(options: ListWatch): Promise<void> {
 type Line = { type: string; object: KubernetesObject & { code?: number } };
 
 /**
- * The event of a line. A line that is not JSON gives an error that does not quote it, unlike the
- * parser's own error: the line may hold a Secret.
+ * The event of a line. For a line that is not JSON, we throw an error that, unlike the parser's
+ * error, does not quote the line, because the line can contain a Secret.
  */
 function readEvent(line: string): WatchEvent & Readonly<{ bookmark: boolean }> {
   let read: Line;

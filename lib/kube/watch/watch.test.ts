@@ -90,7 +90,7 @@ async function followedAt(
 
 const whole = (version: string) => JSON.stringify(object(version));
 
-test("caches a list and each event, then hints; does neither for a bookmark; keeps nothing after a deletion", async () => {
+test("caches a list and each event, then hints, but does neither for a bookmark", async () => {
   const lines = [
     event("MODIFIED", "101"),
     event("BOOKMARK", "150"),
@@ -133,7 +133,7 @@ const lists = (reported: readonly string[]) => reported.filter((line) => !line.s
 const hints = (reported: readonly string[]) =>
   reported.filter((line) => line.startsWith("hint")).length;
 
-test("ends a watch that sends too many events a second, then lists, and starts the next watch without saved allowance", async () => {
+test("when a watch sends too many events a second, ends it, lists, and starts the next watch without saved allowance", async () => {
   // The watch may send twenty events at once, including bookmarks.
   const lines = Array.from({ length: 5000 }, (_, n) =>
     event(n % 2 === 0 ? "MODIFIED" : "BOOKMARK", String(101 + n)),
@@ -156,7 +156,7 @@ test("when a watch sends too many bytes a second, ends it without parsing anothe
   const event = (version: string) =>
     JSON.stringify({ type: "MODIFIED", object: { ...object(version), data: "ä".repeat(500) } });
   const one = Buffer.byteLength(event("101"));
-  assert.ok(one > 1000, "its letters count as one byte each");
+  assert.ok(one > 1000, "each letter ä counts as one byte");
   const lines = [event("101"), event("102"), event("103"), "no JSON"];
   const bounds = { events: plenty, bytes: { perSecond: 0.001, atOnce: 3 * one } };
   const reported = await followedAt({ bounds, longestPause: 1 }, { lines });
@@ -186,7 +186,7 @@ test("ends a watch that outlives its timeout, without an error, and lists again"
       const ended = new Promise((_, reject) => {
         signal.addEventListener("abort", () => reject(refused(0)));
       });
-      // The server was asked to end the watch by then.
+      // By this time, the server should have ended the watch.
       t.mock.timers.tick(Number(query["timeoutSeconds"]) * 1000);
       assert.equal(signal.aborted, false);
       if (reported.length > 2) stop.abort();
@@ -209,6 +209,6 @@ test("ignores a version that is not a number, however long it is", async () => {
 test("grows the pauses between watches that end at once", async () => {
   const started = performance.now();
   await followed({}, {}, {});
-  // The pauses are 0.5, 1 and 2 s, each times at least 0.5.
+  // The pauses are 0.5, 1 and 2 s, each multiplied by a random factor of at least 0.5.
   assert.ok(performance.now() - started >= 1750);
 });

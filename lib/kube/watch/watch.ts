@@ -10,8 +10,8 @@ import type { Informer } from "./informer.ts";
 import { Ended, listAndWatch } from "./list-watch.ts";
 
 /**
- * A collection, and the name of its only object that we follow, so rights can be limited to that
- * name. `keep` returns the part of the object to keep. Default: the whole object.
+ * A collection, and the name of the one object in it that we follow. Rights can therefore be
+ * limited to that name. `keep` returns the part of the object to keep. Default: the whole object.
  */
 export type WatchTarget = Readonly<{
   collection: string;
@@ -34,9 +34,10 @@ type Options = Readonly<{
    */
   longestPause?: number;
   /**
-   * The rates at which a server that is not trusted may send on a watch. If the server exceeds
-   * them, we end the watch, and a list follows after a pause. So the events cost no more than that
-   * list, however many there are. Unused allowance is saved up from one watch to the next.
+   * The rates at which a server that is not trusted is allowed to send on a watch. If the server
+   * exceeds them, we end the watch, and a list follows after a pause. So the events cost no more
+   * than that list, however many there are. Unused allowance is saved up from one watch to the
+   * next.
    */
   bounds?: Readonly<{ events: Rate; bytes: Rate }>;
   /** Called when a watch was ended for sending more than `bounds`. */
@@ -98,7 +99,7 @@ export async function list(cluster: Cluster, target: WatchTarget, signal?: Abort
   // Items of a list carry no kind, unlike an object that is read or watched.
   const kind = found.kind.replace(/List$/, "");
   const { keep = (one) => one } = target;
-  // A server that is not trusted may list anything, even null.
+  // A server that is not trusted can list anything, even null.
   const object = item ? keep({ ...item, kind, apiVersion: found.apiVersion }) : undefined;
   return { object, version: found.metadata.resourceVersion };
 }

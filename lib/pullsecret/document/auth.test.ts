@@ -64,8 +64,8 @@ test("decodes its own encoding, with and without padding", () => {
 
 test("refuses every text that Buffer decodes although Go does not accept it as base64", () => {
   const digits = fc.constantFrom("d", "T", "p", "w", "=", "-", "_", " ", "\t", "!", "\u00e9");
-  // Go's rules in full: groups of four. The last group may be short, and is then padded completely
-  // or not at all.
+  // Go's rules in full: groups of four. The last group can be shorter, and is then padded
+  // completely or not at all.
   const quads = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
   fc.assert(
     fc.property(fc.string({ unit: digits, maxLength: 12 }), (field) => {

@@ -81,13 +81,13 @@ export type Decoded = Readonly<{ username: Buffer; password: Buffer; encoded: st
 /**
  * Decodes an `auth` field as the kubelet does: standard alphabet; no padding or complete padding;
  * CR and LF are skipped; non-zero trailing bits are ignored; the text is split at the first colon.
- * Either part may be empty.
+ * Each part can be empty.
  */
 export function decodeAuth(field: string): Decoded | "not base64" | "no colon" {
   let bytes = Buffer.from(field, "base64");
   let encoded = bytes.toString("base64");
-  // Buffer decodes any text. If encoding the result gives the same text, the field was valid, as
-  // nearly every field is.
+  // Buffer decodes any text. If encoding the result gives the same text, the field was valid.
+  // Nearly every field is valid.
   if (encoded !== field) {
     const text = field.replace(/[\r\n]/g, "");
     const digits = text.replace(/={1,2}$/, "");

@@ -21,7 +21,7 @@ const stringFields: ReadonlyMap<string, (typeof fieldNames)[number]> = new Map(
   fieldNames.map((name) => [name, name]),
 );
 type Fields = Partial<Record<(typeof fieldNames)[number], string>>;
-/** Fields that only Docker clients use, and that even they do not need. */
+/** Fields that only Docker clients use. Even Docker clients do not need them. */
 const silentlyDropped: ReadonlySet<string> = new Set(["email", "serveraddress"]);
 
 /** The credential of one entry; `undefined` if a reported problem leaves nothing to keep. */
@@ -48,7 +48,8 @@ export function readCredential(
     const known = fields.password === undefined;
     if (!known) findings.dislike("tokenOnly", path, token);
     else if (findings.useless("tokenOnly", path, token)) return undefined;
-    // CRI-O may depend on an identity token; no program that reads this file uses registry tokens.
+    // CRI-O might depend on an identity token. No program that reads this file uses registry
+    // tokens.
     if (known) {
       return identitytoken === "" ? new Credential("", "") : Credential.ofToken(identitytoken);
     }
@@ -126,11 +127,14 @@ function fromAuth(auth: string, path: Steps, findings: Findings): Credential | u
   return undefined;
 }
 
-/** No character of Unicode's class Cc, which RFC 7617 forbids in a user name. */
+/**
+ * Matches a text without control characters (Unicode's class Cc), which RFC 7617 forbids in a user
+ * name.
+ */
 const noControls = /^[ -~\u00a0-\uffff]*$/;
 /**
- * Tabs and line breaks are valid in a password. A cloud's JSON key file is full of them, and people
- * use such a file as the password.
+ * Also matches tabs and line breaks, which are valid in a password. A cloud's JSON key file is full
+ * of them, and people use such a file as the password.
  */
 const noOddControls = /^[\t\n\r -~\u00a0-\uffff]*$/;
 

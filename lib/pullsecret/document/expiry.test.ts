@@ -21,7 +21,7 @@ for (const [what, password, found] of [
   ["a password", "s3cret", undefined],
   ["nothing", "", undefined],
 ] as const)
-  test(`reads ${found === undefined ? "no end" : "the end"} of ${what}`, () => {
+  test(`reads ${found === undefined ? "no expiry" : "the expiry"} of ${what}`, () => {
     const time = found === undefined ? undefined : new Date(found * 1000);
     assert.deepEqual(expiryOf(new Credential("u", password)), time);
   });

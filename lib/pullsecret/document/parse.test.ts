@@ -99,7 +99,7 @@ const documents: readonly (readonly [
     "!GPS108",
   ],
   [
-    "HttpHeaders mistyped: the kubelet drops the file",
+    "HttpHeaders of a wrong type: the kubelet drops the file",
     '{"auths":{},"HttpHeaders":{"X":1}}',
     "!GPS114",
     "!GPS114",
@@ -112,7 +112,7 @@ const documents: readonly (readonly [
     "accept",
   ],
   [
-    "credHelpers mistyped: CRI-O fails every pull",
+    "credHelpers of a wrong type: CRI-O fails every pull",
     '{"auths":{},"credHelpers":{"a.io":1}}',
     "!GPS114",
     "!GPS114",
@@ -154,7 +154,7 @@ const entries: readonly (readonly [
   ],
   ["helpers leave an e-mail address behind", { email: "e" }, "!GPS132", "GPS163"],
   ["an empty auth is not a marker: a value is missing", { auth: "" }, "!GPS118", "GPS163"],
-  ["a misspelt password is not a marker either", { pasword: "x" }, "!GPS118", "GPS152 GPS163"],
+  ["a misspelt field is not a marker either", { pasword: "x" }, "!GPS118", "GPS152 GPS163"],
   ["a list makes the kubelet drop the file", [], "!GPS109", "!GPS109"],
   ["a number makes the kubelet drop the file", 5, "!GPS109", "!GPS109"],
   ["auth as a number", { auth: 5 }, "!GPS113", "!GPS113"],
@@ -173,7 +173,7 @@ const entries: readonly (readonly [
   ],
   ["user only: some registries take a token as user", { username: "u" }, "GPS154", "GPS154"],
   ["empty password in auth", { auth: auth("u:") }, "GPS154", "GPS154"],
-  ["password only is anonymous for every runtime", { password: "p" }, "!GPS118", "GPS163"],
+  ["a password alone: every runtime pulls anonymously", { password: "p" }, "!GPS118", "GPS163"],
   ["no user in auth", { auth: auth(":p") }, "!GPS118", "GPS163"],
   [
     "a colon in username cannot be written as auth",
@@ -183,12 +183,12 @@ const entries: readonly (readonly [
   ],
   ["an identity token alone: CRI-O may depend on it", { identitytoken: "t" }, "!GPS120", "GPS163"],
   [
-    "docker login to Azure writes a null user beside the token: the kubelet pulls with the empty password",
+    "docker login to Azure writes a user of zeros beside the token: the kubelet pulls with the empty password",
     { auth: auth("00000000-0000-0000-0000-000000000000:"), identitytoken: "t" },
     "GPS168",
     "GPS168",
   ],
-  ["a mistyped token breaks CRI-O", { auth: "dTpw", identitytoken: 5 }, "!GPS113", "!GPS113"],
+  ["a number as token breaks CRI-O", { auth: "dTpw", identitytoken: 5 }, "!GPS113", "!GPS113"],
   ["a registry token alone", { registrytoken: "t" }, "!GPS120", "GPS163"],
   [
     "a token beside a password is dropped",
@@ -199,12 +199,12 @@ const entries: readonly (readonly [
   ["an empty token counts as absent", { auth: "dTpw", identitytoken: "" }, "accept", "accept"],
   ["an unknown field", { auth: "dTpw", pasword: "x" }, "GPS152", "GPS152"],
   ["serveraddress repeats the key", { auth: "dTpw", serveraddress: "a.io" }, "accept", "accept"],
-  ["Auth: the kubelet reads it, other programs may not", { Auth: "dTpw" }, "!GPS112", "!GPS112"],
+  ["Auth: the kubelet reads it, other programs might not", { Auth: "dTpw" }, "!GPS112", "!GPS112"],
   ["a password field with U+017F", { "pa\u017fsword": "p", username: "u" }, "!GPS112", "!GPS112"],
   ["padding that does not belong there", { auth: "dTpw=" }, "!GPS115", "!GPS115"],
   ["too much padding", { auth: "dXM6cGE==" }, "!GPS115", "!GPS115"],
   ["padding in two lines", { auth: "dTo=\n" }, "GPS154", "GPS154"],
-  ["a lone digit at the end", { auth: "dTpwd" }, "!GPS115", "!GPS115"],
+  ["one character in the last group", { auth: "dTpwd" }, "!GPS115", "!GPS115"],
   [
     "the URL alphabet",
     { auth: Buffer.from("u:\u00ff\u00fe?>").toString("base64url") },
@@ -233,13 +233,13 @@ const entries: readonly (readonly [
     "accept",
     "accept",
   ],
-  ["NUL in the password: CRI-O cuts it off", { auth: auth("u:p\u0000") }, "!GPS119", "GPS163"],
+  ["CRI-O cuts a password off at a NUL", { auth: auth("u:p\u0000") }, "!GPS119", "GPS163"],
   ["escape in the password", { auth: auth("u:\u001bp") }, "!GPS119", "GPS163"],
   ["tab in the user name", { auth: auth("u\tv:p") }, "!GPS119", "GPS163"],
   ["a space before the user name", { auth: auth(" u:p") }, "GPS155", "GPS155"],
   ["a space inside the user name", { auth: auth("u v:p") }, "accept", "accept"],
-  ["the user disagrees", { auth: "dTpw", username: "v" }, "GPS151", "GPS151"],
-  ["the password disagrees", { auth: "dTpw", password: "q" }, "GPS151", "GPS151"],
+  ["username differs from auth", { auth: "dTpw", username: "v" }, "GPS151", "GPS151"],
+  ["password differs from auth", { auth: "dTpw", password: "q" }, "GPS151", "GPS151"],
 ];
 
 for (const [table, cases] of [
@@ -286,7 +286,7 @@ test("reports bad JSON with line and column, never with its text", () => {
   );
 });
 
-test("keeps every value of an original's other keys, and none of an additional's", () => {
+test("keeps an original's other top-level keys unchanged, and drops those of an additional source", () => {
   const text = '{"auths":{},"credHelpers":{"a.io":"ecr"},"x":[1,{"constructor":null}]}';
   const [original, additional] = [read(text, "original"), read(text, "additional")];
   assert.ok(original.ok && additional.ok);
@@ -408,8 +408,8 @@ test("refuses a source because of an entry that hurts nodes, even under a useles
 });
 
 /**
- * Mistakes that we can ask only the author of an additional source to correct. With an original,
- * the nodes already have them.
+ * Mistakes that we can ask only the author of an additional source to correct. The nodes already
+ * have the mistakes of an original.
  */
 const defects: readonly (readonly [why: string, entry: unknown, code: string])[] = [
   ["a colon in the user name", { username: "u:x", password: "p" }, "!GPS131"],
@@ -474,7 +474,7 @@ const spelt: readonly (readonly [
     "GPS166",
   ],
   [
-    "keys that may contain a secret",
+    "keys that might contain a secret",
     {
       "u:p@a.io:5000/x": { auth: "dTpw" },
       "a.io:5000/x?y": { auth: "djpx" },
@@ -510,7 +510,7 @@ for (const [why, auths, kept, original, additional] of spelt)
     }
   });
 
-test("F52: leaves out a registry of an original if no spelling is left for it, and reports it", () => {
+test("F52: reports and leaves out a credential of an original if no spelling of the registry is left", () => {
   const auths = Object.fromEntries(
     Array.from({ length: 12 }, (_, at) => [`u${at}@a.io`, { auth: auth(`u:${at}`) }]),
   );
@@ -576,7 +576,7 @@ const mistaken: readonly (readonly [why: string, bytes: Bytes, code: string])[] 
   ["a manifest in YAML", manifest("Secret"), "GPS130"],
   ["a manifest after a comment", `# x\n---\n${manifest('"Secret"')}`, "GPS130"],
   ["a manifest with a comment behind its kind", manifest("Secret # x"), "GPS130"],
-  ["a manifest of Windows", manifest("Secret").replaceAll("\n", "\r\n"), "GPS130"],
+  ["a manifest with CRLF", manifest("Secret").replaceAll("\n", "\r\n"), "GPS130"],
   ["a manifest among others", `${manifest("Namespace")}---\n${manifest("Secret")}`, "GPS130"],
   ["a manifest in JSON", '{"kind":"Secret","data":{}}', "GPS130"],
   ["a SealedSecret", manifest("SealedSecret"), "GPS135"],
@@ -588,7 +588,7 @@ const mistaken: readonly (readonly [why: string, bytes: Bytes, code: string])[] 
   ["a manifest of the old type", `${manifest("Secret")}type: ${dockerType}cfg\n`, "GPS136"],
   ["a manifest of another type", `${manifest("Secret")}type: Opaque\n`, "GPS137"],
   [
-    "a manifest after one with a type",
+    "a manifest after another manifest that has a type",
     `${manifest("Service")}type: NodePort\n---\n${manifest("Secret")}`,
     "GPS130",
   ],
@@ -612,14 +612,14 @@ const mistaken: readonly (readonly [why: string, bytes: Bytes, code: string])[] 
   ],
   ["another text with a kind", "kind: of\nmagic", "GPS103"],
   ["a .dockercfg", '{"https://index.docker.io/v1/":{"auth":"dTpw","email":"a@b.c"}}', "GPS134"],
-  ["a .dockercfg of user and password", '{"a.io":{"username":"u","password":"p"}}', "GPS134"],
+  ["a .dockercfg with user and password", '{"a.io":{"username":"u","password":"p"}}', "GPS134"],
   ["settings alone", '{"credsStore":"x","plugins":{"a":{"b":"c"}}}', "GPS110"],
 ];
 for (const [why, bytes, code] of mistaken)
   test(`F06, F08, F09: names ${why} as ${code}`, () =>
     assert.ok(verdict(read(bytes)).split(/[! ]/).includes(code), verdict(read(bytes))));
 
-test("F09: does not refer people to .data of a manifest if it is missing or encrypted", () => {
+test("F09: does not refer people to a manifest's .data if .data is missing or encrypted", () => {
   for (const kind of ["SealedSecret", "ExternalSecret", "Secretary"])
     for (const bytes of [manifest(kind), JSON.stringify({ apiVersion: "x/v1", kind, spec: {} })]) {
       const parsed = read(bytes);

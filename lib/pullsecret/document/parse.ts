@@ -36,7 +36,7 @@ export const maxEntries = 1000;
  * Reads one source. The whole source is refused if any part would hurt a node, because the kubelet
  * drops a file for one bad entry. An additional source leaves out an entry that can never serve an
  * image, with a warning. If no other entry can serve images, the additional source is refused. An
- * original keeps such an entry with a warning, because nodes may already use it, and the kubelet
+ * original keeps such an entry with a warning, because nodes might already use it, and the kubelet
  * skips it by itself. Never throws, and no finding contains a value.
  */
 export function parse(bytes: Uint8Array, source: NamedSource): Parsed {
@@ -109,8 +109,9 @@ type Seen = Readonly<{ key: string; registry: string; credential: Credential }>;
 /**
  * The entries of one registry, whose keys differ in their spelling. If several entries have the
  * same credential, only one of them is kept. The kubelet tries several credentials in random order,
- * so an additional source may have only one credential for the registry. An original keeps all
- * credentials, each under a separate key, because otherwise the working credential might be lost.
+ * so an additional source is allowed to have only one credential for the registry. An original
+ * keeps all credentials, each under a separate key. Without this, the working credential might be
+ * lost.
  */
 function readSpellings(spellings: readonly Seen[], findings: Findings): Entry[] {
   const kept: Seen[] = [];
@@ -130,7 +131,7 @@ function readSpellings(spellings: readonly Seen[], findings: Findings): Entry[] 
     const isFree = (key: string) => !used.has(key) && (key === one.key || !own.has(key));
     const written = spellingsOf(one.key).find(isFree);
     if (written !== undefined) used.set(written, one);
-    // The nine possible spellings were enough for every case seen so far.
+    // No spelling is free. A registry has nine spellings, and no document seen so far needed more.
     else findings.leaveOut("sameRegistry", ["auths", one.key], quote(kept[0]?.key ?? ""));
   }
   return [...used].map(([registry, { credential }]) => ({ registry, credential }));
@@ -144,14 +145,17 @@ function byPlainness(one: Seen, other: Seen): number {
 
 /**
  * Whether the entry is one that a tool left beside real entries, and that nodes cannot use. A
- * marker in an original stays, because nodes may depend on it: CRI-O stops searching once it has
+ * marker in an original stays, because nodes might depend on it: CRI-O stops searching once it has
  * found a marker.
  */
 function isLeftOut(key: string, value: Json, { role }: NamedSource): boolean {
   return isHubToken(key) || (role === "additional" && isMarker(value));
 }
 
-/** We leave this entry out. But if the kubelet would drop a file with it, we refuse the source. */
+/**
+ * For an entry that we leave out: refuses the source if the kubelet would drop a file with this
+ * entry.
+ */
 function refuseBroken(value: Json, path: Steps, findings: Findings): void {
   const lenient = new Findings({ ...findings.source, role: "original" });
   readCredential(value, path, lenient);
@@ -171,7 +175,7 @@ function warnOfHiddenHub(seen: ReadonlyMap<string, readonly Seen[]>, findings: F
   }
 }
 
-/** Every top-level key but `auths`. */
+/** All top-level keys except `auths`. */
 function readRest(document: JsonObject, findings: Findings): JsonObject {
   const rest = Object.create(null) as Record<string, Json>;
   for (const [name, value] of Object.entries(document)) {

@@ -87,7 +87,8 @@ class View<N> {
   }
 
   #fault(kind: ProblemKind, ...below: string[]): null {
-    // A path of a hundred levels is not readable: the message shows where the nesting begins.
+    // A path of a hundred levels is not readable, so the message only shows where the nesting
+    // begins.
     const steps = kind === "tooDeep" ? this.#steps.slice(0, 2) : [...this.#steps, ...below];
     if (this.faults.length < mostFaults) this.faults.push({ kind, path: formatPath(steps) });
     return null;

@@ -11,7 +11,7 @@ import { formatPath, type Steps } from "../problems/keypath.ts";
 import type { ProblemKind } from "../problems/problems.ts";
 import { Fault, JsonMembers, readText, type Tree } from "../json/text.ts";
 
-/** Bytes, because `auth` may contain bytes that are not text. */
+/** Bytes, because `auth` can contain bytes that are not text. */
 type KubeletCredential = Readonly<{ username: Buffer; password: Buffer }>;
 
 export type KubeletEntry = Readonly<{ key: string }> & KubeletCredential;
@@ -57,7 +57,10 @@ class Reader {
     }
   }
 
-  /** Several `auths` objects are merged; null removes all entries before it. */
+  /**
+   * Several `auths` objects are merged. A null in place of an object removes all entries before the
+   * null.
+   */
   #auths(tree: Tree): void {
     if (tree === null) this.entries = new Map();
     else if (!(tree instanceof JsonMembers)) this.#drop("notObject", ["auths"]);

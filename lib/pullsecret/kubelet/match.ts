@@ -61,7 +61,7 @@ export function match<Entry extends Keyed>(
 
 /**
  * The entries of the groups, one after the other, each with its place in the order. Entries with
- * the same number are tried in random order.
+ * the same place are tried in random order.
  */
 export function inOrder<Entry extends KubeletEntry>(
   tries: Match<Entry>["tries"],
@@ -111,7 +111,7 @@ function isDockerHub(repository: string): boolean {
 export type Explanation = Readonly<{
   image: string;
   /**
-   * The entries in the kubelet's order. The kubelet tries entries with the same number in a random
+   * The entries in the kubelet's order. The kubelet tries entries with the same `order` in a random
    * order, which changes each time it reads the file.
    */
   tries: readonly Readonly<{ registry: string; username: string; order: number }>[];
@@ -121,8 +121,8 @@ export type Explanation = Readonly<{
 
 /**
  * The credentials of a file that the kubelet would try for an image. Works for any bytes. If the
- * kubelet drops the whole file, nothing is tried, and `dropped` has the reason. Contains no
- * password, and no user name that serves as a password. `undefined`: the image is not a valid
+ * kubelet drops the whole file, nothing is tried, and `dropped` has the reason. The result contains
+ * no password, and no user name that serves as a password. `undefined`: the image is not a valid
  * reference.
  */
 export function explain(

@@ -9,8 +9,8 @@ import type { Entry } from "../document/parse.ts";
 /**
  * The document that nodes get. It is compact JSON without a line break at the end, and its keys are
  * sorted by code unit at every level. It contains `auths` and the original's other top-level keys.
- * Each registry has one field, a padded `auth`. A registry without user and password has `{}`, or
- * its identity token.
+ * Each registry has one field, a padded `auth`. But a registry without user and password has its
+ * identity token, or `{}`.
  */
 export function canonical(
   merged: Readonly<{ entries: readonly Entry[]; rest: JsonObject }>,
@@ -27,8 +27,8 @@ export function canonical(
 }
 
 /**
- * Registry → id of the source of its credential. Has no prototype. Names no credential, so it may
- * be published.
+ * Registry → id of the source of its credential. Has no prototype. Contains no credential, so it
+ * can be published.
  */
 export function sourcesOf(
   merged: Readonly<{ entries: readonly MergedEntry[] }>,

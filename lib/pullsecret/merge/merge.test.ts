@@ -43,7 +43,7 @@ function lines(merged: Merged): string[] {
   return (merged.ok ? merged.warnings : merged.problems).map(formatProblem);
 }
 
-test("H9: prefers the additional on a conflict, and reports it", () => {
+test("H9: prefers the additional source in a conflict, and reports the conflict", () => {
   const merged = mergeKeys({ "a.io": "u:p" }, { "https://a.io/v1/": "x:y" });
   assert.ok(merged.ok);
   assert.equal(canonical(merged), '{"auths":{"a.io":{"auth":"eDp5"}}}');
@@ -158,7 +158,7 @@ test("names both extra sources in a conflict, and whose credential is used", () 
 test("reports a lower source that takes over images from a higher source, with both names", () => {
   const both = ["additional: a.io=1", "team: a.io/x=2", "original: b.io=3"].map(short);
   assert.deepEqual(lines(merge(both, { conflicts: "additional", protect: [] })), [
-    'team: auths["a.io/x"]: is tried before "a.io" of the additional; no action needed if intended: these images use it from now on',
+    'team: auths["a.io/x"]: is tried before "a.io" of the additional; no action needed if intended: images that match both use this entry from now on',
   ]);
 });
 
@@ -325,7 +325,7 @@ const hubs: readonly (readonly [
     { [hubKey]: "o", "index.docker.io": "p", "docker.*": "w" },
   ],
   [
-    "two credentials in the original; a wildcard would hide both",
+    "two credentials in the original; a wildcard of the additional would hide both",
     { [hubKey]: "o", "index.docker.io": "p" },
     { "docker.*": "a" },
     { [hubKey]: "o", "index.docker.io": "p", "docker.*": "a" },
@@ -359,7 +359,7 @@ const hubs: readonly (readonly [
     { "docker.io": "o", "*.io": "w" },
   ],
   [
-    "the original's wildcard hides its docker login key; if preferred, the key displaces docker.io",
+    "the original's own wildcard hides its docker login key; the additional has docker.io",
     { [hubKey]: "o", "*.io": "w" },
     { "docker.io": "a" },
     { "docker.io": "a", "*.io": "w" },
@@ -491,7 +491,7 @@ test("writes all of an original's credentials for Docker Hub if a wildcard has o
 
 /**
  * The original's key, the additional source's key, and the protected registry. For this registry,
- * the additional source may have only the original's credential.
+ * the additional source is allowed to have only the original's credential.
  */
 const owns: readonly (readonly [original: string, additional: string, protect: string])[] = [
   [hubKey, "docker.io", "docker.io"],
@@ -563,7 +563,7 @@ for (const [why, additional, ...expected] of spellings)
       assert.equal(lost, additional["a.io"] === "a" ? 1 : 0);
     });
 
-test("reports a conflict, and no takeover, for a path that the original has beside its whole registry", () => {
+test("reports a conflict, and no takeover, for a path if the original has both the path and its whole registry", () => {
   for (const conflicts of ["additional", "original"] as const) {
     const merged = mergeKeys(
       { "a.io": "u:p", "a.io/x": "u:p" },
@@ -718,7 +718,9 @@ for (const [protect, registry, warned] of [
     assert.ok(
       about({})
         .join()
-        .endsWith(warned === undefined ? "" : `protect ${warned} too, unless this is intended`),
+        .endsWith(
+          warned === undefined ? "" : `protect ${warned} too if that registry needs protection`,
+        ),
     );
   });
 

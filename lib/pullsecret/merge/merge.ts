@@ -46,8 +46,8 @@ export type MergePolicy = Readonly<{
   /** Whose credential is used if the original and another source have one for the same registry. */
   conflicts: "original" | "additional";
   /**
-   * Registries that only the original may serve. Another source may serve them only with exactly
-   * the original's credential.
+   * Protected registries. A source other than the original is allowed to serve them only with
+   * exactly the original's credential.
    */
   protect: readonly string[];
 }>;
@@ -162,7 +162,10 @@ function writtenFor(
     .flat();
 }
 
-/** Whether the kubelet tries the offer before wildcards. It tries docker login's key after them. */
+/**
+ * Whether the kubelet tries the offer before wildcards. It tries docker login's key after
+ * wildcards.
+ */
 const isNamed = ({ tried }: Offer): boolean => !isHubLogin(tried[0].registry);
 
 /**
@@ -188,10 +191,10 @@ type Promoted = Readonly<{
 
 /**
  * Docker Hub's entry under `docker.io`, if a wildcard would wrongly take all images from docker
- * login's key; otherwise undefined. The kubelet tries docker login's key only if nothing else
- * matches. A wildcard of a lower source must not take Docker Hub's images. If the winner displaces
- * an entry for `docker.io`, no wildcard may take the images, because the kubelet would have tried
- * the displaced entry before any wildcard.
+ * login's key. Undefined if not. The kubelet tries docker login's key only if nothing else matches.
+ * A wildcard of a lower source must not take Docker Hub's images. If the winner displaces an entry
+ * for `docker.io`, a wildcard must not take the images, because the kubelet would have tried the
+ * displaced entry before any wildcard.
  */
 function promotedHub(
   sources: readonly MergeSource[],
@@ -206,7 +209,7 @@ function promotedHub(
   const rank = ({ id }: Offer) =>
     conflicts === "original" && isOriginal({ id }) ? -1 : sources.findIndex((one) => one.id === id);
   const top = highest(hub);
-  // An original with the same credential may have more credentials, which must be tried as well.
+  // An original with the same credential can have more credentials, which must be tried as well.
   const { offer: won } = winner(hub, conflicts);
   const hiding = [...offers]
     .filter(([images]) => images !== dockerHubImages && hidesDockerHub(images))
@@ -243,7 +246,7 @@ type Winner = Readonly<{ offer: Offer; holder: Offer }>;
 
 /**
  * The highest offer. If the original has the same credentials, the original's offer is written
- * instead, because it may have more credentials for the same images. If the next lower sources have
+ * instead, because it can have more credentials for the same images. If the next lower sources have
  * the same credentials as the highest source, the entry is attributed to the lowest of them, so
  * withdrawing a source above that one changes nothing.
  */

@@ -25,7 +25,7 @@ export const isOriginal = ({ id }: Readonly<{ id: string }>): boolean => id === 
 
 /**
  * Whether every credential that the kubelet tries for `one` is also tried for `other`, under any
- * key. `other` may have more credentials if it is the original's offer.
+ * key. If `other` is the original's offer, `other` can have more credentials.
  */
 export function agree(one: Offer, other: Offer): boolean {
   return one.tried.every(({ credential }) =>

@@ -43,10 +43,10 @@ function whyNot(value: string): string | undefined {
 }
 
 /**
- * Finds entries that would serve images of a protected registry: the registry itself, a path below
- * or above it, or a wildcard over it, whether or not the original has an entry there. Capitals of
- * the host, zeros before the port and the port 443 make no difference, because the registry is the
- * same.
+ * Finds entries that would serve images of a protected registry: entries for the registry itself,
+ * for a path below or above it, or for a wildcard over it. The original might have no such entry.
+ * Capitals of the host, zeros before the port and the port 443 make no difference, because the
+ * registry is the same.
  */
 export function findProtected(
   entries: readonly Readonly<{ id: string; registry: string }>[],
@@ -106,7 +106,7 @@ function guardedBy(name: string): readonly string[] {
   const host = hostOf(registry);
   const path = registry.slice(host.length);
   const guarded = [registry];
-  // As a key, `a.io/v1/foo` means the registry a.io/foo. But the user may mean the images whose
+  // As a key, `a.io/v1/foo` means the registry a.io/foo. But the user might mean the images whose
   // names begin with a.io/v1/foo, so we protect both.
   const asImage = identityOf(spelling(asWritten(name)));
   if (asImage !== undefined) guarded.push(asImage);
@@ -128,7 +128,8 @@ function identityOf(name: string): string | undefined {
   const host = registry === undefined ? "" : hostOf(registry);
   if (registry === undefined || !host.endsWith(":443")) return registry;
   const plain = host.slice(0, host.lastIndexOf(":")) + registry.slice(host.length);
-  // The port stays if an image name needs it: after an IPv6 address, or a host without a dot.
+  // Port 443 is dropped, unless an image name needs a port: after an IPv6 address, or after a host
+  // without a dot.
   return identity(spelling(plain)) ?? registry;
 }
 

@@ -27,8 +27,8 @@ type Written = Entry & Readonly<{ from: string }>;
  * another source that has no entry for the same registry. For example, the kubelet tries
  * `quay.io/openshift` before `quay.io`, whatever the priority of the sources. Second: an entry of
  * another source takes all images from the source's entry for Docker Hub. `written`: the merge of
- * all sources. `isHubLost`: a wildcard takes Docker Hub's images from several sources. Then the
- * entry of each of these sources counts, even if it is not written.
+ * all sources. `isHubLost`: a wildcard takes Docker Hub's images from several sources. Then we
+ * check the entry of each of these sources, even if the entry is not written.
  */
 export function findShadows(
   sources: readonly MergeSource[],

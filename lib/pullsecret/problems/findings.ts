@@ -12,7 +12,7 @@ import {
   type ProblemKind,
 } from "./problems.ts";
 
-/** An original is read less strictly, because nodes may already use its content. */
+/** An original is read less strictly, because nodes might already use its content. */
 export type Role = "original" | "additional";
 
 /** `name`: the source's name, with which lines begin. `role`: how strictly the source is read. */
@@ -32,15 +32,15 @@ export class Findings {
     this.source = source;
   }
 
-  /** Refuses the source: the entry would hurt a node, or cannot be written faithfully. */
+  /** Refuses the source, because the entry would hurt a node or cannot be written faithfully. */
   refuse(kind: ProblemKind, path: Steps, ...details: string[]): void {
     this.problems.push(problem(kind, this.source.name, formatPath(path), ...details));
   }
 
   /**
-   * For an entry that the kubelet skips, without dropping the file. In an additional source the
-   * entry can only be a mistake, so it is an error. In an original the entry is kept, with a
-   * warning.
+   * For an entry that the kubelet skips, without dropping the file. In an additional source, the
+   * entry can only be a mistake, so the source is refused. In an original, the entry is kept, with
+   * a warning.
    */
   dislike(kind: ProblemKind, path: Steps, ...details: string[]): void {
     const found = problem(kind, this.source.name, formatPath(path), ...details);
@@ -62,7 +62,9 @@ export class Findings {
     return this.source.role === "additional";
   }
 
-  /** For an entry that serves few images. It is kept, even if the source has better entries. */
+  /**
+   * For an entry that serves few images. The entry is kept, even if the source has better entries.
+   */
   doubtful(kind: ProblemKind, beside: ProblemKind, path: Steps): void {
     if (this.source.role === "original") return this.dislike(kind, path);
     const [alone, warning] = [kind, beside].map((one) =>

@@ -21,9 +21,9 @@ const scheme = /^(?:[a-z][a-z0-9+.-]*:)?\/\//i;
  * - a text in place of a port
  * - tokens that token.ts recognises
  *
- * Accepts any text. If a text can be read in two ways, all of it is redacted. The result may be
- * long and contain control characters. To print a key, use `quote` or `formatPath(["auths", key])`,
- * which also redact it.
+ * Accepts any text. If a text can be read in two ways, all of it is redacted. The result can be
+ * long and can contain control characters. To print a key, use `quote` or `formatPath(["auths",
+ * key])`, which also redact it.
  */
 export function redactKey(key: string): string {
   return redactTokens(withoutSecrets(key));

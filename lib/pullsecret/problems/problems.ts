@@ -56,7 +56,7 @@ export const catalogue = {
   notString: [
     "GPS113",
     "not a string",
-    "give a string: the kubelet drops the whole file for another type",
+    "give a string: for any other type, the kubelet drops the whole file",
   ],
   notStringMap: [
     "GPS114",
@@ -225,7 +225,7 @@ export const catalogue = {
   shadow: [
     "GPS165",
     "is tried before {} of {}",
-    "no action needed if intended: these images use it from now on",
+    "no action needed if intended: images that match both use this entry from now on",
   ],
   marker: [
     "GPS166",
@@ -256,7 +256,7 @@ export const catalogue = {
   promoted: [
     "GPS172",
     "is also written as docker.io, before {} of {}",
-    "no action needed if intended: these images use it from now on",
+    "no action needed if intended: images that match both use this entry from now on",
   ],
   fewImages: [
     "GPS173",
@@ -281,7 +281,7 @@ export const catalogue = {
   unprotected: [
     "GPS177",
     "is not protected by {}: * matches within one part of a name, and a port must be the same",
-    "protect {} too, unless this is intended",
+    "protect {} too if that registry needs protection",
   ],
 } as const satisfies Catalogue;
 

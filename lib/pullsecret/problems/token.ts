@@ -11,18 +11,21 @@ const marked =
   /(?<![A-Za-z0-9])(?:gh[opusr]_|github_pat_|gl(?:pat|dt|rtr?|cbt|ptt|ft|soat|agent|oas|imt|ffct)-|dckr_[a-z]{2,8}_|do[opr]_v1_|A[KS]IA(?=[A-Z0-9]{8})|AIza|ya29\.|npm_(?=[A-Za-z0-9]{20})|pypi-(?=AgE)|xox[a-z]-|hv[bsr]\.(?=[A-Za-z0-9_-]{20})|AKCp|cmVmdGtu|eyJ|figd_|lin_api_|shpat_|rk_live_|sk_live_|nvapi-)[A-Za-z0-9_.+/=-]{6,}/g;
 
 /**
- * Longest run of letters and digits in an ordinary name; `longestWords` if the run is made of
- * words.
+ * Longest run of letters and digits in an ordinary name. For a run that is made of words, the limit
+ * is `longestWords`.
  */
 const longestWord = 15;
 const longestWords = 32;
 const part = /[a-z]+|[A-Z]+[a-z]*|[0-9]+/g;
 /**
- * Average characters of a word. Keys and hashes have shorter parts, because they change between
- * letters, capitals and digits more often.
+ * The words of an ordinary run have at least this length on average. Keys and hashes have shorter
+ * parts, because they change between letters, capitals and digits more often.
  */
 const shortWord = 4;
-/** We do not search a user name for a shorter password, because it is easy to guess anyway. */
+/**
+ * We do not search a user name for a shorter password, because a shorter password is easy to guess
+ * anyway.
+ */
 const shortest = 4;
 
 /** The text with every recognised token replaced. */

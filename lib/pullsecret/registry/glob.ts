@@ -58,7 +58,9 @@ function split(pattern: string): Part[] | undefined {
   return [...pattern.slice(0, open), members, ...rest];
 }
 
-/** The characters of a class: single characters and ranges. Neither may begin with a hyphen. */
+/**
+ * The characters of a class: single characters and ranges. Neither of them can begin with a hyphen.
+ */
 function readClass(text: string): ReadonlySet<number> | undefined {
   const members = new Set<number>();
   for (let at = 0; at < text.length; at++) {

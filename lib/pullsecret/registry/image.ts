@@ -12,8 +12,9 @@ const tag = "[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}";
  */
 const digest = "sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}";
 /**
- * The kubelet accepts a first part that is not a valid host, as in `a_b.io/x`, as part of the path.
- * For the lookup, that part is the host.
+ * If the first part is not a valid host, such as `a_b.io` in `a_b.io/x`, the kubelet accepts the
+ * first part as part of the path. But to look up credentials, the kubelet uses the first part as
+ * the host.
  */
 const reference = new RegExp(
   `^((?:${host}/)?)(${part}(?:/${part})*)(?::${tag})?(?:@(?:${digest}))?$`,

@@ -44,7 +44,7 @@ const keys: readonly (readonly [key: string, verdict: string, written: string, w
   ["a.io:", "!GPS125", "a.io:", "no port after the colon"],
   ["a.io:0", "!GPS125", "a.io:0", "0 is not a port"],
   ["a.io:65536", "!GPS125", "a.io:65536", "65536 is not a port"],
-  ["a.io:05000", "!GPS125", "a.io:05000", "image names have 5000"],
+  ["a.io:05000", "!GPS125", "a.io:05000", "image names have no zero before a port"],
   ["a.io:http", "!GPS123", "a.io:http", "not a URL"],
   ["user@a.io", "GPS157", "a.io", "the kubelet drops the user"],
   ["a.io?x=1", "GPS157", "a.io", "the kubelet drops the query"],
@@ -162,8 +162,8 @@ test("reads a key of Docker Hub without its slash as Docker Hub in an additional
     assert.deepEqual(additional.warnings.map(formatProblem), [
       `additional: auths["${key}"]: is read as "https://index.docker.io/v1/"; write it like that`,
     ]);
-    // The kubelet has never used this credential. If we made it use a stale credential, pulls that
-    // need no credential would fail.
+    // The kubelet has never used this credential, which might be stale. If we made the kubelet use
+    // it, pulls that need no credential could fail.
     assert.equal(original.entries[0]?.registry, key);
     assert.deepEqual(original.warnings.map(formatProblem), [
       `original: auths["${key}"]: kept, but only https://index.docker.io/v1/, with its last slash, is Docker Hub's key; ` +

@@ -54,8 +54,9 @@ export function readKey(key: string, path: Steps, findings: Findings): string | 
 const pagePath = /^[^/]*\/(?:artifactory\/api\/docker|repository)\/./;
 
 /**
- * Docker Hub's key without its last slash. In an original it stays unchanged: the kubelet has never
- * used that credential, and a stale credential would break pulls of public images.
+ * Docker Hub's key without its last slash. In an original, the key stays unchanged, because the
+ * kubelet has never used the credential under this key. If that credential is stale, using it would
+ * break pulls of public images.
  */
 function readHub(key: string, path: Steps, findings: Findings): string {
   if (findings.source.role === "original") {
@@ -68,7 +69,8 @@ function readHub(key: string, path: Steps, findings: Findings): string {
 
 /**
  * Keys that mean the same registry as `key`, so that several credentials can be written for it. The
- * key itself is first if it differs from the registry only in parts that programs usually drop.
+ * first result is the key itself if it differs from the registry only in parts that programs
+ * usually drop.
  */
 export function spellingsOf(key: string): readonly string[] {
   const registry = identity(key) ?? key;

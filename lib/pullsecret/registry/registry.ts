@@ -27,7 +27,10 @@ export function normalise(key: string): string | undefined {
   return path === "/" ? location.host : location.host + path;
 }
 
-/** A shortcut for most keys, which are in normal form already. It takes a fifth of the time. */
+/**
+ * A shortcut for most keys, which are in normal form already. The shortcut takes a fifth of the
+ * time.
+ */
 const everyday =
   /^(?!index\.docker\.io)[a-z0-9]+(?:[.-][a-z0-9]+)*\.[a-z0-9]+(?::[0-9]+)?(?!\/v[12]\/)(?:\/[a-z0-9]+)*$/;
 

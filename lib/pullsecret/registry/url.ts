@@ -6,7 +6,10 @@
 import { Buffer } from "node:buffer";
 import { isIPv6 } from "node:net";
 
-/** The two parts of a key that the kubelet keeps. It reads and drops user, query and fragment. */
+/**
+ * The two parts of a key that the kubelet keeps. The kubelet reads and drops user, query and
+ * fragment.
+ */
 export type Location = Readonly<{ host: string; path: string }>;
 
 /** The UTF-8 bytes of a text as a binary string. */
@@ -91,14 +94,14 @@ function unescape(text: string): string | undefined {
   return text.replace(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
-/** In a host only bytes above 0x7f, and the percent sign itself, may be escaped. */
+/** In a host, only bytes above 0x7f and the percent sign itself are allowed to be escaped. */
 function unescapeHost(text: string): string | undefined {
   return notInHost.test(text) || /%(?!25|[89A-Fa-f])/.test(text) ? undefined : unescape(text);
 }
 
 /**
- * In an IPv6 zone, an escape may also stand for a character that a host may contain unescaped, or
- * for a space.
+ * In an IPv6 zone, an escape can also stand for a space, or for a character that a host can contain
+ * without an escape.
  */
 function unescapeZone(text: string): string | undefined {
   if (notInHost.test(text)) return undefined;

@@ -152,7 +152,7 @@ test("never prints the password, in any form", async () => {
   }
 });
 
-test("treats a password that is missing on standard input as misuse", async () => {
+test("refuses as misuse an empty standard input instead of a password", async () => {
   const argv = ["add", "quay.io", "-u", "robot"];
   assert.match((await call(argv)).err, /^--password-stdin: is missing; /);
   const { code, err } = await call([...argv, "--password-stdin"], { input: "\n" });
@@ -185,7 +185,7 @@ test("refuses a typed password that is not UTF-8", async () => {
   assert.equal(err, "password: is not UTF-8; type it in a terminal that uses UTF-8\n");
 });
 
-test("treats a password that is not UTF-8 as misuse", async () => {
+test("refuses as misuse a password that is not UTF-8", async () => {
   const cluster = clusterWith(undefined);
   const input = Buffer.from("s3cret-p\u00e4ss", "latin1");
   const { code, out, err } = await call(["add", "quay.io", ...login], { cluster, input });
@@ -194,7 +194,7 @@ test("treats a password that is not UTF-8 as misuse", async () => {
   assert.ok(!err.includes("s3cret"), err);
 });
 
-test("reports that a password is too long, even if it is cut in the middle of a character", async () => {
+test("reports that a password is too long, even if the limit cuts it in the middle of a character", async () => {
   const input = "\u00e4".repeat(300_000);
   const { code, err } = await call(["add", "quay.io", ...login], { input });
   assert.deepEqual([code, err], [2, "--password-stdin: longer than 512 KiB\n"]);
@@ -291,7 +291,7 @@ for (const [left, why] of leftovers)
     );
   });
 
-test("`remove` leaves a Secret with a broken entry as it is", async () => {
+test("`remove` does not change a Secret that has a broken entry", async () => {
   const auths = { "quay.io": { auth: btoa("x:y") }, "a.io": { auth: "%" } };
   const data = { ".dockerconfigjson": btoa(JSON.stringify({ auths })) };
   const cluster = clusterWith({ ...pullSecret({}), data });
@@ -309,7 +309,7 @@ test("`remove` writes nothing if the entry does not exist", async () => {
   );
 });
 
-test("`add` and `remove` with --dry-run=server write through a connection that stores nothing", async () => {
+test("`add` and `remove` with --dry-run=server use a connection on which the API server stores nothing", async () => {
   const asked: unknown[] = [];
   const cluster = clusterWith(pullSecret({ "quay.io": "u:p" }));
   const reach: Io["reach"] = (how) => {

@@ -94,8 +94,8 @@ async function promptPassword(io: Io): Promise<string> {
  */
 async function readPassword(io: Io): Promise<string> {
   const bytes = await io.read("-", longestPassword);
-  // We check the length before UTF-8, because the input can be cut in the middle of a character,
-  // and half a character is not UTF-8.
+  // We check the length before the encoding, because the input can be cut in the middle of a
+  // character, and half a character is not UTF-8.
   if (bytes.length > longestPassword) throw new Misuse("--password-stdin: longer than 512 KiB");
   if (!isUtf8(bytes)) throw new Misuse("--password-stdin: is not UTF-8; give it as UTF-8");
   // We do not use a TextDecoder here, because it drops a byte order mark.

@@ -13,8 +13,8 @@ const unasked = ["clusters remove", "east", "--context", "fake"];
 const words = [...unasked, "--yes"];
 
 /**
- * A cluster with the account of this join. If `joinedBy` is undefined, a cluster without an
- * account.
+ * A joined cluster with the account that the join `joinedBy` created. If `joinedBy` is undefined,
+ * the cluster has no account.
  */
 function clusterOf(joinedBy: string | undefined) {
   const cluster = new FakeCluster();
@@ -83,9 +83,7 @@ test("asks before it deletes placed Secrets", async () => {
   assert.equal((await call(["clusters remove", "east", "--forget"], { cluster })).code, 0);
 });
 
-/**
- * A joined cluster, and a FleetSecret that lists the cluster until it has been read `times` times.
- */
+/** A joined cluster, and a FleetSecret that lists the cluster in its first `times` reads. */
 function listedFor(times: number) {
   const cluster = clusterOf("id/east");
   const listed = [{ name: "global-pull-secret-clusters/east" }];
@@ -106,7 +104,7 @@ function listedFor(times: number) {
 }
 
 for (const flag of ["--yes", "--keep-secrets", "--forget"])
-  test(`deletes nothing before every FleetSecret has forgotten the cluster, with ${flag}`, async () => {
+  test(`with ${flag}, deletes nothing before every FleetSecret has forgotten the cluster`, async () => {
     const { cluster, seen } = listedFor(1);
     const context = flag === "--forget" ? [] : ["--context", "fake"];
     const { code } = await call(["clusters remove", "east", ...context, flag], { cluster });
@@ -156,7 +154,7 @@ test("does not wait on a host without FleetSecrets", async () => {
   assert.equal(seen.deletions[0], 1);
 });
 
-test("does not mark a cluster as leaving with --dry-run, or when another host has joined the cluster", async () => {
+test("with --dry-run, or if another host has joined the cluster, does not mark the cluster as leaving", async () => {
   for (const [joinedBy, more] of [
     ["id/east", ["--dry-run=server"]],
     ["before/east", []],

@@ -189,7 +189,7 @@ test("reports all clusters as behind after an interrupted run", async () => {
   assert.equal((await check()).code, 0);
 });
 
-test("forgets a cluster whose file was deleted if the command line does not name the cluster", async () => {
+test("when a cluster's file was deleted and the command line does not name the cluster, forgets the cluster", async () => {
   await seal(both);
   rmSync(join(sealed, "west.yaml"));
   assert.equal((await call("seal --check sealed --cert east=east.pem")).code, 0);
@@ -215,7 +215,7 @@ test("does not follow a symbolic link in the folder, and escapes names from the 
   assert.ok(!`${checked.out}${changed.err}`.includes("\u001b"));
 });
 
-test("accepts a Secret of any namespace, and writes its names as texts into the YAML", async () => {
+test("accepts a Secret of any namespace, and writes its name and namespace as strings into the YAML", async () => {
   for (const secret of ["web/regcred", "123/1e5", "no/true", "null/0x1f"]) {
     rmSync(sealed, { recursive: true, force: true });
     assert.equal((await seal(`--cert east=east.pem --secret ${secret}`)).code, 0);
@@ -319,7 +319,7 @@ const unsealable: readonly (readonly [what: string, manifest: object, wanted: Re
   ["without data", { data: {} }, /^data: is empty/],
 ];
 for (const [what, more, wanted] of unsealable)
-  test(`refuses a manifest ${what}, without its values in the output`, async () => {
+  test(`refuses a manifest ${what}, and prints none of its values`, async () => {
     const manifest = {
       apiVersion: "v1",
       kind: "Secret",

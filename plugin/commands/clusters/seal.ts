@@ -1,6 +1,6 @@
 /**
- * `seal`: encrypts a Secret into files that are safe in Git: one file for each cluster. Only this
- * cluster can decrypt its file.
+ * `seal`: encrypts a Secret into files that are safe in Git: one file for each cluster. Only the
+ * cluster itself can decrypt its file.
  */
 import { randomBytes } from "node:crypto";
 import type { Rule } from "#contract/flags.ts";
@@ -221,8 +221,8 @@ function withFetched(
 }
 
 /**
- * Lines that warn about clusters with the same certificate. Either they share a key on purpose, or
- * the caller named a wrong certificate.
+ * Lines that warn about clusters with the same certificate. Either these clusters share a key on
+ * purpose, or the caller named a wrong certificate.
  */
 function sharedLines(all: Readonly<Record<string, Sealed>>): readonly string[] {
   const clusters = new Map<string, string[]>();

@@ -62,7 +62,7 @@ test("reports a missing Secret, with what to do", async () => {
   assert.match(err, /^additional-pull-secret: there is no such Secret in kube-system; give --file/);
 });
 
-test("--login prints a line for each registry, and exits with 1 if a registry refuses", async () => {
+test("--login prints a line for each registry, and exits with 1 if a registry refuses its credential", async () => {
   await using takes = await serve(({ authorization }, response) =>
     respond(response, authorization === "" ? 401 : 200, { "www-authenticate": "Basic" }),
   );
@@ -83,7 +83,7 @@ test("--login prints a line for each registry, and exits with 1 if a registry re
   assert.ok(!`${good.err}${bad.out}${bad.err}`.includes(password));
 });
 
-test("warns that it does not read standard input if input is piped, but no file is given", async () => {
+test("if input is piped, but no file is given, warns that it does not read standard input", async () => {
   const fake = cluster({ "quay.io": "u:p" });
   const piped = await call(["check"], { cluster: fake, io: { piped: true } });
   assert.deepEqual([piped.code, piped.out], [0, "accepted: 1 registry\n"]);

@@ -68,7 +68,7 @@ test("F62: `explain` gives the same number to all spellings of one registry in t
   }
 });
 
-test("`explain -o json` and `-o yaml` have a stable shape, and show when status does not list all registries", async () => {
+test("`explain -o json` and `-o yaml` have a stable shape, and show whether status lists all registries", async () => {
   const setting = { cluster: cluster(3) };
   const { out, err } = await call(["explain", "ghcr.io/x", "-o", "json"], setting);
   const { image, tries, omitted } = JSON.parse(out) as Record<string, unknown>;
@@ -85,7 +85,7 @@ test("`explain -o json` and `-o yaml` have a stable shape, and show when status 
   assert.deepEqual(JSON.parse(yaml.out), JSON.parse(out));
 });
 
-test("`explain` reports an image that no entry serves, a missing image, and a missing object", async () => {
+test("`explain` reports an image that no entry serves, an invalid image, and a missing object", async () => {
   const nothing = await call(["explain", "docker.io/x/y"], { cluster: cluster() });
   assert.match(nothing.out, /^docker\.io\/x\/y is pulled without a credential\nnot tried:\n/);
   const wrong = await call(["explain", "A//b"], { cluster: cluster() });

@@ -22,7 +22,7 @@ function reported(ready: boolean, second = 0): FleetSecret {
   };
 }
 
-test("`fleet --watch` prints a line to a pipe for each change except a change of times, until it is interrupted", async () => {
+test("until it is interrupted, `fleet --watch` prints each change to a pipe, except changes of times", async () => {
   const cluster = new FakeCluster();
   const enough = new AbortController();
   const after = [

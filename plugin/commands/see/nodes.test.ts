@@ -42,7 +42,7 @@ function cluster(): FakeCluster {
   // The kubelet has reported both codes. The command must show the code of the later Event.
   probe(fake, "n2", 513, "2026-11-23T09:00:05Z");
   probe(fake, "n2", 502, "2026-11-23T09:00:00Z");
-  // This Event is from before the agent was ready.
+  // The kubelet sent this Event before the agent turned ready.
   probe(fake, "n1", 513, "2026-11-23T09:00:00Z");
   return fake;
 }
@@ -160,7 +160,7 @@ for (const [when, known, line] of reasons)
     assert.match(out.split("\n")[1] ?? "", line);
   });
 
-test("`nodes` counts nodes without an agent that the controller does not name", async () => {
+test("`nodes` counts the nodes that have no agent and are not listed in status.failures", async () => {
   const fake = new FakeCluster();
   pod(fake, "n1", { ready: true });
   const counts = { summary: "1/4", updated: 1, available: 1, unfit: 0, unreachable: 3, failed: 0 };
@@ -209,7 +209,7 @@ async function watched(argv: readonly string[], terminal?: Terminal): Promise<st
   return out;
 }
 
-test("`nodes --watch` prints the lines that changed, without a terminal", async () => {
+test("without a terminal, `nodes --watch` prints only the changed lines", async () => {
   const out = await watched([]);
   assert.equal(out.match(/^ {2}n1 /gm)?.length, 1);
   assert.match(out, /^ {2}n3 +8 +no [^]*^ {2}n3 +8 +yes$/m);

@@ -84,8 +84,8 @@ async function find(cluster: Cluster, pods: readonly V1Pod[]): Promise<Found> {
 }
 
 /**
- * Maximum number of Nodes to read. A fault usually affects fewer nodes. During a rollout, many
- * agents are not ready.
+ * Maximum number of Nodes to read. A fault usually affects fewer nodes, but during a rollout many
+ * more agents are not ready.
  */
 const mostNodes = 10;
 

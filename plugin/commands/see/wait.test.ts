@@ -60,7 +60,7 @@ test("exits with 1 and prints the reason when a person has to act", async () => 
   assert.deepEqual([code, err], [1, "Halted: revision 8 failed on n7\n"]);
 });
 
-test("escapes control characters of the status on both streams", async () => {
+test("escapes control characters in the status on standard output and standard error", async () => {
   const forged = "\u001b[2Kof n7\nrevision 7 is on every node";
   const shown = "\\u{1b}[2Kof n7\\u{a}revision 7 is on every node";
   const sources = [source("812", "790")];

@@ -85,7 +85,8 @@ export async function untilServed(
 
 /**
  * The current versions of the Secrets. If the caller is not allowed to read a Secret, the version
- * is `hidden`, and we print this. Without `name`, additional-pull-secret can be missing.
+ * is `hidden`, and we print a note. If `name` is undefined, additional-pull-secret is allowed to be
+ * missing.
  */
 async function presentVersions(
   cluster: Cluster,

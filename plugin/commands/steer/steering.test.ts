@@ -50,7 +50,7 @@ for (const [argv, spec, annotations, said] of steps)
     assert.equal(body.metadata.resourceVersion, "900");
   });
 
-test("`retry` writes a new value, and does not change the spec", async () => {
+test("`retry` writes a new time into the annotation, and does not change the spec", async () => {
   const cluster = clusterWith(object({}));
   assert.equal((await call(["retry"], { cluster })).code, 0);
   const body = declared(cluster);
@@ -161,7 +161,7 @@ test("creates the object if it does not exist", async () => {
 });
 
 for (const words of ["x".repeat(257), "two\nlines"])
-  test(`treats a reason that status cannot show as misuse: ${JSON.stringify(words.slice(0, 9))}`, async () => {
+  test(`refuses as misuse a reason that status cannot show: ${JSON.stringify(words.slice(0, 9))}`, async () => {
     const { code, err } = await call(["pause", "--reason", words]);
     assert.equal(code, 2);
     assert.match(err, /^--reason .*: is longer than 256 characters, or has line breaks\n$/);
@@ -182,7 +182,7 @@ for (const [argv, state] of [
     assert.deepEqual(declared(cluster).spec, { managementState: state });
   });
 
-test("`resume` refuses a pause that the installer's policy declares, and names the value", async () => {
+test("`resume` refuses to end a pause that the installer's policy declares, and names Helm's value", async () => {
   const cluster = declaring("Paused");
   const { code, err } = await call(["resume"], { cluster });
   assert.equal(code, 1);

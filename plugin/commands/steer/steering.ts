@@ -52,7 +52,7 @@ const judged = "the API server accepts it; nothing is written (server dry run)\n
 
 type Given = Readonly<{ reason: string | undefined }> & Reach;
 
-/** The part that is the same in all four commands. `then`: what to do next. */
+/** Creates a command that writes `change` and the reason. `then`: the text to print afterwards. */
 function steering(
   about: Readonly<{ what: string; example: string; more: string }>,
   change: Change,

@@ -87,7 +87,7 @@ const refusals: readonly (readonly [
   code: number,
   why: RegExp,
 ])[] = [
-  ["waits for a node that is away", awaited, 3, /nothing is deleted: others are waited for/],
+  ["waits for an unreachable node", awaited, 3, /nothing is deleted: others are waited for/],
   [
     "exits with 3 if the rollout does not end in time",
     objectWith(rolling),
@@ -121,7 +121,7 @@ for (const [what, first, code, why] of refusals)
     assert.deepEqual(deletions(fake), []);
   });
 
-test("asks if --yes is missing, and refuses without a terminal", async () => {
+test("without --yes, asks on a terminal, and refuses if there is no terminal", async () => {
   const fake = installed(withdrawn);
   const alone = await call(["uninstall"], { cluster: fake });
   assert.equal(alone.code, 2);

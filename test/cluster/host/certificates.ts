@@ -17,7 +17,7 @@ export type Authority = Readonly<{
 
 /**
  * Writes NAME.crt and NAME.key into `directory`. If NAME is `ca`, the certificate is self-signed.
- * Otherwise the CA in `directory` signs it.
+ * If not, the CA in `directory` signs it.
  */
 async function certify(
   directory: string,

@@ -1,8 +1,8 @@
 /**
  * Every process of a cluster lives in the cluster's own control groups, so that all processes can
  * be found and ended, even if no file records them. Each node gets its own group in *every*
- * hierarchy. The node's systemd, containers and leftovers are below this group. Therefore no two
- * nodes' systemd manage the same tree.
+ * hierarchy. The node's systemd, containers and leftovers are below the node's group. Therefore no
+ * two nodes' systemd manage the same tree.
  */
 import {
   existsSync,
@@ -68,7 +68,7 @@ export function delegate(groups: readonly string[]): void {
   }
 }
 
-/** The arguments of a shell that enters `groups` and then becomes the program. */
+/** The command line of a shell that enters `groups` and then executes the program in its place. */
 export function inGroups(groups: readonly string[], argv: readonly string[]): string[] {
   const script =
     'while [ "$1" != -- ]; do echo $$ > "$1/cgroup.procs" || exit 1; shift; done; shift; exec "$@"';
@@ -77,7 +77,7 @@ export function inGroups(groups: readonly string[], argv: readonly string[]): st
 
 /**
  * Ends every process below `groups` and removes the groups. Throws if something cannot be ended.
- * Kills and removes in turn until nothing is left, because a program that is just starting may
+ * Kills and removes in turn until nothing is left, because a program that is just starting can
  * enter its group in between.
  */
 export function removeGroups(groups: readonly string[]): void {

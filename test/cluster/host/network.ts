@@ -6,7 +6,6 @@
  * With slot N all addresses are in 10.(100+N).0.0/16: hub .0.1, node i .0.(10+i), pods of node i
  * .i.0/24, Services .255.0/24. Clients in pods call the API server at the first Service address.
  * The hub itself has this address, so the cluster needs no kube-proxy.
- *
  */
 import { existsSync } from "node:fs";
 import { run, runSync } from "../run.ts";
@@ -140,7 +139,10 @@ export async function joinHubs(one: Network, other: Network): Promise<void> {
   }
 }
 
-/** Removes every namespace and device of the cluster; absent ones are not an error. */
+/**
+ * Removes every namespace and device of the cluster. Missing namespaces and devices are not an
+ * error.
+ */
 export function removeNetwork(network: Network): void {
   const names = (runSync(["ip", "netns", "list"]) ?? "")
     .split("\n")

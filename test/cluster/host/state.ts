@@ -1,7 +1,7 @@
 /**
  * The recorded state of a running cluster, so that another process can attach to it, remove it, or
- * sweep it after its owner was killed. One directory per cluster, named by its slot; the slot
- * determines addresses and kernel names.
+ * sweep it after its owner was killed. Each cluster has one directory. The directory's name is the
+ * cluster's slot, a number that determines addresses and kernel names.
  */
 import {
   existsSync,

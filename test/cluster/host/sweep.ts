@@ -77,7 +77,7 @@ function entries(directory: string): string[] {
   return existsSync(directory) ? readdirSync(directory) : [];
 }
 
-/** Removes every cluster whose process is gone, unless the cluster was to be kept. */
+/** Removes every cluster whose process is gone, unless the cluster was started with `keep`. */
 export function sweep(): void {
   for (const state of allStates().filter(isLeftover)) removeLeftover(state);
   // Deletes namespaces that a program of a killed run made after the cluster was removed. A

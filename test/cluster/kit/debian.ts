@@ -16,7 +16,7 @@ const needed: Readonly<Record<string, string>> = {
   "/usr/bin/perl": "perl-base", // hashes the registry's passwords (bcrypt)
 };
 
-/** Installs missing packages, or fails with the one command to run. */
+/** Installs missing packages, or fails with the command that installs them. */
 export async function installPackages(): Promise<void> {
   if (process.getuid?.() !== 0)
     throw new Error("the real cluster needs root: run the same command as root");

@@ -1,6 +1,6 @@
 /**
- * The images that every cluster's registry offers, as OCI layouts in the cache: made from the
- * pinned Node and files of the nodes' Debian, so nothing is fetched.
+ * The images that every cluster's registry offers, as OCI layouts in the cache. They are made from
+ * the pinned Node.js and from files of the nodes' Debian, so nothing is fetched.
  */
 import { createHash } from "node:crypto";
 import {

@@ -8,9 +8,10 @@ import { progress } from "../run.ts";
 const file = "/proc/sys/fs/inotify/max_user_instances";
 
 /**
- * inotify instances for all clusters at once. A node takes some 15 (systemd, journald, containerd,
- * kubelet, agent), and three test files with five nodes each run at a time; the kernel's default is
- * 128. A kubelet that gets no instance ends, and its node never comes back.
+ * Number of inotify instances for all clusters at once. Each node needs about 15 (systemd,
+ * journald, containerd, kubelet, agent), and three test files with five nodes each run at a time.
+ * The default of the kernel is 128. A kubelet that gets no instance ends, and its node never
+ * becomes Ready again.
  */
 const enough = 1024;
 

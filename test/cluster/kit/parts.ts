@@ -1,5 +1,5 @@
 /**
- * The Go programs of a real cluster, in the versions that the tool lines of test/go.mod pin. A
+ * The Go programs of a real cluster, in the versions that the tool directives of test/go.mod pin. A
  * program is copied if this machine has the pinned version. If not, it is compiled once.
  */
 import { copyFileSync, mkdirSync, readFileSync, renameSync } from "node:fs";
@@ -24,7 +24,7 @@ function linkerFlags(goMod: string): string {
   ].join(" ");
 }
 
-/** Import paths of the tool lines. */
+/** Import paths of the tool directives. */
 function toolPackages(goMod: string): string[] {
   const block = /^tool \(\n([^)]*)\)/m.exec(goMod)?.[1] ?? "";
   return block

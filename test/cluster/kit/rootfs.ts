@@ -10,7 +10,7 @@ import { cacheRoot, keyOf, once } from "../cache.ts";
 import { debianMirror } from "./debian.ts";
 import { progress, run } from "../run.ts";
 
-/** Debian 12: its systemd 252 and runc 1.1 still support cgroup v1, later ones do not. */
+/** Debian 12: its systemd 252 and runc 1.1 still support cgroup v1, later versions do not. */
 const suite = "bookworm";
 
 /**

@@ -5,7 +5,7 @@ import { untilEvent } from "./events.ts";
 import { paths } from "./paths.ts";
 import type { Plane } from "./start.ts";
 
-/** A pull secret's document with one entry per pair. */
+/** A pull secret's document with these entries: registry → `user:password`. */
 export function document(entries: Record<string, string>): string {
   const auths = Object.entries(entries).map(([registry, pair]) => [
     registry,
@@ -37,7 +37,7 @@ export async function declare(
   });
 }
 
-/** `served`: the revision that new nodes take, or 0 if they take none. */
+/** `served`: the revision that new nodes get, or 0 if they get none. */
 type Published = Readonly<{ document: string; revision: number; served: number; sources: string }>;
 
 /** global-pull-secret in readable form; undefined if it does not exist. */

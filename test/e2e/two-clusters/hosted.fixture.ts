@@ -111,7 +111,7 @@ export function hosted(on: () => BothClusters): void {
   );
 }
 
-/** This test must be the last, because it deletes the hosted cluster's namespace. */
+/** This test must be the last, because it deletes the hosted cluster. */
 export function hostedGuestDeleted(on: () => BothClusters): void {
   test("H8: does not delay the deletion of a hosted cluster's namespace when the hosted API server is gone", async () => {
     const { management, guest, image } = on();

@@ -35,9 +35,7 @@ export type Change = Readonly<{
   before?: (place: AgentPlace) => Promise<void> | void;
   /** Returns true if a restarted kubelet crashes. */
   breaks?: (place: AgentPlace) => boolean;
-  /**
-   * The change with the expected end if the kubelet does not crash. After a boot it never crashes.
-   */
+  /** The change whose end the test expects if the kubelet does not crash, as after a boot. */
   unbroken?: Change;
   /** Passwords in the provider's answer at the end, on a node that has a provider. */
   answer?: Readonly<Record<string, string>>;
@@ -153,7 +151,7 @@ export const changes: readonly Change[] = [
   }),
   change("a withdrawal from a provider", provided, byProvider(), 0, elsewhere, { answer: {} }),
   change("a change to a provider", ours, provided, 0, applied, { answer: mine, always: served }),
-  change("a change to a provider that was asked", ours, provided, 0, elsewhere, {
+  change("a change to a provider that the kubelet has used", ours, provided, 0, elsewhere, {
     answer: mine,
     always: served,
     before: asks,

@@ -45,7 +45,7 @@ export type Crash = Readonly<{
   after: Call;
 }>;
 
-/** The number of a file, which stays the same when the file is renamed. */
+/** A number that identifies a file, also after the file is renamed. */
 type Name = number | "directory";
 /**
  * The names that one call changes. A power failure loses all of these changes or none. `undefined`:

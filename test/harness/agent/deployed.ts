@@ -10,7 +10,7 @@ import { resolve } from "node:path";
 import { freshBundle } from "#tools/build/bundle.ts";
 import type { NodeDirectory } from "./node-directory.ts";
 
-/** The DaemonSet without a declared policy. */
+/** The DaemonSet that the controller applies if no policy is declared. */
 export function daemonSetOf(): ReturnType<typeof daemonSet> {
   const run = { image: "x", imagePullSecrets: [], probationSeconds: 5 };
   const agent = { ...policyWith().agent, ...run };
@@ -28,8 +28,8 @@ const dropping = ["setpriv", "--bounding-set=-all", "--no-new-privs"] as const;
 
 /**
  * A command prefix that runs a program as root without capabilities, as in the DaemonSet's
- * container. Empty if the tests do not run as root or if setpriv is BusyBox's. The program then
- * runs unchanged.
+ * container. If the tests do not run as root, or if setpriv is BusyBox's, the prefix is empty, and
+ * the program runs unchanged.
  */
 export const withoutCapabilities: readonly string[] =
   process.getuid?.() === 0 && spawnSync(dropping[0], [...dropping.slice(1), "true"]).status === 0

@@ -19,7 +19,7 @@ const hour = 3_600_000;
  * shortest wait, the worst case for the node.
  */
 const containerBackOff = 10_000;
-/** The agent's shortest wait for `back off`. */
+/** Milliseconds of the agent's shortest wait when its step is `back off`. */
 const retry = 1000;
 
 /** The condition under which the kubelet fails to start. */

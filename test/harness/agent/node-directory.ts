@@ -139,7 +139,7 @@ export class NodeDirectory implements Disposable {
     this.#swap();
   }
 
-  /** Sets the mode in the mounted Secret to the mode that these flags give an agent. */
+  /** Sets the mode in the mounted Secret to the mode of an agent with these flags. */
   isFor(flags: readonly string[]): void {
     const isProvider = flags.includes("--delivery=CredentialProvider");
     const restarts = !flags.includes("--restart=Never");

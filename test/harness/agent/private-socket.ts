@@ -112,8 +112,8 @@ class Connection {
   }
 
   /**
-   * The first message may have come together with the last line of the handshake. Like systemd, the
-   * fake reads such a message only when more data arrives.
+   * The client's first message can arrive together with the last line of the handshake. Like
+   * systemd, the fake reads such a message only when more data arrives.
    */
   #begin(rest: Buffer): void {
     const listen = (bytes: Buffer) => {

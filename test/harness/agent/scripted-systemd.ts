@@ -25,7 +25,7 @@ export type ScriptedRestart = Readonly<{
   healthy?: boolean;
   /** If set, the fake only answers RestartUnit with this D-Bus error. */
   error?: string;
-  /** The fake sends JobRemoved before the reply. */
+  /** If true, the fake sends JobRemoved before its reply to RestartUnit. */
   signalFirst?: boolean;
   /** How many jobs of another unit end before this job; default: one. */
   otherJobs?: number;
@@ -89,7 +89,7 @@ export class ScriptedSystemd implements AsyncDisposable {
   readonly restarted: string[] = [];
   /** The results of the next restarts. The last result is used for all further restarts. */
   script: ScriptedRestart[] = [comesBack];
-  /** Decides the result of a restart when it is requested, instead of the script. */
+  /** If set, replaces `script`: called for each requested restart, returns its result. */
   outcome: (() => ScriptedRestart) | undefined;
   /** Methods that the fake never answers. */
   readonly silent = new Set<string>();
@@ -108,8 +108,8 @@ export class ScriptedSystemd implements AsyncDisposable {
     const healthz = createServer((_request, response) => {
       fake.rounds += 1;
       const up = fake.active === "active" && fake.healthy;
-      // A kubelet that is down has no open port. The fake's port stays open, so the fake closes
-      // each connection instead.
+      // A kubelet that is down has no open port. The fake cannot close its port, therefore it
+      // closes each connection.
       if (fake.active !== "active") return void response.destroy();
       response.writeHead(up ? 200 : 500).end("ok");
     });

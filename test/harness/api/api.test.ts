@@ -50,7 +50,7 @@ describe("fake API server: writes", () => {
     assert.ok(Number(changed.metadata?.resourceVersion) > Number(made.metadata?.resourceVersion));
   });
 
-  test("merges a patch into the object of the patch's version, and refuses a patch for another version or uid", async () => {
+  test("merges a patch that contains the object's version and uid, and refuses a patch with another version or uid", async () => {
     const { cluster } = setUp();
     const made = await cluster.create<V1Secret>(
       collections.secrets,
@@ -231,7 +231,7 @@ spec:
     });
   });
 
-  test("creates but never changes an object by an apply with a version that no object has, and creates nothing for the uid of a deleted object", async () => {
+  test("with a version that no object has, an apply creates an object but changes none; with a deleted object's uid, it creates none", async () => {
     const { cluster } = setUp();
     const conflict = refusedWith(409, "Conflict");
     const made = await cluster.apply<V1Secret>(one, secret({}, { resourceVersion: newborn }), mine);

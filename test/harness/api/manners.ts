@@ -81,20 +81,20 @@ export const manners = {
   /** Answers 500 with planted words. */
   fails: fail,
   hangs: () => {},
-  /** An answer that never stops. */
+  /** Answers every request without end. */
   endless: ({ pour }: Call) => pour(endless),
-  /** Answers 500 for GlobalPullSecrets; otherwise healthy. */
+  /** Answers 500 for GlobalPullSecrets, and everything else as a healthy server does. */
   blind: (call: Call) =>
     call.request.path.includes("/globalpullsecrets") ? fail(call) : call.serve(),
   /** Watches send events without end, each of a new version. */
   floods: watching((call) => call.pour(flood(call))),
   /** Watches send events of 1.8 MiB, two a second. */
   bloats: watching((call) => call.pour(bloat(call))),
-  /** Ready, with policies and Secrets that are large when they are parsed; otherwise healthy. */
+  /** A healthy server whose policies and Secrets take much memory when they are parsed. */
   swells: swell,
   /** Sends one byte every half second, without end. */
   drips: ({ pour }: Call) => pour(drip),
-  /** Sends watches one byte every half second, without end. */
+  /** Sends one byte of each watch every half second, without end. */
   stutters: watching(({ pour }) => pour(drip)),
   ends: watching(({ response }) => void response.writeHead(200).end("{}")),
   /** Accepts writes, reports each change, and stores nothing. */

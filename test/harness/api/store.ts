@@ -55,7 +55,7 @@ const firstVersion = 100;
 export type Body = Record<string, unknown> & { metadata?: Partial<StoredMetadata> };
 
 export class Store {
-  /** Another program's admission webhook: may change an object before it is stored. */
+  /** Another program's admission webhook, which can change an object before it is stored. */
   admit: (object: Stored) => void = () => {};
   readonly #now: () => Date;
   readonly #objects = new Map<string, Stored>();
@@ -124,8 +124,8 @@ export class Store {
   }
 
   /**
-   * Calls `each` with every change after `version`, including earlier changes. Returns a function
-   * that ends the watch. Refuses with 410 if the store has forgotten some of the changes.
+   * Calls `each` with every change after `version`, also with changes before this call. Returns a
+   * function that ends the watch. Refuses with 410 if the store has forgotten some of the changes.
    */
   watch(version: number, each: (change: Change) => void): () => void {
     if (version < this.#compacted) throw refuse(410, "Expired", "too old resource version");
@@ -274,7 +274,7 @@ export class Store {
     return first === undefined ? full : { ...full, status: first };
   }
 
-  /** The live object. The parts that a write to this path may change come from the body. */
+  /** The live object, with the body's values in the parts that a write to this path can change. */
   #renewed(address: Address, live: Stored, body: Body): Stored {
     const { resource, subresource } = address;
     if (subresource === "status")
@@ -376,7 +376,7 @@ function expect(address: Address, { metadata }: Stored, uid?: string, version?: 
     );
 }
 
-/** The fields of an apply's body that this path may change. */
+/** The fields of an apply's body that an apply to this path can change. */
 function declaredIn({ resource, subresource }: Address, body: Body): Body {
   const { apiVersion, kind, metadata = {}, status, ...rest } = body;
   if (subresource === "status") return { apiVersion, kind, status };

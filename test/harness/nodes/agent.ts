@@ -86,7 +86,7 @@ export const agent: Agent = (node, pod, { behaviour, mounted, now, began }) => {
 const answerAfter = (kind: MessageKind): Answer =>
   kind === "proved" || kind === "released" ? "ready" : "busy";
 
-/** True once a probe was answered NotReady under this grant, and a later second has begun. */
+/** True if an earlier probe under this grant was answered NotReady, and its second is over. */
 function isAnswered(pod: ModelPod, grant: Grant | undefined, now: number): boolean {
   if (grant === undefined) return true;
   const isOther = Math.floor(now) !== Math.floor(Date.parse(grant.since) / 1000);

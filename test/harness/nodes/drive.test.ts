@@ -70,7 +70,7 @@ test("gives each node a pod, which its kubelet reports as Ready and the DaemonSe
   assert.deepEqual(await counts(), [2, 2, 2]);
 });
 
-test("keeps changes by others to the pod when it writes the status", async () => {
+test("keeps other clients' changes of a pod when the driver writes the pod's status", async () => {
   const { api, nodes, pods, pass } = await played("a");
   await pass(2);
   const [pod] = await pods();

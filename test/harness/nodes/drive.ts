@@ -1,8 +1,8 @@
 /**
  * Plays the model's nodes against an API. A real cluster has a DaemonSet controller, therefore the
  * driver plays only kubelets there, and follows a watch. For a fake API server, the driver also
- * plays the DaemonSet controller. It then reads everything at each step, so that a test's fake
- * clock can set the pace.
+ * plays the DaemonSet controller, and reads everything at each step, so that a test's fake clock
+ * can set the pace.
  */
 import type {
   V1DaemonSet,

@@ -150,7 +150,7 @@ test("mounts the newest Secret at once after a patch of the pod, and without a p
   assert.equal(pod.mounted?.secret["revision"], "3");
 });
 
-test("starts an ended container at once, next after 10, 20, 40 s, and after ten quiet minutes at once again", () => {
+test("starts an ended container after 0, 10, 20, 40 s …, and after ten minutes without an end after 0 s again", () => {
   let answer: Answer = { exitCode: 1, message: "" };
   const { model, node, pod, step } = played("ready", { by: () => answer });
   const pauses: number[] = [];
@@ -170,7 +170,7 @@ test("starts an ended container at once, next after 10, 20, 40 s, and after ten 
   assert.equal(node.pods.length, 1);
 });
 
-test("sets only Ready to false, not ContainersReady, on the pods of a silent node, and restores Ready with its old time", () => {
+test("while a node is silent, sets only Ready of its pods to false, not ContainersReady, and later restores Ready with its old time", () => {
   const { model, node, pod, step } = played();
   step(1, 3);
   step(50);
@@ -227,7 +227,7 @@ test("creates missing pods, and counts but never replaces existing pods", () => 
   });
 });
 
-test("takes the served content once when there is no grant, and nothing if nothing is served", () => {
+test("without a grant, takes the served content once, or nothing if nothing is served", () => {
   for (const served of [0, 1]) {
     const { model, node, step } = played("ready", { granted: false, served });
     step(1, 3);
@@ -245,7 +245,7 @@ test("takes the served content, not the newest, when its node joins during a rol
   assert.deepEqual([node.applied, node.journal?.revision, pod.state.ready.is], ["one", 1, true]);
 });
 
-test("applies a grant in the same container, which turns NotReady in a later second", () => {
+test("applies a grant without a new container, and turns Ready again in a later second", () => {
   const { node, pod, step, grant } = played("ready", { granted: false });
   step(1, 3);
   assert.equal(pod.state.ready.is, true);
@@ -271,7 +271,7 @@ test("mounts the newest Secret at once when the annotation `sync` gets another v
   assert.equal(pod.mounted.secret["revision"], "2");
 });
 
-test("proves a grant by termination message once, and refuses a grant below the journal", () => {
+test("proves a grant by termination message once, and refuses a grant of a lower revision than the journal's", () => {
   const { model, node, pod, step, grant, word } = played("ready", { granted: false });
   step(1, 2);
   const since = grant(1, "one", toAnswer);

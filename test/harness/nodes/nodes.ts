@@ -7,7 +7,7 @@
 /** A condition of a pod or a node. `since`: its transition time, by the writer's clock. */
 export type Condition = Readonly<{ is: boolean; since: number }>;
 
-/** How a container ended. Times are the kubelet's. */
+/** How a container ended. Times are by the kubelet's clock. */
 type Exit = Readonly<{
   exitCode: number;
   message: string;
@@ -18,7 +18,7 @@ type Exit = Readonly<{
 type Container = Readonly<{
   /** Undefined while the container does not run. */
   startedAt: number | undefined;
-  /** When the kubelet starts it again. */
+  /** The time at which the kubelet starts the container again. */
   startsAt: number;
   restarts: number;
   last: Exit | undefined;
@@ -27,7 +27,7 @@ type Container = Readonly<{
 }>;
 
 /**
- * A pod's status. Each change replaces the whole object, so you can compare two states by identity.
+ * A pod's status. Each change makes a new object, so that you can compare two states by identity.
  */
 export type PodState = Readonly<{
   container: Container;
@@ -108,14 +108,14 @@ export type ModelNode = {
   /** The document in force. */
   applied: string | undefined;
   journal: Journal | undefined;
-  /** Documents for which its kubelet was restarted. */
+  /** Documents for which the node's kubelet was restarted. */
   restarts: string[];
   /** The behaviour of this node's agents, if it differs from that of the other nodes. */
   trouble: Behaviour | undefined;
 };
 
 /**
- * An agent's answer: `ready`, `busy`, or the end of its process. The agent may also change the
+ * An agent's answer: `ready`, `busy`, or the end of its process. The agent can also change the
  * state of the node.
  */
 export type Answer = "ready" | "busy" | Readonly<{ exitCode: number; message: string }>;
@@ -246,7 +246,7 @@ export class NodesModel {
     return isFresh || (pod.mounted = { secret: this.secret, annotations, at: this.now });
   }
 
-  /** Starts the container. False while the kubelet cannot start it or still waits. */
+  /** Starts the container. Returns false while the kubelet cannot start it, or still waits. */
   #start(node: ModelNode, pod: ModelPod, behaviour: Behaviour): boolean {
     const { waits, ...container } = pod.state.container;
     if (container.startsAt > this.now || node.kubelet !== "up") return false;

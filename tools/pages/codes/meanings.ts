@@ -1,6 +1,6 @@
 /**
- * The page's meaning of each code whose text in the catalogue is only a detail. The message itself
- * contains details such as the names of nodes.
+ * Code → its meaning on the page, for the codes whose text in the catalogue is only `{}`. In their
+ * messages, the details replace `{}`, such as the names of nodes.
  */
 export const meanings: Readonly<Record<string, string>> = {
   GPS305:

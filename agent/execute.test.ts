@@ -133,7 +133,7 @@ test("removes our folder even if the write of the cleaned config.json fails", as
   assert.equal(history.sinceCleaned(), Number.POSITIVE_INFINITY);
 });
 
-test("removes our folder after it staged a file beside config.json, and does not wait for a reread", async (t) => {
+test("stages a file beside config.json in our folder, then removes the folder, and does not wait for a reread", async (t) => {
   const { effects, folder, history, file } = place(t);
   const name = "answer.json";
   const last = { name, bytes: Buffer.from("{}"), mode: 0o600, expected: "absent" };

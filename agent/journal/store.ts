@@ -107,9 +107,9 @@ function open(file: string): Buffer | undefined {
  * What the agent must know after it has removed the journal. By the digests, the agent recognizes
  * what a withdrawal has removed. `copies`: digests of each config.json that contained all of our
  * entries before the last withdrawal, oldest first. `present`: such digests since the last
- * withdrawal. These files do not count as copies yet, because the node's owner might have written
- * entries that were ours before. `former`: digests of our values. `noAnswer`: the last journal
- * proved that an answer of the credential provider is not ours.
+ * withdrawal. The files in `present` do not count as copies until the next withdrawal, because the
+ * node's owner might have written the entries. `former`: digests of our values. `noAnswer`: the
+ * last journal proved that an answer of the credential provider is not ours.
  */
 export type Past = Readonly<{
   copies: readonly string[];

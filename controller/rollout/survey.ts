@@ -67,7 +67,7 @@ export class Survey {
    */
   readonly written = new Set<string>();
   readonly records = new Map<string, PodRecord>();
-  /** By Node name: the last publication that each node's reports caused. */
+  /** By Node name: the last publication that was a reaction to the node's reports. */
   readonly raised: Map<string, Raised>;
   readonly readNodes = new Set<string>();
   readAll = false;

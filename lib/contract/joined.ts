@@ -19,8 +19,8 @@ export const clusterManager = "globalpullsecret.io";
 export const clusterManagerLabel = "x-k8s.io/cluster-manager";
 
 /**
- * In the Secret of a ClusterProfile, the key under which the inventory's reference secret readers
- * expect the token.
+ * The key of the token in the Secret of a ClusterProfile. The inventory's own programs that read
+ * such Secrets expect this key.
  */
 export const tokenKey = "token";
 

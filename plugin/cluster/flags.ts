@@ -34,8 +34,8 @@ export const clusterFlags = {
   },
   as: { read: text, what: "the user to impersonate" },
   "as-group": { read: text, repeated: true, what: "a group to impersonate, beside --as" },
-  cluster: { read: text, what: "the kubeconfig's cluster, instead of its context's" },
-  user: { read: text, what: "the kubeconfig's user, instead of its context's" },
+  cluster: { read: text, what: "the name of the kubeconfig cluster to use" },
+  user: { read: text, what: "the name of the kubeconfig user to use" },
   namespace: {
     read: onlyNamespace,
     short: "n",

@@ -5,9 +5,9 @@ import { judge } from "./verdict.ts";
 const until = "2126-01-01T00:00:00.000Z";
 
 /**
- * In each case: the file's certificate and run in the index, whether the file exists, the cluster's
- * present certificate, and the expected state. The state is undefined if the cluster should not be
- * listed.
+ * In each case: the certificate and the run that the index lists for the file, whether the file
+ * exists, the cluster's present certificate, and the expected state. The state is undefined if the
+ * cluster should not be listed.
  */
 const cases = [
   ["a", "last", true, "a", "current"],

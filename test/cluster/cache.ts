@@ -84,7 +84,7 @@ export function take(lock: string): boolean {
     // write it.
     if (text !== "" && !isAlive(JSON.parse(text) as Owner)) rmSync(lock, { force: true });
   } catch {
-    // Another process has removed the lock meanwhile. The next try takes it.
+    // Another process has removed the lock meanwhile. The next try takes the lock.
   }
   return false;
 }

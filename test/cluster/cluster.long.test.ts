@@ -136,7 +136,7 @@ suite("a real cluster", () => {
     );
   });
 
-  test("fails when a test asks for rights on a misspelt resource", async () => {
+  test("may() fails when a test asks for rights on a misspelt resource", async () => {
     const group = "rbac.authorization.k8s.io";
     assert.equal(await may(cluster, "somebody", "get", "pods:exec", "default"), false);
     assert.equal(await may(cluster, "somebody", "bind", `clusterroles.${group}/admin`), false);
@@ -153,7 +153,7 @@ suite("a real cluster", () => {
       assert.ok(users.has(user));
   });
 
-  test("breaks the next start of a kubelet, and starts the kubelet again when it is healed", async () => {
+  test("breakKubelet lets the kubelet's next start fail, and healKubelet starts the kubelet again", async () => {
     const old = await invocation();
     await first().breakKubelet();
     assert.equal(await invocation(), old);

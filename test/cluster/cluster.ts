@@ -137,7 +137,7 @@ export class Cluster {
 
   /**
    * Adds a node and returns it when it is Ready. With `ready: false`, returns the node as soon as
-   * it has booted. `before` may change the node's files before the first boot. You can add several
+   * it has booted. `before` can change the node's files before the first boot. You can add several
    * nodes at the same time.
    */
   async addNode({ before, ready = true }: NodeOptions = {}): Promise<Node> {
@@ -201,7 +201,7 @@ export class Cluster {
     await killPart(this.#hub, "etcd");
   }
 
-  /** Starts etcd again on its data; returns once the API server answers from it. */
+  /** Starts etcd again on its data; returns once the API server answers from etcd. */
   async startEtcd(): Promise<void> {
     await startPart(this.#hub, this.#plane, "etcd");
   }

@@ -119,7 +119,7 @@ for (const [when, file] of [
   });
 }
 
-test("reports the reason at once and leaves nothing behind when a start fails", async (t) => {
+test("when a start fails, reports the reason at once and leaves nothing behind", async (t) => {
   const name = "failing";
   names.push(name);
   const assets = process.env["KUBEBUILDER_ASSETS"];

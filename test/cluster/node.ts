@@ -82,7 +82,8 @@ export class Node {
   }
 
   /**
-   * Boots the node; returns once its systemd answers. The API shows it Ready about a second later.
+   * Boots the node; returns once its systemd answers. The API reports the node as Ready about a
+   * second later.
    */
   async start(): Promise<void> {
     const machine = `${this.#network.device}-${this.name}`;
@@ -196,7 +197,7 @@ export class Node {
   #put(path: string, content: string): void {
     const file = join(this.rootfs, path);
     mkdirSync(dirname(file), { recursive: true });
-    rmSync(file, { force: true }); // may be a link into the shared /usr
+    rmSync(file, { force: true }); // can be a link into the shared /usr
     writeFileSync(file, content, path.endsWith("kubeconfig") ? { mode: 0o600 } : {});
   }
 

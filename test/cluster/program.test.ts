@@ -5,13 +5,13 @@ import { keepRunning, startProgram } from "./program.ts";
 
 test("counts a program as ended only after its last output was read", async () => {
   // This script prints its last line after its main process is gone. On a busy machine the output
-  // of any program can arrive so late.
+  // of any program can arrive this late.
   const program = startProgram(["sh", "-c", "(sleep 0.3; echo last line) & echo begun; exit 3"]);
   assert.equal(await until("the program ends", program.exited, { every: 1 }), 3);
   assert.equal(program.output(), "begun\nlast line\n");
 });
 
-test("resolves stop and kill once the program has ended, even if it ended before the call", async () => {
+test("stop() and kill() resolve once the program has ended, even if it ended before the call", async () => {
   const program = startProgram([
     "sh",
     "-c",

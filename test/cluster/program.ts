@@ -18,7 +18,7 @@ export type RunningProgram = Readonly<{
    * because the last lines arrive after the program's end.
    */
   exited: () => number | undefined;
-  /** Resolves with the same code when the program has ended. */
+  /** Resolves with the exit code when the program has ended. */
   ended: Promise<number>;
 }>;
 
@@ -53,8 +53,8 @@ export function startProgram(
 
 /**
  * Starts a program. When the program ends by itself, `again` gets the output since its last start,
- * and decides whether to start it again. `output` contains the output of all its processes. `pid`
- * and `exited` describe the last process.
+ * and decides whether to start it again. `output` contains the output of all processes. `pid` and
+ * `exited` describe the last process.
  */
 export function keepRunning(
   start: () => RunningProgram,

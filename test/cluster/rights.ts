@@ -14,10 +14,10 @@ const connections = new Map<string, Api>();
 const served = new WeakMap<Api, Set<string>>();
 
 /**
- * Returns true if a user is allowed to do this. A service account is named by its full user name.
- * `what` is `resource[.group][:subresource][/name]`. Without `namespace`, the right is checked in
- * all namespaces, or on a cluster-wide object. Fails if the API server does not answer, or serves
- * no such resource.
+ * Returns true if a user is allowed to do this. For a service account, `user` is its full user
+ * name. `what` is `resource[.group][:subresource][/name]`. Without `namespace`, the right is
+ * checked in all namespaces, or on a cluster-wide object. Fails if the API server does not answer,
+ * or serves no such resource.
  */
 export async function may(
   { kubeconfig }: Pick<Cluster, "kubeconfig">,

@@ -26,8 +26,8 @@ export function directEnvironment(
 const running = new Set<ChildProcess>();
 
 /**
- * Kills these programs at the end of this process, so that no program creates anything after the
- * clean-up.
+ * At the end of this process, kills the programs in `running`, so that no program creates anything
+ * after the clean-up.
  */
 export function endRunning(): void {
   for (const child of running) child.kill("SIGKILL");
@@ -54,7 +54,7 @@ export function run(argv: readonly string[], options: RunOptions = {}): Promise<
   );
   running.add(child);
   if (options.stderr !== undefined) child.stderr?.on("data", options.stderr);
-  child.stdin?.on("error", () => {}); // a program may end without reading its input
+  child.stdin?.on("error", () => {}); // a program can end without reading its input
   child.stdin?.end(options.input ?? "");
   return promise;
 }

@@ -8,8 +8,8 @@ const its = ["east", "-n", clustersNamespace];
 
 export function ailing(on: () => Rig): void {
   /**
-   * Changes a label of the profile, because after any change of it the controller observes the
-   * cluster again.
+   * Changes a label of the profile, because after any change of a profile the controller observes
+   * the cluster again.
    */
   const look = (why: string) =>
     on().home.cluster.kubectl("label", "clusterprofile", ...its, "--overwrite", `look=${why}`);

@@ -124,11 +124,11 @@ export function applying(on: () => Rig): void {
     );
     for (const cluster of [east, west]) await untilDeployed(cluster);
     const second = await person.ok(apply(" --clusters east,west"));
-    // In each cluster one object may differ: Kubernetes' own controllers may have changed the
-    // annotations of the Deployment.
+    // In each cluster one object can differ, because Kubernetes' own controllers might have changed
+    // the annotations of the Deployment.
     assert.ok(rows(second, "unchanged") >= 2 * count - 2, second);
-    // The plugin used the user's contexts, and not the joins' tokens, which are in the host
-    // cluster.
+    // The plugin used the user's contexts. The joins' tokens are in the host cluster, and the
+    // plugin did not use them.
     const asked = auditOf(east, { since }).filter(
       ({ userAgent, verb }) => userAgent === "kubectl-pull-secret" && verb === "patch",
     );
@@ -213,7 +213,7 @@ export function applying(on: () => Rig): void {
     }
   });
 
-  test("M13: deletes the whole workload with one command, and keeps objects of others", async () => {
+  test("M13: deletes the whole workload with one command, and keeps the objects of other owners", async () => {
     const { person, east, west } = on();
     await person.ok(apply(" --clusters east,west"));
     await east.kubectl("create", "configmap", "theirs", "-n", "default");

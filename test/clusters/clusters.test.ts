@@ -1,6 +1,6 @@
 /**
- * Joins clusters from one place. The tests use three real API servers, the plugin as it is shipped
- * with one user's kubeconfig, and the fleet controller with the rights of manifests/fleet.
+ * Joins clusters from one place. The tests use three real API servers, the shipped plugin (with one
+ * user's kubeconfig), and the fleet controller with the rights of manifests/fleet.
  */
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";

@@ -24,7 +24,7 @@ import { installCrd } from "./inventory.ts";
 /**
  * Between two tries, the number of requests before the kill grows by this step. The step is odd, so
  * the numbers are even and odd in turn: after an even number the test removes the join, after an
- * odd number the test repeats it.
+ * odd number the test repeats the join.
  */
 const step = everyPoint ? 1 : 9;
 
@@ -69,8 +69,7 @@ function counted(api: Api, left: Left): Api {
 }
 
 /**
- * Runs a command and kills it after this many requests. Returns true if the command finished before
- * that.
+ * Runs a command and kills it after `most` requests. Returns true if the command finished before.
  */
 async function run(name: "clusters join" | "clusters remove", most = Infinity): Promise<boolean> {
   const left = { requests: most };

@@ -25,8 +25,7 @@ export async function installCrd(cluster: Cluster): Promise<void> {
 type Reader = "secretreader" | "kubeconfig-secretreader";
 
 /**
- * Builds such a program once for each pinned version of the inventory. The first build takes a
- * minute.
+ * Builds a reader once for each pinned version of the inventory. The first build takes a minute.
  */
 export async function buildReader(name: Reader): Promise<string> {
   const pins = ["go.mod", "go.sum"].map((file) => readFileSync(join(here, file), "utf8"));

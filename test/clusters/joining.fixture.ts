@@ -132,7 +132,7 @@ export function joining(on: () => Rig): void {
     for (const name of ["east", "west", "here"])
       assert.match(shown, new RegExp(`^ *${name} +True +True +True +v1\\.\\d+\\.\\d+`, "m"));
     assertShown("extend/clusters.md", "kubectl pull-secret clusters list", shown);
-    // From here on no output may contain a token.
+    // From here on, the test fails if an output contains a token.
     for (const name of ["east", "west"]) {
       const token = Buffer.from(
         (await tokenIn(on().home.cluster, name))?.data?.["token"] ?? "",
@@ -194,7 +194,7 @@ export function joining(on: () => Rig): void {
     );
   });
 
-  test("delivers to another manager's cluster with the kubeconfig and context that the cluster's profile names", async () => {
+  test("delivers to a cluster that another manager registered, with the kubeconfig and context that the ClusterProfile names", async () => {
     const { home, west, person } = on();
     const { clusters, users } = JSON.parse(readFileSync(west.kubeconfig, "utf8")) as {
       clusters: { cluster: object }[];
@@ -318,7 +318,7 @@ export function joining(on: () => Rig): void {
     assert.equal(await can("create", "serviceaccounts/token", "default"), false);
   });
 
-  test("reports a join's policies that were deleted or match nothing, until another join restores them", async () => {
+  test("reports policies of a join that were deleted or match nothing, until the cluster is joined again", async () => {
     const { person, home, east } = on();
     const binding = ["validatingadmissionpolicybinding", "global-pull-secret-joined-tokens"];
     await east.kubectl("delete", ...binding);
@@ -382,7 +382,7 @@ export function joining(on: () => Rig): void {
     }
   });
 
-  test("reports a token as void after the Secret to which it is bound was deleted, and shows the command that joins again", async () => {
+  test("reports a token as void after the token's Secret was deleted, and shows the command that joins again", async () => {
     const bound = ["secret", "global-pull-secret-joined-token", "-n", "kube-system"];
     await on().east.kubectl("delete", ...bound);
     // The API server still accepts the token for 10 s. After each change of a profile, the
@@ -401,8 +401,8 @@ export function joining(on: () => Rig): void {
     await untilCondition(on().home.cluster, "east", ["Joined", "False"], command);
     const { out } = await on().person.plugin("clusters list");
     assert.match(out, /^ *east +False .*kubectl pull-secret clusters join east/m);
-    // Only the user on this machine can use this context, because its server is a tunnel on this
-    // machine.
+    // Only the user on this machine can use this context, because the context's server is a tunnel
+    // on this machine.
     await using tunnel = await TcpProxy.before(on().east.server);
     const config = JSON.parse(readFileSync(on().person.kubeconfig, "utf8")) as {
       clusters: { name: string; cluster: object }[];

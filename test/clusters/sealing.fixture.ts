@@ -1,6 +1,6 @@
 /**
- * Sealed Secrets in every joined cluster, and a sealed file for each cluster that only this cluster
- * can open.
+ * Installs Sealed Secrets in every joined cluster, and seals one file for each cluster. Each
+ * cluster can open only its own file.
  */
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -59,7 +59,7 @@ export function sealing(on: () => Rig): void {
     assert.match(err, /^--cluster here: service\/sealed-secrets-controller in test: not found; /);
   });
 
-  test("M8, M9, M11: fetches each cluster's certificate, and seals a file for each cluster that the cluster can open", async () => {
+  test("M8, M9, M11: fetches each cluster's certificate, and seals for each cluster a file that this cluster can open", async () => {
     const { person, east, west } = on();
     await person.ok(`${seal} ${clusters}`);
     await person.ok(`${check} ${clusters}`);
@@ -73,7 +73,7 @@ export function sealing(on: () => Rig): void {
     }
   });
 
-  test("M11: seals a Secret web/regcred that each cluster can open", async () => {
+  test("M11: seals the Secret web/regcred for each cluster, and each cluster can open its file", async () => {
     const { person, east, west } = on();
     const regcred = `${seal.replace("-o sealed", "-o sealed-web")} --secret web/regcred`;
     await person.ok(`${regcred} ${clusters}`);
@@ -102,7 +102,7 @@ export function sealing(on: () => Rig): void {
     assert.match(away.err, /^west: .*no answer/m);
   });
 
-  test("seals with a renewed certificate only with --renewed, and until then reports the sealed file as old", async () => {
+  test("after a certificate was renewed, reports the sealed file as old, and seals again only with --renewed", async () => {
     const { person, east } = on();
     const before = readFileSync(join(person.folder, "sealed/east.yaml"), "utf8");
     await running[0]?.[Symbol.asyncDispose]();

@@ -126,7 +126,7 @@ longTest(
   },
 );
 
-test("grants nothing and logs what to do while a policy changes the content of global-pull-secret", async () => {
+test("while a policy changes the content of global-pull-secret, grants nothing and logs what to do", async () => {
   const other = policies.onSecrets(policies.otherData);
   await policies.impose(on, "other", other);
   await steer(on, 1);

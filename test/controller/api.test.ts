@@ -1,6 +1,6 @@
 /**
  * GlobalPullSecret on a real API server: which specs it refuses, its defaults, its columns, and who
- * may read it.
+ * is allowed to read it.
  */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -96,7 +96,7 @@ test("prints READY, REVISION, NODES and AGE in kubectl get", async () => {
   assert.deepEqual(row.split(/\s+/).slice(0, 4), ["cluster", "True", "7", "97/100"]);
 });
 
-test("allows view to read the object but no Secret, and allows none of view, edit and admin to write it", async () => {
+test("lets the role `view` read the object but no Secret, and lets none of the roles `view`, `edit` and `admin` write the object", async () => {
   for (const role of ["view", "edit", "admin"]) {
     const to = [`--clusterrole=${role}`, `--user=${role}`];
     await on.cluster.kubectl("create", "clusterrolebinding", `test-${role}`, ...to);

@@ -208,7 +208,7 @@ test("ends by itself within the termination grace period when the hosted cluster
   await guest.cluster.startApiServer();
 });
 
-test("ends and writes nothing while the management cluster is away; the next controller delivers the change", async () => {
+test("while the management cluster is away, ends without a write; the next controller delivers the change that was made meanwhile", async () => {
   await rotateOriginal("4");
   const controller = start();
   await declare("8");
@@ -276,7 +276,7 @@ const hostile: readonly (readonly [code: string, what: string, user: object, clu
     ["GPS413", "another user", { as: "system:admin" }],
   ];
 
-test("ends before its first request with an error code if a kubeconfig contains more than address and credential", async () => {
+test("ends with an error code before its first request if a kubeconfig contains more than address and credential", async () => {
   const since = new Date().toISOString();
   for (const [code, what, user, cluster] of hostile) {
     const controller = start(
@@ -295,13 +295,13 @@ test("ends before its first request with an error code if a kubeconfig contains 
     );
 });
 
-test("ends without a request when its kubeconfig is replaced by another cluster's, so that no process serves two tenants", async () => {
+test("ends without a request when its kubeconfig is replaced by one of another cluster, so that no process serves two tenants", async () => {
   await rotateOriginal("5");
   const controller = start();
   await declare("12");
   await plane.untilPublished(guest, merged("12", "5"));
-  // The management cluster is the other tenant's cluster here, because the test has administrator
-  // rights there.
+  // This test uses the management cluster as the other tenant's cluster, because the test has
+  // administrator rights there.
   const account = ["other-tenant", "-n", "default"];
   await home.cluster.kubectl("create", "serviceaccount", ...account);
   const token = (await home.cluster.kubectl("create", "token", ...account)).trim();

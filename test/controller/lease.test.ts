@@ -125,7 +125,7 @@ test("lets the other controller publish with its own flags within 20 s after the
   await stays("no writes", () => writes(since).length === 0, 3000);
 });
 
-test("releases the Lease when the leader is stopped, so that the other controller does not wait for its expiry", async (t) => {
+test("releases the Lease when the leader is stopped, so that the other controller does not wait until the Lease expires", async (t) => {
   const [leading] = await pair();
   const holder = await plane.leader(on);
   assert.equal(await leading.stop(), 0);
@@ -177,7 +177,7 @@ test("elects one leader when three controllers start at the same instant", async
   assert.equal(all.filter((one) => one.leads()).length, 1);
 });
 
-test("refuses a create-only write to an existing object, even if the same field manager created the object", async () => {
+test("the API server refuses a create-only write to an existing object, even from the field manager that created the object", async () => {
   const metadata = { name: "newborn", namespace: "kube-system", resourceVersion: newborn };
   const path = `${paths.secrets}/newborn`;
   const options = { manager: "one", force: false };

@@ -181,7 +181,7 @@ test("recreates a deleted object with the defaults, and keeps each source's entr
   await until("the entries are removed", async () => !(await documented("extra.example")));
 });
 
-test("withdraws nothing and delivers changes while its CRD is deleted, and recreates the object when the CRD is back", async (t) => {
+test("while the CRD is missing, withdraws nothing and delivers changes; recreates the object when the CRD is back", async (t) => {
   t.after(withoutExtra);
   await withExtra();
   await kubectl("delete", "crd", "globalpullsecrets.globalpullsecret.io");

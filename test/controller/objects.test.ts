@@ -96,7 +96,7 @@ test("H20: waits for the nodes if the recorded confirmation of a withdrawal is f
   assert.equal(kubelets.model.nodes[0]?.applied, undefined);
 });
 
-test("H7, H24: answers an invalid Secret with a Warning that names its key path, and deploys nothing", async () => {
+test("H7, H24: answers an invalid Secret with a Warning that names the path of the invalid key, and deploys nothing", async () => {
   await plane.declare(on, '{"auths":{"quay.io":{"auth":"%%%"}}}');
   const event = await plane.untilEvent(on, "Rejected", 'auths["quay.io"].auth');
   assert.equal(event.type, "Warning");

@@ -47,7 +47,7 @@ async function halted(): Promise<number> {
   return bad;
 }
 
-test("stops failing content at its first node, revokes that node's grant, and replaces no pod", async () => {
+test("when content fails on its first node, grants it to no other node, revokes the failed node's grant, and replaces no pod", async () => {
   const bad = await halted();
   const uids = async () => (await plane.agents(on)).map(({ metadata }) => metadata?.uid);
   const before = await uids();
@@ -106,7 +106,7 @@ test("delays neither a change nor a removal on the other nodes while one node is
     names,
   );
   // For a minute the controller waits for the unfit node to recover. Meanwhile the controller
-  // serves the other nodes, so no gap between two starts is that long.
+  // serves the other nodes, so each gap between two kubelet starts is shorter.
   const starts = kubelets.starts.filter((start) => start.revision === revision + 1);
   const times = [...starts.map(({ at }) => at), Date.now()].toSorted((a, b) => a - b);
   const longest = Math.max(...times.slice(1).map((at, index) => at - (times[index] ?? 0)));

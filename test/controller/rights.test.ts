@@ -153,7 +153,7 @@ test("H6, H22: watches only named objects, never all objects of a kind", () => {
   assert.deepEqual(elsewhere, []);
 });
 
-test("lets a drain evict one controller at a time, but always a controller that is not Ready", async () => {
+test("lets a drain always evict an unready controller, but a Ready controller only while another is Ready", async () => {
   type Budget = { spec: object };
   const name = "global-pull-secret-controller";
   const budget = await on.cluster.get<Budget>("poddisruptionbudget", name, "-n", "kube-system");
@@ -300,7 +300,7 @@ test("recreates objects that were deleted while all connections were cut, once i
   await controller.stop();
 });
 
-test("follows a rollout through the watches, and reads the DaemonSet before it deletes it", async () => {
+test("uses only its watches in a rollout, but requests the DaemonSet before it deletes objects", async () => {
   await steer(on, "100%");
   await using controller = plane.startController(on.kubeconfig);
   await plane.declare(on, content("one"));

@@ -45,7 +45,7 @@ const untilSources = (expected: object) =>
     { timeout: 20_000, seen: published },
   );
 
-test("continues when it may not read a source, and reports in an Event the command that grants this right", async () => {
+test("continues without the right to read a source, and reports in an Event the command that grants this right", async () => {
   await plane.declare(on, document({ "low.example": "l:1", "quay.io": "low:1" }), "low-pull");
   await plane.declare(on, document({ "high.example": "h:1", "quay.io": "high:1" }), "high-pull");
   await plane.declare(on, document({ "a.example": "a:1" }));

@@ -132,7 +132,7 @@ test("reports the message of an admission policy that denies the DaemonSet", asy
   await plane.untilRolledOut(on, 1, 120_000);
 });
 
-test("delivers credentials when the API server refuses Events, and reports the rollout in status and log", async () => {
+test("when the API server refuses Events, delivers credentials and reports the rollout in status and log", async () => {
   const allow = await imposeDenial("no-events", "", "events");
   try {
     const controller = await start();

@@ -100,7 +100,7 @@ test("leaves only the user's Secret when our entries are removed from the nodes 
   assert.notEqual(await additional(), undefined);
 });
 
-test("deploys nothing again when the CRD and then all other objects are deleted after a withdrawal", async () => {
+test("after a withdrawal, deploys nothing again when first the CRD and then all other objects are deleted", async () => {
   await served();
   await steered('{"spec":{"managementState":"Withdrawn"}}');
   await plane.untilGone(on);

@@ -12,7 +12,7 @@ import { content, deployed, kubelets, on, rig, running, served, start, undeclare
 
 rig();
 
-test("waits without a credential in the cluster for a node that is away, and cleans the node when it returns", async () => {
+test("keeps no credential in the cluster while it waits for an absent node, and cleans the node when the node returns", async () => {
   const revision = await served(1);
   await kubelets.die("c");
   await undeclare();

@@ -57,8 +57,8 @@ function isDrawn(file: Uint8Array, image: string): boolean {
 }
 
 /**
- * `reported`: the number of look-ups whose order is random according to explain. `unseen`: those of
- * these look-ups in which all keyrings of the oracle had the same order.
+ * `reported`: the number of look-ups whose order is random according to explain. `unseen`: the
+ * look-ups among these in which all keyrings of the oracle had the same order.
  */
 const draws = { reported: 0, unseen: [] as Question[] };
 

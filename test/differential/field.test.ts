@@ -71,7 +71,7 @@ async function asked(questions: readonly (readonly [file: string, image: string]
   }));
 }
 
-test("returns the same credential from held() and asked()", async () => {
+test("asked() decodes a credential from the form that held() returns", async () => {
   const [answer] = await asked([['{"auths":{"a.io":{"auth":"dTpw"}}}', "a.io/x"]]);
   assert.deepEqual(answer, { parses: true, name: "a.io/x", varies: false, tries: ["u:p"] });
   assert.equal(held(Buffer.from("u"), Buffer.from("p")), "/75/70");

@@ -114,8 +114,9 @@ function bytes(text: string): Buffer {
 }
 
 /**
- * Runs a program to its end and returns its output. Rejects with its error output if it fails.
- * Without input there is no pipe, because the program might end before the pipe is written.
+ * Runs a program to its end and returns its output. If the program fails, rejects with the
+ * program's error output. Without input there is no pipe, because the program might end before the
+ * pipe is written.
  */
 export async function run(
   program: string,

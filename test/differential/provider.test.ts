@@ -70,7 +70,7 @@ test("reports that our provider can answer for an entry exactly if the kubelet r
   );
 });
 
-test("gives the kubelet no credential, but lets it continue, if the answer is missing or empty", async (t) => {
+test("if the answer is missing or empty, gives the kubelet no credential, but lets the kubelet continue", async (t) => {
   const config = providerConfig([], "All");
   assert.deepEqual(await lookUp(lay(t, config), ["a.io/app"]), [[]]);
   assert.deepEqual(await lookUp(lay(t, config, answerOf(new Map())), ["a.io/app"]), [[]]);
@@ -93,7 +93,7 @@ const spoilt: readonly (readonly [what: string, script: string, found: number])[
   ["hangs for longer than a kubelet waits", "#!/bin/sh\nexec sleep 90\n", 0],
 ];
 for (const [what, program, count] of spoilt)
-  test(`gives a kubelet ${count} of the credentials while the script ${what}, and all with the next script`, async (t) => {
+  test(`while the script ${what}, gives a kubelet ${count} of its credentials, and all after the script is repaired`, async (t) => {
     const root = lay(t, providerConfig([], "All"), answerOf(entries));
     const file = join(root, providerFiles.script);
     writeFileSync(file, program);

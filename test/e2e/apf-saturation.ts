@@ -30,8 +30,8 @@ export async function saturate(cluster: Cluster, user: string): Promise<Disposab
       ...options,
       signal: stop.signal,
     });
-    // The server refuses this request while another request runs, and ends it after one minute. In
-    // both cases the client sends the request again.
+    // The server refuses this request while another request runs. If this request runs, the server
+    // ends it after one minute. In both cases the client sends the request again.
     asked.on("response", (response) => void response.resume());
     asked.on("error", () => {});
     asked.on("close", () => setTimeout(ask, 20));

@@ -26,7 +26,7 @@ const written = (name: string) => JSON.stringify({ auths: { [name]: { auth: "dTp
 const failuresIn = (text: string) =>
   text.split("\n").filter((line) => /watch failed|reconcile failed/.test(line)).length;
 
-test("loses nothing, repeats nothing and retries slowly when the API server is away in the middle of a rollout", async (t) => {
+test("when the API server is away in the middle of a rollout, loses nothing, repeats nothing and retries slowly", async (t) => {
   const seed = Number(process.env["SEED"] ?? Date.now() % 1000);
   const stage = stages[Math.abs(seed) % stages.length] ?? "wave";
   t.diagnostic(`SEED=${seed}: at the ${stage}`);

@@ -96,7 +96,7 @@ test("keeps an entry that another program has added between two of our changes",
   });
 });
 
-test("repairs our entry within seconds when another program changes or deletes it, without a kubelet restart", async () => {
+test("when another program changes or deletes our entry, repairs it within seconds without a kubelet restart", async () => {
   const first = await kubelets(cluster);
   const own = (): unknown => auths(shared)[cluster.registry.host];
   for (const change of [{ ...ours(), email: "a@b.example" }, undefined]) {

@@ -21,8 +21,8 @@ before(async () => {
 });
 after(() => cluster?.down());
 let broken = false;
-// After a failed test, lets every next test fail at once. Without this these tests would fail too,
-// but only after minutes of waiting.
+// After a failed test, lets every next test fail at once. Without this check the next tests would
+// also fail, but only after minutes of waiting.
 beforeEach(() => assert.ok(!broken, "an earlier test failed"));
 afterEach((t) => {
   broken ||= (t as { passed?: boolean }).passed === false;

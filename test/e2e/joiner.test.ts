@@ -56,8 +56,8 @@ async function pulls(pod: string, since = 0): Promise<Pulls> {
 }
 
 /**
- * Adds a node. Asserts that the node has the credential before its network is ready, so before the
- * first ordinary pod can start. Returns the milliseconds from boot to the credential.
+ * Adds a node. Asserts that the node has the credential before its network is ready, and therefore
+ * before the first ordinary pod can start. Returns the milliseconds from boot to the credential.
  */
 async function joins(pod: string): Promise<number> {
   // Removes the CNI configuration until the node has the credential. In every cluster whose network
@@ -93,7 +93,7 @@ test("H4: delivers the credential before the first ordinary pod when a node join
   context.diagnostic(`the file was written ${await joins("after")} ms after boot`);
 });
 
-test("lets a pod that starts before the agent pull its image as soon as the node has the credential", async (context) => {
+test("if a pod starts before the agent, the pod can pull its image as soon as the node has the credential", async (context) => {
   await cluster.apply(podOn({ name: "node4" } as Node, "early", image));
   const begun = Date.now();
   const since = (): number => Date.now() - begun;
@@ -117,8 +117,8 @@ test("lets a pod that starts before the agent pull its image as soon as the node
   // The restarted kubelet has no failed pull, because it does not remember the earlier failure and
   // the back-off.
   assert.ok(lastFailed <= restart.up, `failed at ${lastFailed}, restarted at ${restart.up}`);
-  // The restarted kubelet pulls only once. Pulls of the kubelet before the restart are not counted,
-  // because it might not have reported how its last pull ended.
+  // The restarted kubelet pulls only once. Pulls before the restart are not counted, because the
+  // stopped kubelet might not have reported how its last pull ended.
   const own = Math.floor(restart.up / 1000) * 1000;
   assert.equal((await pulls("early", own)).asked, 1);
 });

@@ -29,8 +29,8 @@ export async function leader(cluster: Cluster): Promise<Readonly<{ name: string;
 }
 
 /**
- * Makes the Lease free at once, so that tests of other subjects do not wait after a kill until it
- * expires.
+ * Makes the Lease free at once, so that tests of other subjects do not wait after a kill until the
+ * Lease expires.
  */
 export async function freeLease(cluster: Cluster): Promise<void> {
   await cluster.kubectl("delete", ...lease, "--ignore-not-found");

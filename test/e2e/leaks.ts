@@ -96,7 +96,7 @@ async function logsOfAgents(cluster: Cluster): Promise<string> {
   return (await Promise.all(logs)).join("");
 }
 
-/** Base64 without padding, so that it is also found inside longer base64. */
+/** Base64 without padding, so that the text is also found inside longer base64. */
 function base64(text: string): string {
   return Buffer.from(text).toString("base64").replaceAll("=", "");
 }

@@ -146,7 +146,7 @@ test("restarts at most one kubelet when the mode changes from Restart to Credent
   assert.ok(restarted.length <= 1, `${restarted.length} kubelets`);
 });
 
-test("restarts every kubelet when the mode changes from CredentialProvider to Restart, and empties the providers' answers", async () => {
+test("when the mode changes from CredentialProvider to Restart, restarts every kubelet and empties the providers' answers", async () => {
   const before = await kubelets(cluster);
   await changeInMidRollout("CredentialProvider", "Restart");
   await arePulled();

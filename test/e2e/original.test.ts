@@ -90,7 +90,7 @@ test("H9: merges an original that is created later, and prefers additional-pull-
   assert.deepEqual(await pullers("conflict"), ["additional"]);
 });
 
-test("H3: delivers the original's rotation while additional-pull-secret is invalid, and keeps its last valid entries", async () => {
+test("H3: while additional-pull-secret is invalid, keeps its last valid entries and delivers the original's rotation", async () => {
   await product.writeAdditional(cluster, '{"auths":{"":{"auth":"dTpw"}}}');
   await product.untilEvent(cluster, "Rejected", /empty/);
   await writeOriginal(JSON.stringify({ auths: platform("two") }));

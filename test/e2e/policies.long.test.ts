@@ -26,8 +26,8 @@ test("runs a private image in mode Reread once the kubelet has read its file aga
     "Running",
     "the kubelet had remembered nothing, so this test proves nothing",
   );
-  // The kubelet doubles the pause between two pulls, up to 5 minutes, so the pod can run minutes
-  // later than the kubelet reads the file.
+  // The kubelet doubles the pause between two pulls, up to 5 minutes, so the pod might start
+  // minutes after the kubelet has read the file.
   await until("the pod runs", async () => (await stateOf(cluster, "app")) === "Running", {
     timeout: 660_000,
     every: 1000,

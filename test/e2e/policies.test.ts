@@ -100,7 +100,7 @@ test("reports all wrong flags at once, with valid values", () => {
   ]);
 });
 
-test("H17: finds the kubelet in another unit and directory, and prefers the original's entry on a conflict if configured", async () => {
+test("H17: finds the kubelet in another unit and directory, and follows a policy that prefers the original's entries", async () => {
   const first = await kubelet();
   await writeSecret(names.additionalSecretName, {
     [cluster.registry.host]: cluster.registry.auth("additional"),
@@ -137,7 +137,7 @@ test("delivers a change and a removal without a kubelet restart after mode Rerea
     "another agent is there",
     async () => (await agentOn(cluster, node)).metadata.uid !== uid,
   );
-  // Revision 2 has the same content as revision 1, but for mode Reread.
+  // Revision 2 has the same content as revision 1. Only the mode differs: Reread.
   await product.untilServed(cluster, 2);
   await writeSecret(names.additionalSecretName, { "third.example": { auth: "dGhpcmQ6b25l" } });
   await skipRereadWait(node, directory);

@@ -185,9 +185,9 @@ test("in scope Annotated, serves only pods whose ServiceAccount has the annotati
     },
     { apiVersion, kind, metadata: { ...metadata, name: "may-not" } },
   );
-  // Replaces the agents' pods. The controller grants the content to new pods at once. But to the
-  // old pods, whose nodes have refused the content, it would grant the content only after ten
-  // minutes.
+  // Replaces the agents' pods, because the controller grants the content to new pods at once. The
+  // nodes of the old pods have refused the content, so the old pods would get a grant only after
+  // ten minutes.
   await cluster.kubectl("rollout", "restart", `daemonset/${agentName}`, "-n", "kube-system");
   // The controller has published the content again as revision 4, because the scope was changed.
   await product.untilServed(cluster, 4);

@@ -74,7 +74,7 @@ const steps = [
 ] as const;
 
 for (const [sentence, release] of steps.slice(0, everyPoint ? 2 : 1))
-  test(`H19: replaces the agents, restarts no kubelet, writes no file and keeps the policy in ${sentence}`, async () => {
+  test(`H19: in ${sentence}, replaces the agents, restarts no kubelet, writes no file and keeps the policy`, async () => {
     const before = await state();
     const spec = (await object())?.spec;
     await replaceWith(release(), 1);

@@ -1,6 +1,6 @@
 /**
  * Removals while the controller is killed repeatedly, a kubelet fails without the credential, or
- * the agent may not replace a file.
+ * the agent refuses to replace a file.
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -68,8 +68,8 @@ const finish = /: kubectl (annotate .*)$/;
 test("H20: waits only for a node that cannot remove the entries, and reports the command that finishes without this node", async () => {
   const [stuck, other] = cluster.nodes;
   assert.ok(stuck && other);
-  // Allows deadlines of seconds, which the CRD refuses, because a deadline of a minute would prove
-  // nothing more.
+  // Changes the CRD to allow deadlines of seconds, because longer deadlines would prove nothing
+  // more.
   const admin = loadKubeConfig(cluster.kubeconfig);
   await allowSeconds({ api: connect(admin, () => {}), cluster });
   await product.steerProduct(cluster, {

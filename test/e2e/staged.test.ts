@@ -116,9 +116,9 @@ test("H17: restarts at most two kubelets at once, even when two changes follow e
 longTest(
   "H18: rolls back the file and halts the rollout if a kubelet dies during its probation",
   async () => {
-    // The kubelet dies after 2.5 s. The agent cannot be Ready before the fourth second, but the
-    // kubelet's first request to the API server was long before. systemd restarts the kubelet only
-    // after 10 s, when the probation of 8 s would be over.
+    // The kubelet dies 2.5 s after its start: long after its first request to the API server, but
+    // before the agent can be Ready (in the fourth second). systemd restarts the kubelet only after
+    // 10 s, which is after the probation of 8 s.
     await product.installProduct(cluster, {
       settings: { rollout: { maxUnavailable: "50%", probation: "8s" } },
     });

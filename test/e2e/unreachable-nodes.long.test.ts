@@ -50,7 +50,7 @@ test("lets the other controller publish within a minute when the leader's node i
   await product.untilRemoved(cluster);
 });
 
-test("H4: waits for a node that dies at the beginning of a rollout only until the API reports the node as away", async (context) => {
+test("H4: if a node dies at the beginning of a rollout, waits only until the API reports the node as away", async (context) => {
   await product.installProduct(cluster, { settings: 1 });
   await product.writeAdditional(cluster, cluster.registry.document("additional"));
   await product.untilServed(cluster, 1);

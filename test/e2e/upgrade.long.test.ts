@@ -84,7 +84,8 @@ test("replaces the controller but no agent when only the image's tag changes, be
 });
 
 /**
- * Changes the node's journal as a newer agent might have written it, and replaces the agent's pod.
+ * Changes the node's journal to one that a newer agent might have written, and replaces the agent's
+ * pod.
  */
 async function downgrade(change: object): Promise<string> {
   const found = JSON.parse(node.readFile(journal)?.toString() ?? "") as object;
@@ -99,14 +100,14 @@ async function downgrade(change: object): Promise<string> {
   return text;
 }
 
-test("continues on a downgrade, without a kubelet restart, if the newer journal allows this version to read it", async () => {
+test("on a downgrade, continues without a kubelet restart if this version can read the newer journal", async () => {
   const before = await state();
   await downgrade({ version: 4, reads: 3, novelty: { kept: true } });
   await product.untilServed(cluster, 1);
   assert.deepEqual(await state(), before);
 });
 
-test("reports on a downgrade a newer journal that this version cannot read, and changes nothing on the node", async () => {
+test("on a downgrade, reports a newer journal that this version cannot read, and changes nothing on the node", async () => {
   const before = await state();
   const good = node.readFile(journal)?.toString() ?? "";
   const text = await downgrade({ version: 9, reads: 9, owned: "in a form of the future" });

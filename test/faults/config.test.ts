@@ -179,7 +179,7 @@ test("adds our entries to config.json in a new kubelet directory that replaces t
   assert.equal(readFileSync(`${node.kubelet}.away/config.json`, "utf8"), ours);
 });
 
-test("creates nothing and reports the reason while the agent may not enter the kubelet's directory", async () => {
+test("creates nothing and reports the reason while the agent is not allowed to enter the kubelet's directory", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   writeFileSync(node.config, JSON.stringify({ auths: theirs }));

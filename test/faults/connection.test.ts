@@ -1,5 +1,5 @@
 /**
- * The agent's connection to systemd, and to peers that behave as no systemd would. Within a bounded
+ * The agent's connection to systemd, and to peers that do not behave like systemd. Within a bounded
  * time and without leaking a descriptor, the connection must report whether a request was never
  * sent ("could not ask") or was sent and had a result.
  */
@@ -168,7 +168,7 @@ test("uses one connection for several questions, and opens a new connection afte
 });
 
 for (const cut of ["hangs up", "falls silent"] as const)
-  test(`when systemd ${cut}, reports a restart as not requested only if the request did not arrive`, async () => {
+  test(`when systemd ${cut}, reports a restart as requested if its request has arrived`, async () => {
     await using place = await AgentPlace.make(cut);
     const { node, systemd, relay } = place;
     assert.ok(relay !== undefined);
@@ -261,7 +261,7 @@ test("reads the unit's state again if the state changes while it is being read",
   }
 });
 
-test("reports that it could not ask if there is no socket, no systemd or no reply", async (t) => {
+test("if there is no socket, no systemd or no reply, reports that it could not ask", async (t) => {
   const root = place(t);
   await assert.rejects(open(root).unit(), /ENOENT/);
   await assert.rejects(open(root).unit(), NoSystemd);
@@ -277,7 +277,7 @@ test("reports that it could not ask if there is no socket, no systemd or no repl
   await assert.rejects(open(root).unit(), /ECONNREFUSED/);
 });
 
-test("reports that it could not ask when a peer hangs up, is silent or sends nonsense, at any point", async (t) => {
+test("when a peer hangs up, is silent or sends nonsense at any point, reports that it could not ask", async (t) => {
   const talks: readonly ((socket: Socket) => void)[] = [
     (socket) => socket.destroy(),
     () => {},

@@ -1,7 +1,7 @@
 /**
- * The disk fails: strace injects errors into the agent's own calls, a tmpfs is really full, a mount
- * is really read-only. The file always has either the whole old or the whole new content, and the
- * agent recovers from temporary trouble by itself.
+ * The disk fails in one of three ways: strace injects errors into the agent's own calls, a tmpfs is
+ * really full, or a mount is really read-only. The file always has either the whole old or the
+ * whole new content, and the agent recovers from temporary trouble by itself.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -151,7 +151,7 @@ test("keeps the old file and reports the reason if every fsync, rename or write 
   }
 });
 
-test("keeps the old or the new file whole, makes one restart and recovers if some calls fail with EIO", async (t) => {
+test("if some calls fail with EIO, keeps the old or the new file whole, makes one restart and recovers", async (t) => {
   for (const [call, most] of Object.entries(made)) {
     const every = Array.from({ length: most }, (_, index) => index + 1);
     for (const first of sample(t, every, 1)) {

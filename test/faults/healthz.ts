@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
 export async function startHealthz(): Promise<AsyncDisposable & Readonly<{ port: number }>> {
-  // Reads each request, because an unread request would keep its connection open, and therefore the
-  // server.
+  // Reads each request, because an unread request would keep its connection, and therefore the
+  // server, open.
   const answer = (socket: Socket) =>
     void socket
       .on("error", () => {})

@@ -41,7 +41,7 @@ test("applies the last of 10,000 quick changes of the mounted Secret with few re
   const after = resourcesOf(agent);
   t.diagnostic(`${before.memory} to ${after.memory} MiB, ${place.systemd.restartCalls} restarts`);
   assert.ok(await inTime(() => place.node.file?.trim() === ours, 90_000));
-  // The agent's heap may grow to 32 MiB. If the agent kept 9,000 changes, memory would grow far
+  // The agent's heap can grow to 32 MiB. If the agent kept 9,000 changes, memory would grow far
   // more.
   assert.ok(after.memory - before.memory < 24, `${before.memory} to ${after.memory} MiB`);
   // An observation that is in progress can have two more descriptors open: the mount's folder and a
@@ -127,7 +127,7 @@ test("makes one restart for each revision with other content, and none for a rev
     assert.match(place.node.file ?? "", new RegExp(encode(password)));
     assert.equal(place.systemd.restartCalls, revision);
   }
-  // The same content as a new revision is not a change.
+  // A new revision with the same content is not a change.
   place.node.mount(6, content);
   await using agent = await place.agent(["--probation=0s"], 6);
   await agent.shows(200, "GPS200");

@@ -32,8 +32,8 @@ export class Inside {
     const root = join(machine.rootfs, place);
     mkdirSync(root, { recursive: true });
     cpSync(await agentBundle(), join(root, "agent.cjs"));
-    // The program of Node.js has 120 MB, so it is linked if both paths are on one disk, and copied
-    // otherwise.
+    // Links the program of Node.js, which has 120 MB. If the two paths are on different disks,
+    // copies the program.
     const node = resolve(process.execPath);
     try {
       if (!existsSync(join(root, "node"))) linkSync(node, join(root, "node"));
@@ -63,7 +63,7 @@ export class Inside {
       .flatMap((line) => /"msg":"job (.+)"/.exec(line)?.[1] ?? []);
   }
 
-  /** Starts the agent as a transient unit. systemd does not restart it. */
+  /** Starts the agent as a transient unit. systemd does not restart the agent. */
   async start(revision: number, ...flags: readonly string[]): Promise<void> {
     this.node.isFor(flags);
     this.node.grant(revision);

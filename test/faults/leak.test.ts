@@ -24,7 +24,7 @@ function leaks(directory: string): string[] {
     .toSorted();
 }
 
-/** elf.h: NT_PRFPREG and NT_X86_XSTATE. */
+/** Types of notes in a core file, from elf.h: NT_PRFPREG and NT_X86_XSTATE. */
 const vectorNotes = new Set([2, 0x202]);
 
 /**
@@ -58,7 +58,7 @@ const pattern = readFileSync("/proc/sys/kernel/core_pattern", "utf8").trim();
 const skip = /[/|%]/.test(pattern) && `cores of this machine go to ${pattern}`;
 
 test(
-  "leaves no credential in temporary files, output, termination message and core file (without vector registers) when it aborts",
+  "when the agent aborts, leaves no credential in temporary files, output, termination message or core file (except in vector registers)",
   { skip },
   async (t) => {
     await using place = await AgentPlace.make();

@@ -45,8 +45,8 @@ export async function fresh(): Promise<Readonly<{ inside: Inside; revision: numb
 }
 
 /**
- * Calls `fresh`, starts an agent, and returns while the kubelet's restart is in progress, which the
- * agent has requested. The restart takes three seconds.
+ * Calls `fresh`, starts an agent, and returns during the kubelet restart that the agent has
+ * requested. This restart takes three seconds.
  */
 export async function duringRestart(): ReturnType<typeof fresh> {
   const agent = await fresh();

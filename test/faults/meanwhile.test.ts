@@ -19,7 +19,7 @@ test("does not start a kubelet that was down before the change, and applies the 
   assert.deepEqual([place.node.file, place.systemd.restartCalls], [ours, 1]);
 });
 
-test("is NotReady, but does not start the kubelet, after another client has stopped a kubelet whose change was complete", async () => {
+test("is NotReady, but does not start the kubelet, when another client stops the kubelet after a complete change", async () => {
   await using place = await AgentPlace.make();
   // With this short start limit the agent does not pause between two restarts, so it would request
   // a wrong second restart at once.

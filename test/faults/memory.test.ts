@@ -133,7 +133,7 @@ async function applyRollBackAndRestore(
   );
   const auths = Object.fromEntries([...inOurPlace, ...beside]);
   // `note` begins with a character that makes V8 use two bytes for each character of the text. `n`
-  // is a number, because for numbers the agent also keeps their text.
+  // is a number, because the agent also keeps the text of each number.
   const least = Buffer.byteLength(JSON.stringify({ auths, note: "\u20ac", n: 1.5 }));
   const note = `\u20ac${"y".repeat(Math.max(0, size - least))}`;
   const before = JSON.stringify({ auths, note, n: 1.5 });
@@ -172,7 +172,7 @@ async function applyRollBackAndRestore(
 test("finishes a rollback with the largest files from a journal of version 1", (t) =>
   applyRollBackAndRestore(t, 2 * 1024 * 1024 - 2000, 0, true));
 
-test("applies, rolls back and restores when the largest Secret displaces an entry of the largest config.json for each key", (t) =>
+test("applies, rolls back and restores when each key of the largest Secret displaces an entry of the largest config.json", (t) =>
   applyRollBackAndRestore(t, 2 * 1024 * 1024, 0));
 
 test("applies, rolls back and restores when config.json has as many small entries as the agent accepts", (t) =>

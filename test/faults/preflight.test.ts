@@ -1,6 +1,6 @@
 /**
- * Nodes that are unfit for a change, which the agent leaves unchanged with a reason, and nodes
- * whose kubelet belongs to another unit.
+ * Unfit nodes, which the agent leaves unchanged and reports with a reason, and nodes whose kubelet
+ * belongs to another unit.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

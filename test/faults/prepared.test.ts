@@ -59,7 +59,7 @@ test("confirms a withdrawal only after it has emptied a provider's answer, even 
   assert.deepEqual(answeredPasswords(node.kubelet), {});
 });
 
-test("uses a provider on a file system that is mounted noexec only after a remount without noexec", async () => {
+test("if the provider's file system is mounted noexec, uses the provider only after a remount without noexec", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   const mount = (...args: string[]) =>

@@ -122,7 +122,7 @@ test("lets pulls use other credentials while the provider's script is killed, br
   assert.equal((await inside.kubelet()).InvocationID, InvocationID);
 });
 
-test("removes the node's own entry for the same registry once the kubelet has used the provider, and restores it in a withdrawal", async () => {
+test("once the kubelet has used the provider, removes the node's own entry for the same registry, and restores this entry in a withdrawal", async () => {
   const { host } = cluster.registry;
   const theirs = JSON.stringify({ auths: { [host]: { auth: "dGhlaXJzOm9sZA==" } } });
   machine.writeFile("config.json", theirs);

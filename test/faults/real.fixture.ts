@@ -35,7 +35,7 @@ test("H16, H17: writes the file and restarts the real kubelet once, without capa
   assert.equal((await inside.kubelet()).InvocationID, now.InvocationID);
 });
 
-test("H18: restores the old file when the kubelet cannot start, and starts the kubelet once it can start", async () => {
+test("H18: restores the old file when the kubelet cannot start, and starts the kubelet as soon as the kubelet can start", async () => {
   const { inside, revision } = await fresh();
   await inside.machine.breakKubelet();
   await inside.start(revision);
@@ -56,7 +56,7 @@ test("H18: restores the old file after three failed attempts if systemd does not
   await inside.start(revision);
   assert.equal(await inside.ended(), "1");
   assert.deepEqual(await inside.jobs(revision), ["failed", "failed", "failed", "done"]);
-  // Counted in systemd's log.
+  // failedStarts() counts in systemd's log.
   assert.equal((await failedStarts()) - before, 3);
   assert.equal(inside.node.file, undefined);
   assert.equal((await inside.kubelet()).ActiveState, "active");

@@ -11,10 +11,10 @@ export type Cut = "hangs up" | "falls silent";
 
 export class Relay implements AsyncDisposable {
   /**
-   * The number of the agent's message, counted over all connections, after which the relay cuts the
-   * connection. The relay forwards this message, but not the answer to it. Later connections are
-   * not cut. dbus-next writes each message separately. The first message of a connection is the
-   * authentication.
+   * After this number of the agent's messages, counted over all connections, the relay cuts the
+   * connection. The relay forwards the last of these messages, but not the answer to it. Later
+   * connections are not cut. dbus-next writes each message separately. The first message of a
+   * connection is the authentication.
    */
   cutAfter = Number.POSITIVE_INFINITY;
   passed = 0;

@@ -41,7 +41,7 @@ test("changes nothing without systemd, reports the reason, and recovers when sys
   assert.equal(node.file, ours);
 });
 
-test("with --restart=Never, requests no restart, and is Ready when the kubelet must have read the file again", async () => {
+test("with --restart=Never, requests no restart, and is Ready once the kubelet has had enough time to read the file again", async () => {
   await using place = await AgentPlace.make();
   const journal = join(place.node.folder, "journal.json");
   {
@@ -118,7 +118,7 @@ test("keeps the lock while the agent is frozen, and releases it when the agent i
   await second.shows(200, "GPS200");
 });
 
-test("applies, but is not Ready and reports the port while another program uses the probe port", async () => {
+test("while another program uses the probe port, applies the revision, but is not Ready and reports the port", async () => {
   await using place = await AgentPlace.make();
   const { node, systemd } = place;
   const other = createServer().listen(0, "127.0.0.1");
@@ -255,7 +255,7 @@ test("replaces a file that the kubelet cannot parse, and restores the file on re
   assert.equal(statSync(place.node.config).mode & 0o777, 0o644);
 });
 
-test("refuses anything but a plain file, and leaves it as it is", async () => {
+test("refuses a config.json that is not a plain file, and leaves config.json unchanged", async () => {
   await using place = await AgentPlace.make();
   const { config, root } = place.node;
   const kinds: readonly (readonly [name: string, make: () => void])[] = [
@@ -446,7 +446,7 @@ test("after the loss of the journal, confirms a withdrawal only when an administ
   assert.match(place.node.message, /^GPS224 /);
 });
 
-test("does not change a newer agent's journal if this agent may not read the journal", async () => {
+test("leaves a newer agent's journal unchanged if the journal's version is too new for this agent", async () => {
   await using place = await AgentPlace.make();
   mkdirSync(place.node.folder);
   const text = '{"version":9,"reads":9}';

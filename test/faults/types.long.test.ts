@@ -33,7 +33,7 @@ const deaths = [
   [3, "no"],
 ] as const;
 
-test("H18: restores the old file if the kubelet dies, for any Type, time of death and restarts by systemd", async (t) => {
+test("H18: if the kubelet dies, restores the old file for any Type of unit and time of death, with or without restarts by systemd", async (t) => {
   for (const type of types)
     for (const [seconds, restarts] of deaths) {
       revision += 1;

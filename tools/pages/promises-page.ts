@@ -8,7 +8,7 @@ import { commandOf, testFiles, type Tier, tierOf } from "#tools/build/tiers.ts";
 import { importsOf } from "../rules/imports.ts";
 import { promises, prose, shownBy } from "./promises.ts";
 
-/** A test's name as in its source, its file, and the lowest tier that runs it. */
+/** A test: its file, its name as written in the source, and the lowest tier that runs the test. */
 export type NamedTest = Readonly<{ file: string; name: string; tier: Tier }>;
 
 const namePattern = /(?<![.\w])(?:t\.)?(test|longTest)\(\s*(["'`])((?:\\.|(?!\2).)*)/gs;

@@ -145,7 +145,7 @@ test("keeps another manager's field, and makes no dry run for it", async () => {
   assert.deepEqual(server.admitted.differences, []);
 });
 
-test("makes one dry run and no write in a new controller, which remembers no dry run", async () => {
+test("repeats the dry run in a new controller, and then writes nothing", async () => {
   const server = new Server();
   server.admit = (list) => [...list, "added"];
   await server.ensure("a");

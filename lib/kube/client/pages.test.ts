@@ -71,7 +71,7 @@ test("if the caller needs every object, rejects with the name of an object that 
   );
 });
 
-test("passes on at once an error that is not about the size of a page", async () => {
+test("throws an error at once if the error is not about the size of a page", async () => {
   const { api, cluster } = await clusterOf(kB);
   await assert.rejects(
     cluster.pages("/api/v1/nothing", {}, () => {}),

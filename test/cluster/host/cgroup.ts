@@ -99,7 +99,7 @@ export function removeGroups(groups: readonly string[]): void {
   throw new Error(`could not remove the control groups ${left.join(", ")}`);
 }
 
-/** The process ids in this group, but not in the groups below it, as this process sees them. */
+/** The processes of this group, without the groups below it: their ids in our own pid namespace. */
 export function processes(group: string): number[] {
   try {
     const text = readFileSync(join(group, "cgroup.procs"), "utf8");

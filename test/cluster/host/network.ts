@@ -3,9 +3,10 @@
  * contains the control plane, the registries and a bridge. Each node has its own namespace. A
  * single veth pair connects the machine with the hub. There is no route to any other network.
  *
- * With slot N all addresses are in 10.(100+N).0.0/16: hub .0.1, node i .0.(10+i), pods of node i
- * .i.0/24, Services .255.0/24. Clients in pods call the API server at the first Service address.
- * The hub itself has this address, so the cluster needs no kube-proxy.
+ * The cluster's slot N (state.ts) determines all addresses, which are in 10.(100+N).0.0/16: hub
+ * .0.1, node i .0.(10+i), pods of node i .i.0/24, Services .255.0/24. Clients in pods call the API
+ * server at the first Service address. The hub itself has this address, so the cluster needs no
+ * kube-proxy.
  */
 import { existsSync } from "node:fs";
 import { run, runSync } from "../run.ts";

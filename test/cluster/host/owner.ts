@@ -20,7 +20,7 @@ export function isAlive(owner: Owner): boolean {
 function startTime(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The program's name, in brackets, may contain blanks.
+    // The program's name, in brackets, can contain blanks.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     if (fields[0] === "Z") return undefined;
     return `${readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()} ${fields[19]}`;

@@ -1,7 +1,7 @@
 /**
- * The recorded state of a running cluster, so that another process can attach to it, remove it, or
- * sweep it after its owner was killed. Each cluster has one directory. The directory's name is the
- * cluster's slot, a number that determines addresses and kernel names.
+ * The recorded state of a running cluster. With this state another process can attach to the
+ * cluster, remove it, or sweep it after its owner was killed. Each cluster has one directory. The
+ * directory's name is the cluster's slot, a number that determines addresses and kernel names.
  */
 import {
   existsSync,
@@ -79,7 +79,7 @@ export async function claim(fresh: Pick<ClusterState, "name" | "users">): Promis
 }
 
 /**
- * Changes the recorded state. Reads the state again first, because another process may have
+ * Changes the recorded state. Reads the state again first, because another process might have
  * attached to the cluster and added a node.
  */
 export function update(
@@ -94,7 +94,10 @@ export function update(
   return state;
 }
 
-/** Releases the slot. Deletes the state first, so that no other process takes it for a leftover. */
+/**
+ * Releases the slot. Deletes the state first, so that no other process tries to remove the cluster
+ * as a leftover.
+ */
 export function release({ slot }: ClusterState): void {
   const directory = join(clusters, String(slot));
   rmSync(join(directory, "state.json"), { force: true });

@@ -58,8 +58,8 @@ function holds(lock: string): boolean {
 }
 
 /**
- * Files that systemd-nspawn keeps in /run per machine and per root directory, and leaves behind
- * when it is killed.
+ * Removes the files that a killed systemd-nspawn leaves in /run, for each machine and each root
+ * directory.
  */
 function removeTraces(device: string, directory: string): void {
   for (const machine of entries(nspawn)) {
@@ -81,8 +81,8 @@ function entries(directory: string): string[] {
 export function sweep(): void {
   for (const state of allStates().filter(isLeftover)) removeLeftover(state);
   // Deletes namespaces that a program of a killed run made after the cluster was removed. A
-  // namespace with a process is in use and stays. The slots are read after the namespaces, because
-  // a run takes its slot before it makes a namespace.
+  // namespace with a process is in use and stays. Reads the slots after the namespaces: a run takes
+  // its slot before it makes a namespace, so no new namespace looks unused.
   const names = entries("/run/netns");
   const taken = takenSlots();
   for (const name of names) {
@@ -92,7 +92,9 @@ export function sweep(): void {
   }
 }
 
-/** From now on this process removes the cluster when it ends, unless the cluster is kept. */
+/**
+ * From now on this process removes the cluster when the process ends, unless the cluster is kept.
+ */
 export function watchOver(state: ClusterState): void {
   if (ours.size === 0) {
     process.on("exit", removeOurs);

@@ -17,9 +17,9 @@ import { cacheRoot, keyOf, once } from "../cache.ts";
 import { progress, run } from "../run.ts";
 
 export type Images = Readonly<{
-  /** Node at /nodejs/bin/node upon Debian's C and C++ libraries: the distroless layout. */
+  /** Node.js at /nodejs/bin/node with Debian's C and C++ libraries: the distroless layout. */
   base: string;
-  /** A busybox that runs until it is stopped; for private pods and as the pods' sandbox. */
+  /** A busybox that runs until it is stopped: a private image for pods, and the pods' sandbox. */
   app: string;
 }>;
 

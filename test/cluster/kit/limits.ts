@@ -16,8 +16,8 @@ const file = "/proc/sys/fs/inotify/max_user_instances";
 const enough = 1024;
 
 /**
- * Raises the machine's limit to this number until the next boot, if it is lower. Prints a message
- * if the machine does not allow the change.
+ * If the machine's limit is lower than this number, raises the limit until the next boot. Prints a
+ * message if the machine does not allow the change.
  */
 export function raiseLimits(): void {
   if (Number(readFileSync(file, "utf8")) >= enough) return;

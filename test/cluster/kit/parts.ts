@@ -33,7 +33,7 @@ function toolPackages(goMod: string): string[] {
     .filter((line) => line !== "");
 }
 
-/** `go build` names a program after the last element of its path that is not a version. */
+/** `go build` names a program after the last element of the import path that is not a version. */
 const builtName = (importPath: string): string => basename(importPath.replace(/\/v\d+$/, ""));
 const nameOf = (importPath: string): string =>
   importPath.startsWith("go.etcd.io/etcd/server/") ? "etcd" : builtName(importPath);

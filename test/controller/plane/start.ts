@@ -72,7 +72,7 @@ async function rightsIn(cluster: Cluster): Promise<Rights> {
 }
 
 /**
- * Writes a kubeconfig with the controller's token. `server` may be a proxy that the test can close.
+ * Writes a kubeconfig with the controller's token. `server` can be a proxy that the test can close.
  */
 export function writeKubeconfig(
   cluster: Cluster,

@@ -1,10 +1,11 @@
 // Package main reports which credentials the kubelet's own code would try.
 //
 // It reads JSON lines {"file": base64, "images": [...]}, or {"secrets": [base64, ...], "images":
-// [...]} for a pod's pull Secrets in their order, and answers each with one JSON line: whether the
-// file parses, which credentials the kubelet holds for it, and for each image whether its name
-// parses, which credentials the kubelet tries, in order, and whether that order varied among
-// several keyrings of the same file. Byte strings of Go are encoded as base64.
+// [...]} for a pod's pull Secrets in their order. The answer to each line is one JSON line: whether
+// the file parses, the credentials that the kubelet holds for the file, and a result for each
+// image. The result contains whether the image's name parses, the credentials that the kubelet
+// tries, in order, and whether this order varied among several keyrings of the same file. Byte
+// strings of Go are encoded as base64.
 package main
 
 import (
@@ -130,8 +131,8 @@ func keyringOfSecrets(documents [][]byte) credentialprovider.DockerKeyring {
 	return keyring
 }
 
-// find does the same as the kubelet's image manager before a pull: it looks the image's name,
-// without tag and digest, up in the keyring.
+// find does the same as the kubelet's image manager before a pull: it searches the
+// keyring for the image's name without tag and digest.
 func find(keyring credentialprovider.DockerKeyring, image string) lookup {
 	name, _, _, err := parsers.ParseImageName(image)
 	if err != nil {

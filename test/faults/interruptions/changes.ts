@@ -1,7 +1,7 @@
 /**
  * Changes that an agent makes on its node: the rows of a table, whose columns are the interruptions
- * in interruptions.ts. However a change is interrupted, the same conditions must hold at any
- * instant (`wholeness`) and at the end of the change (`check`).
+ * in interruptions.ts. For every kind of interruption, the same conditions must hold at any instant
+ * (`wholeness`) and at the end of the change (`check`).
  */
 import assert from "node:assert/strict";
 import { existsSync, statSync, writeFileSync } from "node:fs";
@@ -268,7 +268,7 @@ function assertOwned({ node }: AgentPlace, modes: readonly number[]): void {
 
 /**
  * Checks what the kubelet reads at the end of the change. If config.json contains entries of ours,
- * only root may read the file.
+ * only root is allowed to read the file.
  */
 export function checkFiles(place: AgentPlace, row: Change): void {
   const { kubelet, file } = place.node;

@@ -1,7 +1,7 @@
 /**
  * Computes the states in which a power failure can leave a node's disk. Replays the recorded system
- * calls of an agent. After each call, a power failure can lose or keep each change of a name that
- * was not synced. Every combination is one state. A file whose bytes were not synced is empty.
+ * calls of an agent. After each call, a power failure can lose or keep each unsynced change of a
+ * name. Every combination is one state. A file whose bytes were not synced is empty.
  */
 import assert from "node:assert/strict";
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";

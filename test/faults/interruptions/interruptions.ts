@@ -145,9 +145,9 @@ function journalOf(disk: Disk): Journal {
 }
 
 /**
- * The disk as if the power had failed just now. Without this, a quarantine would end while other
- * cases run. `years`: by how many years the node's clock is wrong, because some nodes have no
- * battery for their clock.
+ * Returns the disk with its journal's times moved, as if the power had failed just now. Without
+ * this, a quarantine would end while other cases run. `years`: by how many years the node's clock
+ * is wrong, because some nodes have no battery for their clock.
  */
 function withCurrentTimes({ disk, at }: State, years: number): Disk {
   const { calls, quarantine, ...rest } = journalOf(disk);

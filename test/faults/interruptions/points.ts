@@ -55,7 +55,7 @@ export function signalAt(node: NodeDirectory, place: Place, signal: "KILL" | "TE
   return ["strace", "-D", "-f", "-q", "-o", seen(node), ...tracing, ...injecting];
 }
 
-/** How often the agent, which has ended, made the call, from strace's log. */
+/** Counts in strace's log how often the agent made the call. The agent must have ended. */
 export async function madeBy(
   { child }: AgentProcess,
   node: NodeDirectory,

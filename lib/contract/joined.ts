@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { fleetManagedBy, fleetOwnerAnnotation, namespace } from "./names.ts";
-import { setsOnly } from "./own-metadata.ts";
+import { keysSet } from "./own-metadata.ts";
 
 /** In the management cluster: the namespace of joined clusters' ClusterProfiles and tokens. */
 export const clustersNamespace = "global-pull-secret-clusters";
@@ -73,6 +73,12 @@ export const tokenSeconds = 30 * 24 * 3600;
 
 /** The annotations of the Secrets that a fleet writes: placed ones, and those of tokens. */
 const ofSecrets = [fleetOwnerAnnotation, issuedAnnotation, expiresAnnotation];
+/** A CEL list: the keys that a request for such a Secret sets and the fleet does not. */
+const foreign =
+  `${keysSet("labels", fleetManagedBy)} + ${keysSet("annotations", ofSecrets)}`.replaceAll(
+    /\n\s*/g,
+    " ",
+  );
 
 /** One ValidatingAdmissionPolicy and its binding; both have this name. */
 export type Guard = Readonly<{ name: string; spec: object }>;
@@ -81,8 +87,10 @@ const admission = "admissionregistration.k8s.io/v1";
 
 const user = (account: string) => `system:serviceaccount:${namespace}:${account}`;
 
+type Checks = Readonly<{ variables?: readonly object[]; validations: readonly object[] }>;
+
 /** A policy for one account. Requests of other accounts are not checked. */
-function guard(name: string, who: string, rule: object, ...validations: object[]): Guard {
+function guard(name: string, who: string, rule: object, checks: Checks): Guard {
   const matchConstraints = { resourceRules: [{ apiGroups: [""], apiVersions: ["v1"], ...rule }] };
   const spec = {
     // Fail closed: a request that cannot be checked is refused.
@@ -90,7 +98,7 @@ function guard(name: string, who: string, rule: object, ...validations: object[]
     matchConstraints,
     matchConditions: [{ name: "account", expression: who }],
     // Without a reason a refusal is 422, so it differs from RBAC's 403.
-    validations,
+    ...checks,
   };
   return { name, spec };
 }
@@ -107,17 +115,19 @@ const secretsOf = (name: string, who: string): Guard =>
     who,
     { resources: ["secrets"], operations: ["CREATE", "UPDATE"] },
     {
-      expression:
-        "!(object.type in ['kubernetes.io/service-account-token', 'bootstrap.kubernetes.io/token'])",
-      message: "this account may not write Secrets that Kubernetes turns into a token",
-    },
-    {
-      expression:
-        `${setsOnly("labels", fleetManagedBy)} && ${setsOnly("annotations", ofSecrets)}`.replaceAll(
-          /\n\s*/g,
-          " ",
-        ),
-      message: "this account may set only the fleet's labels and annotations",
+      variables: [{ name: "foreign", expression: foreign }],
+      validations: [
+        {
+          expression:
+            "!(object.type in ['kubernetes.io/service-account-token', 'bootstrap.kubernetes.io/token'])",
+          message: "this account may not write Secrets that Kubernetes turns into a token",
+        },
+        {
+          expression: "variables.foreign == []",
+          messageExpression:
+            "'labels and annotations that this account may not change: ' + variables.foreign.join(', ')",
+        },
+      ],
     },
   );
 
@@ -129,13 +139,17 @@ export const joinedGuards: readonly Guard[] = [
     `request.userInfo.username == '${user(joinedName)}'`,
     { resources: ["serviceaccounts/token"], operations: ["CREATE"] },
     {
-      // The token must be bound to that Secret, whose deletion voids the token. Another Secret
-      // could belong to a thief.
-      expression:
-        "has(object.spec.boundObjectRef) && object.spec.boundObjectRef.kind == 'Secret' && " +
-        `object.spec.boundObjectRef.name == '${boundName}' && ` +
-        `object.spec.expirationSeconds <= ${tokenSeconds}`,
-      message: `a token of this account must be bound to Secret ${boundName}, for 30 days at most`,
+      validations: [
+        {
+          // The token must be bound to that Secret, whose deletion voids the token. Another Secret
+          // could belong to a thief.
+          expression:
+            "has(object.spec.boundObjectRef) && object.spec.boundObjectRef.kind == 'Secret' && " +
+            `object.spec.boundObjectRef.name == '${boundName}' && ` +
+            `object.spec.expirationSeconds <= ${tokenSeconds}`,
+          message: `a token of this account must be bound to Secret ${boundName}, for 30 days at most`,
+        },
+      ],
     },
   ),
 ];

@@ -9,35 +9,40 @@ type Ours = readonly string[] | Readonly<Record<string, string>>;
 const text = (one: string) => `'${one}'`;
 const list = (keys: readonly string[]) => `[${keys.map(text).join(", ")}]`;
 
+const before = (field: string) =>
+  `(oldObject == null ? optional.none() : dyn(oldObject).metadata.?${field})`;
+const now = (field: string) => `dyn(object).metadata.?${field}`;
+
 /**
- * A CEL expression: of this field, the request itself sets only `ours`. Other keys may be as the
- * old object has them. Mutating admission may set any key. In a policy, `object` is the result of
- * admission, so only `managedFields` distinguish the two: the API server records the request's
- * changes there before it calls mutating admission, and does not record those of admission.
+ * A CEL list: the keys of this field that the request itself sets, except `ours`. Other keys may be
+ * as the old object has them. Mutating admission may set any key. In a policy, `object` is the
+ * result of admission, so only `managedFields` distinguish the two: the API server records the
+ * request's changes there before it calls mutating admission, and does not record those of
+ * admission.
  *
  * A client may rewrite `managedFields`, but the API server then adds the keys that the same request
  * changes. If a client empties the list, the API server records nothing, so nothing may differ.
+ *
+ * The record does not show whether a key of another client was changed by this request or by
+ * admission. So admission may not change keys that a client has set.
  */
-export function setsOnly(field: "labels" | "annotations", ours: Ours): string {
-  const now = `dyn(object).metadata.?${field}`;
-  const before = `(oldObject == null ? optional.none() : dyn(oldObject).metadata.?${field})`;
+export function keysSet(field: "labels" | "annotations", ours: Ours): string {
   const managed = "dyn(object).metadata.?managedFields.orValue([])";
-  return `${now}.orValue({}).all(k, ${isOurs(ours, now)}${before}[?k] == ${now}[?k] ||
+  return `${now(field)}.orValue({}).filter(k, !(${isOurs(ours, now(field))}${before(field)}[?k] == ${now(field)}[?k] ||
 ${managed} != [] && !${managed}.exists(m,
-  m.?fieldsV1[?'f:metadata'][?'f:${field}'][?('f:' + k)].hasValue()))`;
+  m.?fieldsV1[?'f:metadata'][?'f:${field}'][?('f:' + k)].hasValue())))`;
 }
 
-/** A CEL expression: the new object has all keys of the old one, except keys of `ours`. */
-export function removesOnly(field: "labels" | "annotations", ours: readonly string[]): string {
+/** A CEL list: the keys of this field that the new object lacks, except `ours`. */
+export function keysRemoved(field: "labels" | "annotations", ours: readonly string[]): string {
   const known = ours.length > 0 ? `k in ${list(ours)} || ` : "";
-  return `dyn(oldObject).metadata.?${field}.orValue({}).all(k,
-${known}k in dyn(object).metadata.?${field}.orValue({}))`;
+  return `${before(field)}.orValue({}).filter(k, !(${known}k in ${now(field)}.orValue({})))`;
 }
 
-function isOurs(ours: Ours, now: string): string {
+function isOurs(ours: Ours, live: string): string {
   if (isList(ours)) return ours.length > 0 ? `k in ${list(ours)} || ` : "";
   const pairs = Object.entries(ours).map(([key, value]) => `${text(key)}: ${text(value)}`);
-  return `{${pairs.join(", ")}}[?k] == ${now}[?k] || `;
+  return `{${pairs.join(", ")}}[?k] == ${live}[?k] || `;
 }
 
 const isList = (ours: Ours): ours is readonly string[] => Array.isArray(ours);

@@ -6,7 +6,7 @@
  */
 import { grantAnnotations } from "#contract/grant.ts";
 import * as names from "#contract/names.ts";
-import { removesOnly, setsOnly } from "#contract/own-metadata.ts";
+import { keysRemoved, keysSet } from "#contract/own-metadata.ts";
 import { globalSecret } from "#controller/objects/global-secret.ts";
 import { annotations } from "#controller/objects/annotations.ts";
 import { restartedAt, role, roleBinding } from "#controller/objects/daemonset.ts";
@@ -36,8 +36,12 @@ dyn(object).metadata.?${field}`,
     )
     .join(" && ");
 
-/** Admission may set keys that no client has set. This account must not change any other key. */
-const ifAdmission = "; if your admission changes others, delete the pod";
+/** The variable of this name has the keys that are not the account's. */
+const noKeys = (field: "labels" | "annotations"): Validation => ({
+  expression: `object == null || variables.${field} == []`,
+  messageExpression: `'${field} that this account may not change: ' + variables.${field}.join(', ') +
+' (if your admission changes them: GPS321)'`,
+});
 const ofGrant = [...Object.values(grantAnnotations), names.syncAnnotation];
 
 const pods: Bounds = {
@@ -49,6 +53,13 @@ const pods: Bounds = {
     "backup programs run the commands in a pod's annotations.",
   ],
   rules: [{ group: "", resources: "pods", operations: "UPDATE DELETE" }],
+  variables: [
+    { name: "labels", expression: `${keysSet("labels", [])} + ${keysRemoved("labels", [])}` },
+    {
+      name: "annotations",
+      expression: `${keysSet("annotations", ofGrant)} + ${keysRemoved("annotations", ofGrant)}`,
+    },
+  ],
   validations: [
     {
       expression: isOurs("oldObject"),
@@ -66,14 +77,8 @@ dyn(object.spec).all(f, f == 'tolerations' ||
       expression: `object == null || ${unchanged("ownerReferences", "finalizers")}`,
       message: "owners and finalizers of a pod may not change",
     },
-    {
-      expression: `object == null || ${setsOnly("labels", [])} && ${removesOnly("labels", [])}`,
-      message: `labels of a pod may not change${ifAdmission}`,
-    },
-    {
-      expression: `object == null || ${setsOnly("annotations", ofGrant)} && ${removesOnly("annotations", ofGrant)}`,
-      message: `only a grant's annotations of a pod may change${ifAdmission}`,
-    },
+    noKeys("labels"),
+    noKeys("annotations"),
   ],
 };
 
@@ -372,6 +377,10 @@ const others: Bounds = {
       names: names.agentName,
     },
   ],
+  variables: [
+    { name: "labels", expression: keysSet("labels", { ...names.agentLabels, ...ownerLabels }) },
+    { name: "annotations", expression: keysSet("annotations", ofObjects) },
+  ],
   validations: [
     {
       expression: `request.operation != 'DELETE' ||
@@ -383,14 +392,8 @@ dyn(request.options).?propagationPolicy.orValue('Background') == 'Background' &&
       expression: `object == null || ${unchanged("ownerReferences", "finalizers")}`,
       message: "owners and finalizers of the object may not change",
     },
-    {
-      expression: `object == null || ${setsOnly("labels", { ...names.agentLabels, ...ownerLabels })}`,
-      message: "the labels are not the controller's",
-    },
-    {
-      expression: `object == null || ${setsOnly("annotations", ofObjects)}`,
-      message: "the annotations are not the controller's",
-    },
+    noKeys("labels"),
+    noKeys("annotations"),
     {
       expression: `request.resource.resource != 'secrets' || dyn(object).type == ${cel(types)}[object.metadata.name]`,
       message: "the type of the Secret is not the controller's",

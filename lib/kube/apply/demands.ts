@@ -39,7 +39,10 @@ export function demand(path: string, declared: KubernetesObject, made: Kubernete
   if (fields.length > 0) throw new AdmissionError(path, fields);
 }
 
-/** Credentials and rights, as a whole. Labels and annotations may be changed by others. */
+/**
+ * Credentials and rights, as a whole. Other clients may change labels and annotations, and so may
+ * admission, if our own policies allow it (lib/contract/own-metadata.ts).
+ */
 function otherDemands(declared: KubernetesObject): object {
   return Object.fromEntries(Object.entries(declared).filter(([key]) => key !== "metadata"));
 }

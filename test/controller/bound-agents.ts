@@ -81,6 +81,20 @@ export const flagged: Readonly<Record<string, V1DaemonSet>> = Object.fromEntries
 export const unnamed: Readonly<Record<string, V1DaemonSet>> = Object.fromEntries(
   given.filter(([flag]) => isBound(flag)).map(([flag, args]) => [flag, ofArguments(args)]),
 );
+/** The installer's flags whose values an agent may also lack: they only add to the template. */
+const optional = ["agent-label", "agent-annotation"];
+/**
+ * Flag that an annotation names → the agents' DaemonSet if the controller has every such flag except
+ * this one.
+ */
+export const lacking: Readonly<Record<string, V1DaemonSet>> = Object.fromEntries(
+  given
+    .filter(([flag]) => isBound(flag) && !optional.includes(flag))
+    .map(([flag, args]) => [
+      flag,
+      ofArguments(boundArguments.filter((one) => !args.includes(one))),
+    ]),
+);
 
 export const containerOf = ({ containers }: V1PodSpec): V1Container => containers[0] as V1Container;
 const firstOf = ({ initContainers = [] }: V1PodSpec): V1Container =>

@@ -35,6 +35,7 @@ import {
   declared,
   denied,
   flagged,
+  lacking,
   repository,
   tag,
   unnamed,
@@ -302,6 +303,13 @@ describe("allows each flag of the controller if annotations name the required va
           assert.equal(await applied(template), "");
         });
     });
+  describe("create the DaemonSet", () => {
+    before(async () => await prepare("create", owned.daemonSet));
+    for (const [flag, template] of Object.entries(lacking))
+      test(`denies the default of --${flag}`, async () => {
+        assert.match(await applied(template), /denied request: /);
+      });
+  });
 });
 
 describe("the policies beside other clients", () => {

@@ -307,7 +307,8 @@ variables.containers.all(c, c.?args.orValue([]).all(a, !a.contains(' ')))`,
       pinned,
     ),
     {
-      expression: `variables.arguments.all(a, (${cel(loopback)} + [${given("healthz-address")}]).exists(address,
+      expression: `variables.arguments.all(a, (${given("healthz-address")} == '${installed["healthz-address"]}' ?
+  ${cel(loopback)} : [${given("healthz-address")}]).exists(address,
   a.contains(' --healthz-address ' + address + ' ')))`,
       message: `the address of healthz is not that of ${annotation("healthz-address")}`,
     },

@@ -138,6 +138,14 @@ function crossedIn(of: Place, to: Place, list: "volumeMounts" | "env"): [string,
   ]);
 }
 
+/** Replaces the volume of this name. */
+const emptied =
+  (name: string): Change =>
+  ({ volumes = [] }) => {
+    const at = volumes.findIndex((one) => one.name === name);
+    volumes.splice(at, 1, { name, emptyDir: {} });
+  };
+
 export const denied: Readonly<Record<string, Change>> = {
   ...Object.fromEntries([
     crossed("the first container", "the agent", "args"),
@@ -272,6 +280,8 @@ export const denied: Readonly<Record<string, Change>> = {
   "an additional first container": (spec) => spec.initContainers?.push({ name: "b", image }),
   "a termination message elsewhere": (spec) =>
     (containerOf(spec).terminationMessagePath = "/host/kubelet/config.json"),
+  "an emptyDir in place of the agents' volume": emptied("global-pull-secret"),
+  "an emptyDir in place of the node's root directory": emptied("root"),
   "aliases of hosts": (spec) => (spec.hostAliases = [{ ip: "10.0.0.1", hostnames: ["a"] }]),
 };
 
@@ -296,7 +306,7 @@ export const admitted: Readonly<Record<string, () => V1DaemonSet>> = {
   "an address of the loopback": () => declared({ healthzAddress: "::1" }),
   "a restart by kubectl": () =>
     changed((_, { annotations }) => Object.assign(annotations ?? {}, { [restartedAt]: "now" })),
-  "additions of other admission: a proxy, an emptyDir, a toleration": () =>
+  "a proxy, another emptyDir and a toleration, which admission may add": () =>
     changed((spec) => {
       containerOf(spec).env?.push({ name: "HTTPS_PROXY", value: "http://proxy.example" });
       spec.volumes?.push({ name: "scratch", emptyDir: {} });

@@ -276,7 +276,8 @@ variables.containers.map(c, c.name + ' ' + ${ofContainer}.join(', ')).join('; ')
 'the image is not ' + variables.image + ', which ${annotation("agent-image")} names'`,
     },
     {
-      expression: `variables.spec.volumes.all(v, v in variables.volumes || has(v.emptyDir) ||
+      expression: `variables.spec.volumes.all(v, v in variables.volumes ||
+has(v.emptyDir) && !variables.volumes.exists(one, one.name == v.name) ||
 v in variables.oldSpec.?volumes.orValue([]))`,
       message: "the volumes are not the agents'",
     },

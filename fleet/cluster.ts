@@ -280,7 +280,7 @@ async function place(
 ): Promise<void> {
   const path = `${one.target.collection}/${one.target.name}`;
   const wanted = one.body(content, owner);
-  const { uid = "", resourceVersion, ownerReferences } = found?.metadata ?? {};
+  const { uid = "", resourceVersion, ownerReferences, finalizers } = found?.metadata ?? {};
   const with_ = (more: object) => ({ ...wanted, metadata: { ...wanted.metadata, ...more } });
   const how = { manager: fleetManager, force: true };
   const isReplaced = found === undefined || one.fixed(found, content);
@@ -288,9 +288,12 @@ async function place(
   let reply: KubernetesObject;
   if (isReplaced) reply = await cluster.apply(path, with_({ resourceVersion: newborn }), how);
   // An apply would leave the additions that others made to our fields, so we replace the object.
-  // The replacement keeps the ownerReferences, because other owners may need the object.
+  // The replacement keeps owners and finalizers, because others may need the object.
   else if (one.crowded(found, content))
-    reply = await cluster.replace(path, with_({ uid, resourceVersion, ownerReferences }));
+    reply = await cluster.replace(
+      path,
+      with_({ uid, resourceVersion, ownerReferences, finalizers }),
+    );
   else reply = await cluster.apply(path, with_({ uid, resourceVersion }), how);
   if (!one.has(reply, content, owner)) throw new Mutated(sentence("mutated"));
 }

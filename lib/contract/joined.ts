@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { fleetManagedBy, fleetOwnerAnnotation, namespace } from "./names.ts";
-import { keysSet } from "./own-metadata.ts";
+import { keysSet, sameOwners } from "./own-metadata.ts";
 
 /** In the management cluster: the namespace of joined clusters' ClusterProfiles and tokens. */
 export const clustersNamespace = "global-pull-secret-clusters";
@@ -90,8 +90,9 @@ const user = (account: string) => `system:serviceaccount:${namespace}:${account}
 type Checks = Readonly<{ variables?: readonly object[]; validations: readonly object[] }>;
 
 /** A policy for one account. Requests of other accounts are not checked. */
-function guard(name: string, who: string, rule: object, checks: Checks): Guard {
-  const matchConstraints = { resourceRules: [{ apiGroups: [""], apiVersions: ["v1"], ...rule }] };
+function guard(name: string, who: string, rules: readonly object[], checks: Checks): Guard {
+  const resourceRules = rules.map((rule) => ({ apiGroups: [""], apiVersions: ["v1"], ...rule }));
+  const matchConstraints = { resourceRules };
   const spec = {
     // Fail closed: a request that cannot be checked is refused.
     failurePolicy: "Fail",
@@ -103,24 +104,31 @@ function guard(name: string, who: string, rule: object, checks: Checks): Guard {
   return { name, spec };
 }
 
+const operations = ["CREATE", "UPDATE"];
+
 /**
  * Refuses Secrets of a type that Kubernetes turns into a credential. Kubernetes fills a Secret of
  * type service-account-token with a token of the account that the Secret names. A Secret of type
  * bootstrap.kubernetes.io/token lets nodes join. Also refuses labels and annotations of other
- * programs: Helm takes any Secret with its labels for a release, and Argo CD for a cluster.
+ * programs: Helm takes any Secret with its labels for a release, and Argo CD for a cluster. A
+ * finalizer would keep a namespace from being deleted.
  */
-const secretsOf = (name: string, who: string): Guard =>
+const secretsOf = (name: string, who: string, ...more: object[]): Guard =>
   guard(
     name,
     who,
-    { resources: ["secrets"], operations: ["CREATE", "UPDATE"] },
+    [{ resources: ["secrets"] }, ...more].map((one) => ({ ...one, operations })),
     {
       variables: [{ name: "foreign", expression: foreign }],
       validations: [
         {
           expression:
-            "!(object.type in ['kubernetes.io/service-account-token', 'bootstrap.kubernetes.io/token'])",
+            "!(dyn(object).?type.orValue('') in ['kubernetes.io/service-account-token', 'bootstrap.kubernetes.io/token'])",
           message: "this account may not write Secrets that Kubernetes turns into a token",
+        },
+        {
+          expression: sameOwners,
+          message: "this account may not change owners and finalizers",
         },
         {
           expression: "variables.foreign == []",
@@ -137,7 +145,7 @@ export const joinedGuards: readonly Guard[] = [
   guard(
     `${joinedName}-tokens`,
     `request.userInfo.username == '${user(joinedName)}'`,
-    { resources: ["serviceaccounts/token"], operations: ["CREATE"] },
+    [{ resources: ["serviceaccounts/token"], operations: ["CREATE"] }],
     {
       validations: [
         {
@@ -160,6 +168,12 @@ export const fleetGuard = (account: string): Guard =>
     `${account}-secrets`,
     "request.userInfo.username.startsWith('system:serviceaccount:') && " +
       `request.userInfo.username.endsWith(':${account}')`,
+    // `via: ClusterResourceSet` writes such an object beside the Secret.
+    {
+      apiGroups: ["addons.cluster.x-k8s.io"],
+      apiVersions: ["*"],
+      resources: ["clusterresourcesets"],
+    },
   );
 
 /** The binding puts the policy in force in all namespaces. Its action is Deny. */

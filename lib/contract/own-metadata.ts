@@ -1,6 +1,6 @@
 /**
- * A rule for labels and annotations in admission policies. Other programs act on these fields: they
- * select by labels, and run what annotations name.
+ * Rules for metadata in admission policies. Other programs act on these fields: they select by
+ * labels, run what annotations name, and delete with the owner. A finalizer blocks a deletion.
  */
 
 /** Keys that the request may set. With a record, a key may have only its value. */
@@ -12,6 +12,11 @@ const list = (keys: readonly string[]) => `[${keys.map(text).join(", ")}]`;
 const before = (field: string) =>
   `(oldObject == null ? optional.none() : dyn(oldObject).metadata.?${field})`;
 const now = (field: string) => `dyn(object).metadata.?${field}`;
+
+/** A CEL expression: owners and finalizers are unchanged. In a new object they must be absent. */
+export const sameOwners = ["ownerReferences", "finalizers"]
+  .map((field) => `${before(field)} == ${now(field)}`)
+  .join(" && ");
 
 /**
  * A CEL list: the keys of this field that the request itself sets, except `ours`. Other keys may be

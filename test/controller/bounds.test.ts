@@ -485,7 +485,7 @@ describe("the policies beside other clients", () => {
   test("writes its Secret while one policy labels Secrets", async () => {
     const [path, body] = itsOwn["global-pull-secret-state"] ?? assert.fail();
     await prepare("create", path);
-    await cluster.apply(...stampingSecrets);
+    await cluster.apply(...stampingSecrets(names.stateSecretName));
     const made = await until("the policy stamps", async () => {
       const one = (await own.apply(path, body, { manager: controller, force: true })) as V1Pod;
       return one.metadata?.labels?.["stamp"] === "s" && one;
@@ -509,7 +509,7 @@ describe("the policies beside other clients", () => {
     await apply(path, body, false);
     await kubectl("stamp=by-a-client");
     assert.equal(await refusal(apply(path, body)), "", "another client's label is kept");
-    await cluster.apply(...stampingSecrets);
+    await cluster.apply(...stampingSecrets(names.stateSecretName));
     await until("the label is named", async () =>
       /labels that this account may not change: stamp \(/.test(await refusal(apply(path, body))),
     );

@@ -6,7 +6,7 @@
  */
 import { grantAnnotations } from "#contract/grant.ts";
 import * as names from "#contract/names.ts";
-import { keysRemoved, keysSet } from "#contract/own-metadata.ts";
+import { keysRemoved, keysSet, sameOwners } from "#contract/own-metadata.ts";
 import { globalSecret } from "#controller/objects/global-secret.ts";
 import { annotations } from "#controller/objects/annotations.ts";
 import { restartedAt, role, roleBinding } from "#controller/objects/daemonset.ts";
@@ -26,15 +26,6 @@ ${object}.metadata.labels['name'] == '${names.agentLabels.name}' &&
 has(${object}.metadata.ownerReferences) && ${object}.metadata.ownerReferences.exists(owner,
   owner.apiVersion == 'apps/v1' && owner.kind == 'DaemonSet' && owner.name == '${names.agentName}' &&
   has(owner.controller) && owner.controller)`;
-
-/** True if these metadata fields are unchanged. In a new object they must be absent. */
-const unchanged = (...fields: readonly string[]): string =>
-  fields
-    .map(
-      (field) => `(oldObject == null ? optional.none() : dyn(oldObject).metadata.?${field}) ==
-dyn(object).metadata.?${field}`,
-    )
-    .join(" && ");
 
 /** The variable of this name has the keys that are not the account's. */
 const noKeys = (field: "labels" | "annotations"): Validation => ({
@@ -74,7 +65,7 @@ dyn(object.spec).all(f, f == 'tolerations' ||
       message: "only a grant's annotations of a pod may change",
     },
     {
-      expression: `object == null || ${unchanged("ownerReferences", "finalizers")}`,
+      expression: `object == null || ${sameOwners}`,
       message: "owners and finalizers of a pod may not change",
     },
     noKeys("labels"),
@@ -391,7 +382,7 @@ dyn(request.options).?propagationPolicy.orValue('Background') == 'Background' &&
       message: "the agents' pods have to be deleted with their DaemonSet",
     },
     {
-      expression: `object == null || ${unchanged("ownerReferences", "finalizers")}`,
+      expression: `object == null || ${sameOwners}`,
       message: "owners and finalizers of the object may not change",
     },
     noKeys("labels"),

@@ -11,7 +11,8 @@ import * as names from "#contract/names.ts";
 import { globalSecret } from "#controller/objects/global-secret.ts";
 import { role, roleBinding, serviceAccount } from "#controller/objects/daemonset.ts";
 import { readState, stateSecret } from "#controller/objects/state.ts";
-import { owned } from "#kube/client/paths.ts";
+import { leaseName } from "#kube/client/ownership.ts";
+import { globalPullSecretPath, leaseIn, owned } from "#kube/client/paths.ts";
 import { declared } from "./bound-agents.ts";
 
 export const controller = "global-pull-secret-controller";
@@ -42,7 +43,8 @@ export const strangers: Readonly<Record<string, V1ObjectMeta>> = {
 export const anotherImage = [{ name: "main", image: "evil.example/x:1" }] as V1Container[];
 /** Velero runs this command in the pod's container. */
 const hook = { "pre.hook.backup.velero.io/command": '["/nodejs/bin/node"]' };
-const another = {
+/** A record of another change. */
+export const another = {
   manager: "other",
   operation: "Update",
   apiVersion: "v1",
@@ -122,6 +124,22 @@ export const itsOwn: Readonly<Record<string, readonly [path: string, body: Kuber
   "the agents' Role": [owned.role, role],
   "the agents' RoleBinding": [owned.roleBinding, roleBinding],
   "the DaemonSet": [owned.daemonSet, declared()],
+  "the Lease": [
+    leaseIn(names.namespace),
+    {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { name: leaseName, namespace: names.namespace },
+    },
+  ],
+  GlobalPullSecret: [
+    globalPullSecretPath,
+    {
+      apiVersion: "globalpullsecret.io/v1alpha1",
+      kind: "GlobalPullSecret",
+      metadata: { name: names.globalPullSecretName },
+    },
+  ],
 };
 
 const somebody = [{ kind: "User", name: "mallory" }];

@@ -13,7 +13,7 @@ import { restartedAt, role, roleBinding } from "#controller/objects/daemonset.ts
 import { readState, stateSecret } from "#controller/objects/state.ts";
 import { flags } from "#controller/policy/flags.ts";
 import { mostResources } from "#controller/policy/resources.ts";
-import { ownerLabels } from "#kube/client/ownership.ts";
+import { leaseName, ownerLabels } from "#kube/client/ownership.ts";
 import * as agents from "./agent-template.ts";
 import { controller, textOf, type Bounds, type Validation } from "./bounds-text.ts";
 import { literal } from "./cel.ts";
@@ -368,6 +368,19 @@ const others: Bounds = {
       resources: "daemonsets",
       operations: "CREATE UPDATE DELETE",
       names: names.agentName,
+    },
+    {
+      group: "coordination.k8s.io",
+      resources: "leases",
+      operations: "CREATE UPDATE",
+      names: leaseName,
+    },
+    {
+      group: "globalpullsecret.io",
+      version: "*",
+      resources: "globalpullsecrets",
+      operations: "CREATE UPDATE",
+      names: names.globalPullSecretName,
     },
   ],
   variables: [

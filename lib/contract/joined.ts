@@ -114,30 +114,25 @@ const operations = ["CREATE", "UPDATE"];
  * finalizer would keep a namespace from being deleted.
  */
 const secretsOf = (name: string, who: string, ...more: object[]): Guard =>
-  guard(
-    name,
-    who,
-    [{ resources: ["secrets"] }, ...more].map((one) => ({ ...one, operations })),
-    {
-      variables: [{ name: "foreign", expression: foreign }],
-      validations: [
-        {
-          expression:
-            "!(dyn(object).?type.orValue('') in ['kubernetes.io/service-account-token', 'bootstrap.kubernetes.io/token'])",
-          message: "this account may not write Secrets that Kubernetes turns into a token",
-        },
-        {
-          expression: sameOwners,
-          message: "this account may not change owners and finalizers",
-        },
-        {
-          expression: "variables.foreign == []",
-          messageExpression:
-            "'labels and annotations that this account may not change: ' + variables.foreign.join(', ')",
-        },
-      ],
-    },
-  );
+  guard(name, who, [{ resources: ["secrets"], operations }, ...more], {
+    variables: [{ name: "foreign", expression: foreign }],
+    validations: [
+      {
+        expression:
+          "!(dyn(object).?type.orValue('') in ['kubernetes.io/service-account-token', 'bootstrap.kubernetes.io/token'])",
+        message: "this account may not write Secrets that Kubernetes turns into a token",
+      },
+      {
+        expression: sameOwners,
+        message: "this account may not change owners and finalizers",
+      },
+      {
+        expression: "variables.foreign == []",
+        messageExpression:
+          "'labels and annotations that this account may not change: ' + variables.foreign.join(', ')",
+      },
+    ],
+  });
 
 /** The policies for a joined cluster's account. */
 export const joinedGuards: readonly Guard[] = [
@@ -173,6 +168,7 @@ export const fleetGuard = (account: string): Guard =>
       apiGroups: ["addons.cluster.x-k8s.io"],
       apiVersions: ["*"],
       resources: ["clusterresourcesets"],
+      operations,
     },
   );
 

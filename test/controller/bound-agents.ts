@@ -82,14 +82,14 @@ export const unnamed: Readonly<Record<string, V1DaemonSet>> = Object.fromEntries
   given.filter(([flag]) => isBound(flag)).map(([flag, args]) => [flag, ofArguments(args)]),
 );
 /** The installer's flags whose values an agent may also lack: they only add to the template. */
-const optional = ["agent-label", "agent-annotation"];
+const optional = new Set(["agent-label", "agent-annotation"]);
 /**
- * Flag that an annotation names → the agents' DaemonSet if the controller has every such flag except
- * this one.
+ * Flag that an annotation names → the agents' DaemonSet if the controller has every such flag
+ * except this one.
  */
 export const lacking: Readonly<Record<string, V1DaemonSet>> = Object.fromEntries(
   given
-    .filter(([flag]) => isBound(flag) && !optional.includes(flag))
+    .filter(([flag]) => isBound(flag) && !optional.has(flag))
     .map(([flag, args]) => [
       flag,
       ofArguments(boundArguments.filter((one) => !args.includes(one))),

@@ -9,6 +9,7 @@ type Ours = readonly string[] | Readonly<Record<string, string>>;
 const text = (one: string) => `'${one}'`;
 const list = (keys: readonly string[]) => `[${keys.map(text).join(", ")}]`;
 
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 const before = (field: string) =>
   `(oldObject == null ? optional.none() : dyn(oldObject).metadata.?${field})`;
 const now = (field: string) => `dyn(object).metadata.?${field}`;
@@ -23,7 +24,8 @@ export const sameOwners = ["ownerReferences", "finalizers"]
  * as the old object has them. Mutating admission may set any key. In a policy, `object` is the
  * result of admission, so only `managedFields` distinguish the two: the API server records the
  * request's changes there before it calls mutating admission, and does not record those of
- * admission.
+ * admission. One change of a request is not recorded: if an apply names kubectl as its manager, the
+ * API server (1.36.3) rewrites the annotation `lastApplied` after it has made the record.
  *
  * A client may rewrite `managedFields`, but the API server then adds the keys that the same request
  * changes. If a client empties the list, the API server records nothing, so nothing may differ.
@@ -33,8 +35,9 @@ export const sameOwners = ["ownerReferences", "finalizers"]
  */
 export function keysSet(field: "labels" | "annotations", ours: Ours): string {
   const managed = "dyn(object).metadata.?managedFields.orValue([])";
+  const notKubectls = field === "annotations" ? `k != '${lastApplied}' && ` : "";
   return `${now(field)}.orValue({}).filter(k, !(${isOurs(ours, now(field))}${before(field)}[?k] == ${now(field)}[?k] ||
-${managed} != [] && !${managed}.exists(m,
+${notKubectls}${managed} != [] && !${managed}.exists(m,
   m.?fieldsV1[?'f:metadata'][?'f:${field}'][?('f:' + k)].hasValue())))`;
 }
 

@@ -41,6 +41,7 @@ import {
   unnamed,
 } from "./bound-agents.ts";
 import {
+  another,
   anotherImage,
   changesOfPod,
   controller,
@@ -280,6 +281,17 @@ describe("the account", () => {
         await assert.rejects(sent, /labels that this account may not change: k8s-app/, object);
       }
     });
+  test("does not let the API server write kubectl's annotation for it", async () => {
+    const [path, body] = [owned.state, bodyOf(owned.state)];
+    await apply(path, body, false);
+    const annotation = "kubectl.kubernetes.io/last-applied-configuration={}";
+    await cluster.kubectl("annotate", "secret", names.stateSecretName, ...its, annotation);
+    const version = versionOf((await admin.get<V1Pod>(path)) ?? assert.fail());
+    await admin.patch(path, { metadata: { ...version, managedFields: [another] } });
+    const asKubectl = own.apply(path, body, { manager: "kubectl", force: true, dryRun: true });
+    assert.match(await refusal(asKubectl), /annotations that .*: kubectl\S+last-applied/);
+    await prepare("create", path);
+  });
   for (const [what, [path, body]] of Object.entries(itsOwn))
     test(`is allowed ${what}`, async () => {
       assert.equal(await refusal(apply(path, body)), "");

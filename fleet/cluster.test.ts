@@ -28,6 +28,7 @@ async function guestWith(
   refusal?: ApiError,
 ) {
   let [writes, deletions] = [0, 0];
+  const replacements: KubernetesObject[] = [];
   const cluster = {
     async get() {
       const metadata = { resourceVersion: "1" };
@@ -38,6 +39,10 @@ async function guestWith(
       writes += 1;
       if (refusal !== undefined) throw refusal;
       return { ...body, metadata: { ...body.metadata, uid: "u", resourceVersion: "2" } };
+    },
+    async replace(_path: string, body: KubernetesObject) {
+      replacements.push(body);
+      return body;
     },
     async remove(path: string) {
       deletions += 1;
@@ -59,6 +64,7 @@ async function guestWith(
     fleetCluster,
     writes: () => writes,
     deletions: () => deletions,
+    replacements,
     /** Waits until the result of a write is known. */
     async untilIdle() {
       while (fleetCluster.busy) {
@@ -139,6 +145,16 @@ for (const [what, object] of theirs)
     assert.equal(one.writes(), 1);
     assert.equal(one.is(), "has");
   });
+
+test("keeps owners and finalizers when it replaces a Secret with additional keys", async () => {
+  const owners = [{ apiVersion: "v1", kind: "ConfigMap", name: "a", uid: "u" }];
+  const kept = { ownerReferences: owners, finalizers: ["a.example/held"] };
+  const crowded = { metadata: { ...ours.metadata, ...kept }, ...content, data: { b: "eQ==" } };
+  using one = await guestWith(rolloutState, [crowded]);
+  await one.fleetCluster.change(content, owner);
+  assert.equal(one.replacements.length, 1);
+  assert.partialDeepStrictEqual(one.replacements[0]?.metadata, kept);
+});
 
 test("retries a refused deletion after 5 to 30 seconds even if the system clock jumps", async (t) => {
   using one = await guestWith(rolloutState, [ours]);

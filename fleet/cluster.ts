@@ -282,7 +282,7 @@ async function place(
 ): Promise<void> {
   const path = `${one.target.collection}/${one.target.name}`;
   const wanted = one.body(content, owner);
-  const { uid = "", resourceVersion, ownerReferences } = found?.metadata ?? {};
+  const { uid = "", resourceVersion, ownerReferences, finalizers } = found?.metadata ?? {};
   const with_ = (more: object) => ({ ...wanted, metadata: { ...wanted.metadata, ...more } });
   const how = { manager: fleetManager, force: true };
   const isReplaced = found === undefined || one.fixed(found, content);
@@ -290,9 +290,12 @@ async function place(
   let reply: KubernetesObject;
   if (isReplaced) reply = await cluster.apply(path, with_({ resourceVersion: newborn }), how);
   // We replace the object, because an apply would not remove what other clients added to our
-  // fields. We keep the ownerReferences, because other owners might need the object.
+  // fields. We keep owners and finalizers, because other programs might need the object.
   else if (one.crowded(found, content))
-    reply = await cluster.replace(path, with_({ uid, resourceVersion, ownerReferences }));
+    reply = await cluster.replace(
+      path,
+      with_({ uid, resourceVersion, ownerReferences, finalizers }),
+    );
   else reply = await cluster.apply(path, with_({ uid, resourceVersion }), how);
   if (!one.has(reply, content, owner)) throw new Mutated(sentence("mutated"));
 }

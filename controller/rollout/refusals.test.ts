@@ -98,7 +98,10 @@ const hostile: readonly (readonly [what: string, refuse: (world: World, path: st
       "the API server fails for the node's pod",
       (world, path) => refusing(world, path, 500, "panic"),
     ],
-    ["the API server answers 409 to patches of the node's pod", (world, path) => refusing(world, path, 409, "changed")],
+    [
+      "the API server answers 409 to patches of the node's pod",
+      (world, path) => refusing(world, path, 409, "changed"),
+    ],
     [
       "admission removes our annotation",
       (world, node) => {

@@ -105,7 +105,12 @@ const table: readonly (readonly [
   ["during a halt, retries only a cluster that refused", "dwrw", "2", none, true],
   ["during a halt, changes no other cluster during a retry", "dwtw", "", none, true],
   ["counts a slot for a retry", "dtww", "2", { maxFailures: 1 }],
-  ["serves waiting clusters before a retry if refusals are allowed", "drww", "23", { maxFailures: 1 }],
+  [
+    "serves waiting clusters before a retry if refusals are allowed",
+    "drww",
+    "23",
+    { maxFailures: 1 },
+  ],
   ["retries only the canary that refused", "rwww", "0", none, true],
 ];
 

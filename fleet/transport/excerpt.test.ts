@@ -15,6 +15,7 @@ const secret = {
     resourceVersion: "7",
     annotations: { [fleetOwnerAnnotation]: "o", other: "x" },
     ownerReferences: [owner],
+    finalizers: ["a.example/held"],
     managedFields: [{ manager: "m" }],
   },
   type: "Opaque",
@@ -28,6 +29,7 @@ test("keeps only the needed fields of a Secret", () => {
       resourceVersion: "7",
       annotations: { [fleetOwnerAnnotation]: "o" },
       ownerReferences: [owner],
+      finalizers: ["a.example/held"],
     },
     type: "Opaque",
     data: { a: "eA==" },
@@ -61,6 +63,7 @@ const hostile: readonly (readonly [what: string, object: unknown])[] = [
   ["endless keys", { data: many(""), metadata: { annotations: many("") } }],
   ["values of other types", { data: many([], 10), type: 5 }],
   ["endless owners", { metadata: { ownerReferences: nests } }],
+  ["endless finalizers", { metadata: { finalizers: nests } }],
   ["endless sources", { spec: { sources: nests }, status: { sources: nests } }],
 ];
 for (const [what, object] of hostile)

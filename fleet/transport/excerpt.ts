@@ -53,7 +53,8 @@ export function keptProof(object: KubernetesObject): KubernetesObject {
 }
 
 function metadataOf(value: unknown) {
-  const { uid, resourceVersion, generation, annotations, ownerReferences } = fields(value);
+  const { uid, resourceVersion, generation, annotations, ownerReferences, finalizers } =
+    fields(value);
   const owner = text(fields(annotations)[fleetOwnerAnnotation]);
   return {
     uid: text(uid),
@@ -62,6 +63,9 @@ function metadataOf(value: unknown) {
     ...(owner === undefined ? {} : { annotations: { [fleetOwnerAnnotation]: owner } }),
     // A replace request must contain these fields.
     ...(Array.isArray(ownerReferences) ? { ownerReferences: ownersOf(ownerReferences) } : {}),
+    ...(Array.isArray(finalizers)
+      ? { finalizers: finalizers.slice(0, most).flatMap(textsOf) }
+      : {}),
   };
 }
 
@@ -86,6 +90,7 @@ function dataOf(value: unknown): Readonly<Record<string, string>> | undefined {
 const some = (value: unknown) => list(value).slice(0, most);
 const text = (value: unknown) =>
   typeof value === "string" && value.length <= longest ? value : undefined;
+const textsOf = (value: unknown) => text(value) ?? [];
 const number = (value: unknown) => (typeof value === "number" ? value : undefined);
 const truth = (value: unknown) => (typeof value === "boolean" ? value : undefined);
 const texts = (value: Readonly<Record<string, unknown>>, ...names: readonly string[]) =>

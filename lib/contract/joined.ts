@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { fleetManagedBy, fleetOwnerAnnotation, namespace } from "./names.ts";
-import { setsOnly } from "./own-metadata.ts";
+import { keysSet, sameOwners } from "./own-metadata.ts";
 
 /** In the management cluster: the namespace of joined clusters' ClusterProfiles and tokens. */
 export const clustersNamespace = "global-pull-secret-clusters";
@@ -75,6 +75,12 @@ export const tokenSeconds = 30 * 24 * 3600;
 
 /** The annotations that a fleet writes on placed Secrets and on Secrets with a token. */
 const ofSecrets = [fleetOwnerAnnotation, issuedAnnotation, expiresAnnotation];
+/** A CEL list: the keys that a request for such a Secret sets and the fleet does not. */
+const foreign =
+  `${keysSet("labels", fleetManagedBy)} + ${keysSet("annotations", ofSecrets)}`.replaceAll(
+    /\n\s*/g,
+    " ",
+  );
 
 /** One ValidatingAdmissionPolicy and its binding; both have this name. */
 export type Guard = Readonly<{ name: string; spec: object }>;
@@ -83,46 +89,53 @@ const admission = "admissionregistration.k8s.io/v1";
 
 const user = (account: string) => `system:serviceaccount:${namespace}:${account}`;
 
+type Checks = Readonly<{ variables?: readonly object[]; validations: readonly object[] }>;
+
 /** A policy for one account. Requests of other accounts are not checked. */
-function guard(name: string, who: string, rule: object, ...validations: object[]): Guard {
-  const matchConstraints = { resourceRules: [{ apiGroups: [""], apiVersions: ["v1"], ...rule }] };
+function guard(name: string, who: string, rules: readonly object[], checks: Checks): Guard {
+  const resourceRules = rules.map((rule) => ({ apiGroups: [""], apiVersions: ["v1"], ...rule }));
+  const matchConstraints = { resourceRules };
   const spec = {
     // Fail closed: a request that cannot be checked is refused.
     failurePolicy: "Fail",
     matchConstraints,
     matchConditions: [{ name: "account", expression: who }],
     // Without a `reason`, the API server refuses with 422, which differs from RBAC's 403.
-    validations,
+    ...checks,
   };
   return { name, spec };
 }
+
+const operations = ["CREATE", "UPDATE"];
 
 /**
  * Refuses Secrets of a type that Kubernetes turns into a credential. Kubernetes fills a Secret of
  * type service-account-token with a token of the account that the Secret names. A Secret of type
  * bootstrap.kubernetes.io/token lets nodes join. Also refuses labels and annotations of other
  * programs: Helm treats any Secret with Helm's labels as a release, and Argo CD treats any Secret
- * with Argo CD's label as a cluster.
+ * with Argo CD's label as a cluster. A finalizer would keep a namespace from being
+ * deleted.
  */
-const secretsOf = (name: string, who: string): Guard =>
-  guard(
-    name,
-    who,
-    { resources: ["secrets"], operations: ["CREATE", "UPDATE"] },
-    {
-      expression:
-        "!(object.type in ['kubernetes.io/service-account-token', 'bootstrap.kubernetes.io/token'])",
-      message: "this account may not write Secrets that Kubernetes turns into a token",
-    },
-    {
-      expression:
-        `${setsOnly("labels", fleetManagedBy)} && ${setsOnly("annotations", ofSecrets)}`.replaceAll(
-          /\n\s*/g,
-          " ",
-        ),
-      message: "this account may set only the fleet's labels and annotations",
-    },
-  );
+const secretsOf = (name: string, who: string, ...more: object[]): Guard =>
+  guard(name, who, [{ resources: ["secrets"], operations }, ...more], {
+    variables: [{ name: "foreign", expression: foreign }],
+    validations: [
+      {
+        expression:
+          "!(dyn(object).?type.orValue('') in ['kubernetes.io/service-account-token', 'bootstrap.kubernetes.io/token'])",
+        message: "this account may not write Secrets that Kubernetes turns into a token",
+      },
+      {
+        expression: sameOwners,
+        message: "this account may not change owners and finalizers",
+      },
+      {
+        expression: "variables.foreign == []",
+        messageExpression:
+          "'labels and annotations that this account may not change: ' + variables.foreign.join(', ')",
+      },
+    ],
+  });
 
 /** The policies for a joined cluster's account. */
 export const joinedGuards: readonly Guard[] = [
@@ -130,15 +143,20 @@ export const joinedGuards: readonly Guard[] = [
   guard(
     `${joinedName}-tokens`,
     `request.userInfo.username == '${user(joinedName)}'`,
-    { resources: ["serviceaccounts/token"], operations: ["CREATE"] },
+    [{ resources: ["serviceaccounts/token"], operations: ["CREATE"] }],
     {
-      // The token must be bound to our Secret, because we void the token by deleting that Secret.
-      // Without this rule, a thief could request a token that is bound to another Secret.
-      expression:
-        "has(object.spec.boundObjectRef) && object.spec.boundObjectRef.kind == 'Secret' && " +
-        `object.spec.boundObjectRef.name == '${boundName}' && ` +
-        `object.spec.expirationSeconds <= ${tokenSeconds}`,
-      message: `a token of this account must be bound to Secret ${boundName}, for 30 days at most`,
+      validations: [
+        {
+          // The token must be bound to our Secret, because we void the token by deleting that
+          // Secret. Without this rule, a thief could request a token that is bound to another
+          // Secret.
+          expression:
+            "has(object.spec.boundObjectRef) && object.spec.boundObjectRef.kind == 'Secret' && " +
+            `object.spec.boundObjectRef.name == '${boundName}' && ` +
+            `object.spec.expirationSeconds <= ${tokenSeconds}`,
+          message: `a token of this account must be bound to Secret ${boundName}, for 30 days at most`,
+        },
+      ],
     },
   ),
 ];
@@ -149,6 +167,13 @@ export const fleetGuard = (account: string): Guard =>
     `${account}-secrets`,
     "request.userInfo.username.startsWith('system:serviceaccount:') && " +
       `request.userInfo.username.endsWith(':${account}')`,
+    // `via: ClusterResourceSet` writes such an object beside the Secret.
+    {
+      apiGroups: ["addons.cluster.x-k8s.io"],
+      apiVersions: ["*"],
+      resources: ["clusterresourcesets"],
+      operations,
+    },
   );
 
 /** The binding puts the policy in force in all namespaces. Its action is Deny. */

@@ -1,6 +1,7 @@
 /**
- * A rule for labels and annotations in admission policies. Other programs act on these fields: they
- * select objects by labels, and run hooks that annotations name.
+ * Rules for metadata in admission policies. Other programs act on these fields: they select objects
+ * by labels, run hooks that annotations name, and delete objects with their owner. A finalizer
+ * blocks a deletion.
  */
 
 /**
@@ -12,37 +13,50 @@ type Ours = readonly string[] | Readonly<Record<string, string>>;
 const text = (one: string) => `'${one}'`;
 const list = (keys: readonly string[]) => `[${keys.map(text).join(", ")}]`;
 
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+const before = (field: string) =>
+  `(oldObject == null ? optional.none() : dyn(oldObject).metadata.?${field})`;
+const now = (field: string) => `dyn(object).metadata.?${field}`;
+
+/** A CEL expression: owners and finalizers are unchanged. In a new object they must be absent. */
+export const sameOwners = ["ownerReferences", "finalizers"]
+  .map((field) => `${before(field)} == ${now(field)}`)
+  .join(" && ");
+
 /**
- * A CEL expression: in this field, the request itself sets only keys of `ours`. Other keys must
+ * A CEL list: the keys of this field that the request itself sets, except `ours`. Other keys must
  * stay as in the old object. But mutating admission is allowed to set any key. In a policy,
  * `object` is the result of admission, so only `managedFields` shows which changes the request
  * itself made: the API server records the request's changes before it calls mutating admission, and
- * does not record the changes of admission.
+ * does not record the changes of admission. One change of a request is not recorded: if an apply
+ * names kubectl as its manager, the API server (1.36.3) rewrites the annotation `lastApplied` after
+ * it has made the record.
  *
  * A client can rewrite `managedFields`, but the API server then adds the keys that the same request
  * changes. If a client empties `managedFields`, the API server records nothing, so then no key
  * outside `ours` is allowed to differ, whoever changed it.
+ *
+ * If another client has set a key earlier, the record does not show whether this request or
+ * admission has changed the key now. So admission must not change keys that a client has set.
  */
-export function setsOnly(field: "labels" | "annotations", ours: Ours): string {
-  const now = `dyn(object).metadata.?${field}`;
-  const before = `(oldObject == null ? optional.none() : dyn(oldObject).metadata.?${field})`;
+export function keysSet(field: "labels" | "annotations", ours: Ours): string {
   const managed = "dyn(object).metadata.?managedFields.orValue([])";
-  return `${now}.orValue({}).all(k, ${isOurs(ours, now)}${before}[?k] == ${now}[?k] ||
-${managed} != [] && !${managed}.exists(m,
-  m.?fieldsV1[?'f:metadata'][?'f:${field}'][?('f:' + k)].hasValue()))`;
+  const notKubectls = field === "annotations" ? `k != '${lastApplied}' && ` : "";
+  return `${now(field)}.orValue({}).filter(k, !(${isOurs(ours, now(field))}${before(field)}[?k] == ${now(field)}[?k] ||
+${notKubectls}${managed} != [] && !${managed}.exists(m,
+  m.?fieldsV1[?'f:metadata'][?'f:${field}'][?('f:' + k)].hasValue())))`;
 }
 
-/** A CEL expression: the new object has all keys of the old one, except keys of `ours`. */
-export function removesOnly(field: "labels" | "annotations", ours: readonly string[]): string {
+/** A CEL list: the keys of this field that the new object lacks, except `ours`. */
+export function keysRemoved(field: "labels" | "annotations", ours: readonly string[]): string {
   const known = ours.length > 0 ? `k in ${list(ours)} || ` : "";
-  return `dyn(oldObject).metadata.?${field}.orValue({}).all(k,
-${known}k in dyn(object).metadata.?${field}.orValue({}))`;
+  return `${before(field)}.orValue({}).filter(k, !(${known}k in ${now(field)}.orValue({})))`;
 }
 
-function isOurs(ours: Ours, now: string): string {
+function isOurs(ours: Ours, live: string): string {
   if (isList(ours)) return ours.length > 0 ? `k in ${list(ours)} || ` : "";
   const pairs = Object.entries(ours).map(([key, value]) => `${text(key)}: ${text(value)}`);
-  return `{${pairs.join(", ")}}[?k] == ${now}[?k] || `;
+  return `{${pairs.join(", ")}}[?k] == ${live}[?k] || `;
 }
 
 const isList = (ours: Ours): ours is readonly string[] => Array.isArray(ours);

@@ -22,6 +22,7 @@ import { guardsOf, rightsOf } from "#plugin/joining/rights.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { writeKubeconfig } from "../controller/plane.ts";
+import { stampingSecrets } from "../controller/policies.ts";
 
 const target = "fleet-pull-secret";
 const targets = [{ namespace: "kube-system", name: target }];
@@ -113,6 +114,27 @@ async function refused(what: string, made: Promise<unknown>): Promise<void> {
   assert.equal(status, 422, what);
 }
 
+const opaque = secret("Opaque");
+/** Metadata on which other programs act. */
+const foreign = [
+  { labels: { owner: "helm", name: "a" } },
+  { labels: { "argocd.argoproj.io/secret-type": "cluster" } },
+  { annotations: { "replicator.v1.mittwald.de/replicate-from": "kube-system/other" } },
+  { finalizers: ["a.example/held"] },
+  { ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "a", uid: "1" }] },
+];
+
+/** Asserts that the account may write a Secret that other clients and admission label. */
+async function keepsOthers(as: Api): Promise<void> {
+  await cluster.kubectl("label", "secret", target, ...its, "team=a");
+  await cluster.apply(...stampingSecrets(target));
+  await until("admission labels the Secret", async () => {
+    const { metadata } = await as.apply<V1Secret>(path, opaque, how);
+    return metadata?.labels?.["team"] === "a" && metadata.labels["stamp"] === "s";
+  });
+  await cluster.kubectl("delete", "mutatingadmissionpolicies", "stamp-secrets");
+}
+
 /**
  * Asserts that the account gets no token of another account through a Secret that Kubernetes fills:
  * it may neither create such a Secret nor change an existing Secret into one.
@@ -128,16 +150,15 @@ async function refusedAll(as: Api): Promise<void> {
   const tokenId = { "token-id": Buffer.from("abcdef").toString("base64") };
   const bootstrap = secret("bootstrap.kubernetes.io/token", {}, tokenId);
   await refused("a bootstrap token", as.apply(path, bootstrap, how));
-  const places = {
-    labels: [{ owner: "helm", name: "a" }, { "argocd.argoproj.io/secret-type": "cluster" }],
-    annotations: [{ "replicator.v1.mittwald.de/replicate-from": "kube-system/other" }],
-  };
-  for (const [field, all] of Object.entries(places))
-    for (const one of all) {
-      const { metadata, ...rest } = secret("Opaque");
-      const marked = { ...rest, metadata: { ...metadata, [field]: one } };
-      await refused(JSON.stringify(one), as.apply(path, marked, how));
+  for (const state of ["create", "update"]) {
+    if (state === "update") await as.apply(path, opaque, how);
+    for (const more of foreign) {
+      const marked = { ...opaque, metadata: { ...opaque.metadata, ...more } };
+      await refused(`${state} with ${JSON.stringify(more)}`, as.apply(path, marked, how));
     }
+  }
+  await keepsOthers(as);
+  await clear();
   for (const name of [target, undefined]) {
     const metadata = { ...tokenOf("default").metadata, name, generateName: `${target}-` };
     const made = as.create(`${core}/secrets`, { ...tokenOf("default"), metadata });

@@ -81,6 +81,20 @@ export const flagged: Readonly<Record<string, V1DaemonSet>> = Object.fromEntries
 export const unnamed: Readonly<Record<string, V1DaemonSet>> = Object.fromEntries(
   given.filter(([flag]) => isBound(flag)).map(([flag, args]) => [flag, ofArguments(args)]),
 );
+/** The installer's flags whose values an agent may also lack: they only add to the template. */
+const optional = new Set(["agent-label", "agent-annotation"]);
+/**
+ * Flag that an annotation names → the agents' DaemonSet if the controller has every such flag
+ * except this one.
+ */
+export const lacking: Readonly<Record<string, V1DaemonSet>> = Object.fromEntries(
+  given
+    .filter(([flag]) => isBound(flag) && !optional.has(flag))
+    .map(([flag, args]) => [
+      flag,
+      ofArguments(boundArguments.filter((one) => !args.includes(one))),
+    ]),
+);
 
 export const containerOf = ({ containers }: V1PodSpec): V1Container => containers[0] as V1Container;
 const firstOf = ({ initContainers = [] }: V1PodSpec): V1Container =>
@@ -123,6 +137,14 @@ function crossedIn(of: Place, to: Place, list: "volumeMounts" | "env"): [string,
     (spec) => Object.assign(containers[to](spec), { [list]: [...listOf(to, spec), one] }),
   ]);
 }
+
+/** Replaces the volume of this name. */
+const emptied =
+  (name: string): Change =>
+  ({ volumes = [] }) => {
+    const at = volumes.findIndex((one) => one.name === name);
+    volumes.splice(at, 1, { name, emptyDir: {} });
+  };
 
 export const denied: Readonly<Record<string, Change>> = {
   ...Object.fromEntries([
@@ -258,6 +280,8 @@ export const denied: Readonly<Record<string, Change>> = {
   "an additional first container": (spec) => spec.initContainers?.push({ name: "b", image }),
   "a termination message elsewhere": (spec) =>
     (containerOf(spec).terminationMessagePath = "/host/kubelet/config.json"),
+  "an emptyDir in place of the agents' volume": emptied("global-pull-secret"),
+  "an emptyDir in place of the node's root directory": emptied("root"),
   "aliases of hosts": (spec) => (spec.hostAliases = [{ ip: "10.0.0.1", hostnames: ["a"] }]),
 };
 
@@ -282,7 +306,7 @@ export const admitted: Readonly<Record<string, () => V1DaemonSet>> = {
   "an address of the loopback": () => declared({ healthzAddress: "::1" }),
   "a restart by kubectl": () =>
     changed((_, { annotations }) => Object.assign(annotations ?? {}, { [restartedAt]: "now" })),
-  "additions of other admission: a proxy, an emptyDir, a toleration": () =>
+  "a proxy, another emptyDir and a toleration, which admission may add": () =>
     changed((spec) => {
       containerOf(spec).env?.push({ name: "HTTPS_PROXY", value: "http://proxy.example" });
       spec.volumes?.push({ name: "scratch", emptyDir: {} });

@@ -1,12 +1,19 @@
 /**
  * Requests of the controller's account. The policies must allow some of them, and deny the others.
  */
-import type { V1Container, V1ObjectMeta, V1PodSpec } from "@kubernetes/client-node";
+import type {
+  KubernetesObject,
+  V1Container,
+  V1ObjectMeta,
+  V1PodSpec,
+} from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import { globalSecret } from "#controller/objects/global-secret.ts";
 import { role, roleBinding, serviceAccount } from "#controller/objects/daemonset.ts";
 import { readState, stateSecret } from "#controller/objects/state.ts";
-import { owned } from "#kube/client/paths.ts";
+import { leaseName } from "#kube/client/ownership.ts";
+import { globalPullSecretPath, leaseIn, owned } from "#kube/client/paths.ts";
+import { declared } from "./bound-agents.ts";
 
 export const controller = "global-pull-secret-controller";
 const controlled = { apiVersion: "apps/v1", kind: "DaemonSet", controller: true, uid: "1" };
@@ -36,7 +43,8 @@ export const strangers: Readonly<Record<string, V1ObjectMeta>> = {
 export const anotherImage = [{ name: "main", image: "evil.example/x:1" }] as V1Container[];
 /** Velero runs this command in the pod's container. */
 const hook = { "pre.hook.backup.velero.io/command": '["/nodejs/bin/node"]' };
-const another = {
+/** A record of another change. */
+export const another = {
   manager: "other",
   operation: "Update",
   apiVersion: "v1",
@@ -73,7 +81,8 @@ export const changesOfPod: Readonly<
 };
 
 export const grants = { apiGroups: [""], resources: ["pods"], verbs: ["patch"] };
-const withMetadata = <One extends { metadata?: object }>(one: One, more: object) => ({
+/** The object with more metadata. */
+const withMetadata = (one: KubernetesObject, more: object) => ({
   ...one,
   metadata: { ...one.metadata, ...more },
 });
@@ -97,10 +106,42 @@ const newest = {
 };
 const global = globalSecret({ newest, mode: "Restart", served: "nothing", publishedAt: 1 });
 
-const release = {
-  labels: { owner: "helm", name: "cilium", status: "deployed", version: "99" },
+/** Metadata on which other programs act. */
+const foreign = {
+  "a release of Helm": { labels: { owner: "helm", name: "cilium", status: "deployed" } },
+  "a copy of another Secret": {
+    annotations: { "replicator.v1.mittwald.de/replicate-from": "a/b" },
+  },
+  "a role of a cloud": { annotations: { "eks.amazonaws.com/role-arn": "arn:aws" } },
+  "another value of its own label": { labels: { "app.kubernetes.io/managed-by": "Helm" } },
+  "a finalizer": { finalizers: ["a.example/held"] },
+  "an owner": { ownerReferences: [owner] },
 };
-const replicated = { annotations: { "replicator.v1.mittwald.de/replicate-from": "a/b" } };
+export const itsOwn: Readonly<Record<string, readonly [path: string, body: KubernetesObject]>> = {
+  "global-pull-secret": [owned.global, global],
+  "global-pull-secret-state": [owned.state, stateSecret(readState(undefined))],
+  "the agents' account": [owned.serviceAccount, serviceAccount],
+  "the agents' Role": [owned.role, role],
+  "the agents' RoleBinding": [owned.roleBinding, roleBinding],
+  "the DaemonSet": [owned.daemonSet, declared()],
+  "the Lease": [
+    leaseIn(names.namespace),
+    {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { name: leaseName, namespace: names.namespace },
+    },
+  ],
+  GlobalPullSecret: [
+    globalPullSecretPath,
+    {
+      apiVersion: "globalpullsecret.io/v1alpha1",
+      kind: "GlobalPullSecret",
+      metadata: { name: names.globalPullSecretName },
+    },
+  ],
+};
+
 const somebody = [{ kind: "User", name: "mallory" }];
 /** Requests by which the account could get rights that no policy bounds. */
 export const passing: readonly (readonly [
@@ -122,28 +163,11 @@ export const passing: readonly (readonly [
     token(names.stateSecretName),
     ["create"],
   ],
-  ...(
-    [
-      ["global-pull-secret", owned.global, global],
-      ["global-pull-secret-state", owned.state, stateSecret(readState(undefined))],
-    ] as const
-  ).flatMap(([name, path, body]) =>
-    Object.entries({ "a release of Helm": release, "a copy of another Secret": replicated }).map(
+  ...Object.entries(itsOwn).flatMap(([name, [path, body]]) =>
+    Object.entries(foreign).map(
       ([what, more]) => [`${what} in ${name}`, path, withMetadata(body, more), states] as const,
     ),
   ),
-  [
-    "a role of a cloud for the agents' account",
-    owned.serviceAccount,
-    withMetadata(serviceAccount, { annotations: { "eks.amazonaws.com/role-arn": "arn:aws" } }),
-    states,
-  ],
-  [
-    "a finalizer of the agents' account",
-    owned.serviceAccount,
-    withMetadata(serviceAccount, { finalizers: ["a.example/held"] }),
-    states,
-  ],
   [
     "a right of its own for the agents",
     owned.role,
@@ -163,10 +187,3 @@ export const passing: readonly (readonly [
     ["create"],
   ],
 ];
-export const itsOwn: Readonly<Record<string, readonly [path: string, body: object]>> = {
-  "global-pull-secret": [owned.global, global],
-  "global-pull-secret-state": [owned.state, stateSecret(readState(undefined))],
-  "the agents' account": [owned.serviceAccount, serviceAccount],
-  "the agents' Role": [owned.role, role],
-  "the agents' RoleBinding": [owned.roleBinding, roleBinding],
-};

@@ -35,11 +35,13 @@ import {
   declared,
   denied,
   flagged,
+  lacking,
   repository,
   tag,
   unnamed,
 } from "./bound-agents.ts";
 import {
+  another,
   anotherImage,
   changesOfPod,
   controller,
@@ -94,6 +96,8 @@ let admin: Api;
 /** A connection with the token of the controller's account. */
 let connection: Connection;
 let own: Api;
+/** The file of that connection. */
+let kubeconfig: string;
 
 before(async () => {
   cluster = await startCluster({ nodes: 0, apiOnly: true });
@@ -153,6 +157,15 @@ async function prepare(state: State, path: string, body = {}): Promise<void> {
   await until("the object is gone", async () => (await admin.get(path)) === undefined);
 }
 
+const label = { "k8s-app": "kube-dns" };
+/** Type of a patch → the patch, which sets a label. The object has labels. */
+const labelling = {
+  json: [{ op: "add", path: "/metadata/labels/k8s-app", value: "kube-dns" }],
+  merge: { metadata: { labels: label } },
+  strategic: { metadata: { labels: label } },
+  "merge and empties the record": { metadata: { labels: label, managedFields: [{}] } },
+};
+
 /** The controller's own object of this path. */
 const bodyOf = (path: string): object =>
   Object.values(itsOwn).find(([one]) => one === path)?.[1] ?? {};
@@ -167,7 +180,7 @@ async function install(objects: readonly KubeObject[]): Promise<void> {
   await cluster.apply(...objects);
   const asked = ["create", "token", controller, "-n", names.namespace, "--duration=1h"];
   const token = (await cluster.kubectl(...asked)).trim();
-  const kubeconfig = writeKubeconfig(cluster, "controller", cluster.server, token);
+  kubeconfig = writeKubeconfig(cluster, "controller", cluster.server, token);
   connection = open(loadKubeConfig(kubeconfig), () => {}, {});
   own = callsOver(connection);
   const stranger = pathOf(await podOf({}));
@@ -248,9 +261,37 @@ describe("the account", () => {
       test(`is denied to ${state} ${what}`, async () => {
         await prepare("update", owned.role, role);
         await prepare(state, path, bodyOf(path));
-        // Errors about a Secret do not quote the API server's answer.
-        assert.match(await refusal(apply(path, body)), /denied request: |secrets\/\S+ 403/);
+        assert.match(await refusal(apply(path, body)), /denied request: /);
       });
+  for (const [how, patch] of Object.entries(labelling))
+    test(`sets no label by a patch that is ${how}`, async () => {
+      const pod = await podOf({ labels, ownerReferences: [owner] });
+      await apply(owned.state, bodyOf(owned.state), false);
+      const type = `--type=${how.split(" ")[0]}`;
+      for (const object of [`pod/${pod.metadata?.name}`, `secret/${names.stateSecretName}`]) {
+        const sent = cluster.kubectl(
+          `--kubeconfig=${kubeconfig}`,
+          "patch",
+          object,
+          ...its,
+          type,
+          "-p",
+          JSON.stringify(patch),
+        );
+        await assert.rejects(sent, /labels that this account may not change: k8s-app/, object);
+      }
+    });
+  test("does not let the API server write kubectl's annotation for it", async () => {
+    const [path, body] = [owned.state, bodyOf(owned.state)];
+    await apply(path, body, false);
+    const annotation = "kubectl.kubernetes.io/last-applied-configuration={}";
+    await cluster.kubectl("annotate", "secret", names.stateSecretName, ...its, annotation);
+    const version = versionOf((await admin.get<V1Pod>(path)) ?? assert.fail());
+    await admin.patch(path, { metadata: { ...version, managedFields: [another] } });
+    const asKubectl = own.apply(path, body, { manager: "kubectl", force: true, dryRun: true });
+    assert.match(await refusal(asKubectl), /annotations that .*: kubectl\S+last-applied/);
+    await prepare("create", path);
+  });
   for (const [what, [path, body]] of Object.entries(itsOwn))
     test(`is allowed ${what}`, async () => {
       assert.equal(await refusal(apply(path, body)), "");
@@ -274,6 +315,13 @@ describe("allows each flag of the controller if annotations name the required va
           assert.equal(await applied(template), "");
         });
     });
+  describe("create the DaemonSet", () => {
+    before(async () => await prepare("create", owned.daemonSet));
+    for (const [flag, template] of Object.entries(lacking))
+      test(`denies the default of --${flag}`, async () => {
+        assert.match(await applied(template), /denied request: /);
+      });
+  });
 });
 
 describe("the policies if other clients write too", () => {
@@ -449,7 +497,7 @@ describe("the policies if other clients write too", () => {
   test("writes its Secret while one policy labels Secrets", async () => {
     const [path, body] = itsOwn["global-pull-secret-state"] ?? assert.fail();
     await prepare("create", path);
-    await cluster.apply(...stampingSecrets);
+    await cluster.apply(...stampingSecrets(names.stateSecretName));
     const made = await until("the policy stamps", async () => {
       const one = (await own.apply(path, body, { manager: controller, force: true })) as V1Pod;
       return one.metadata?.labels?.["stamp"] === "s" && one;
@@ -463,6 +511,23 @@ describe("the policies if other clients write too", () => {
       "the key is denied",
       async () => (await refusal(apply(path, { ...body, metadata }))) !== "",
     );
+    assert.equal(await refusal(apply(path, body)), "");
+  });
+
+  test("names the label of a client that admission changes, and writes again once the label was removed", async () => {
+    const [path, body] = itsOwn["global-pull-secret-state"] ?? assert.fail();
+    const kubectl = (change: string) =>
+      cluster.kubectl("label", "secret", names.stateSecretName, ...its, "--overwrite", change);
+    await apply(path, body, false);
+    await kubectl("stamp=by-a-client");
+    assert.equal(await refusal(apply(path, body)), "", "another client's label is kept");
+    await cluster.apply(...stampingSecrets(names.stateSecretName));
+    await until("the label is named", async () =>
+      /labels that this account may not change: stamp \(/.test(await refusal(apply(path, body))),
+    );
+    await kubectl("stamp-");
+    const { metadata } = (await admin.get<V1Pod>(path)) ?? {};
+    assert.equal(metadata?.labels?.["stamp"], "s");
     assert.equal(await refusal(apply(path, body)), "");
   });
 });

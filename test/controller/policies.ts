@@ -95,20 +95,21 @@ export const stampingPods: readonly object[] = policyOf("Mutating", "stamp", {
   ],
 });
 
-/** A policy that adds a label and an annotation to global-pull-secret-state at each write. */
-export const stampingSecrets: readonly object[] = policyOf("Mutating", "stamp-secrets", {
-  failurePolicy: "Fail",
-  reinvocationPolicy: "Never",
-  matchConstraints: { resourceRules: [ruleFor("CREATE", "secrets"), ruleFor("UPDATE", "secrets")] },
-  matchConditions: [
-    { name: "state", expression: "object.metadata.name == 'global-pull-secret-state'" },
-  ],
-  mutations: [
-    applied(
-      'Object{metadata: Object.metadata{labels: {"stamp": "s"}, annotations: {"stamp": "s"}}}',
-    ),
-  ],
-});
+/** A policy that adds a label and an annotation to Secrets of this name at each write. */
+export const stampingSecrets = (secret: string): readonly object[] =>
+  policyOf("Mutating", "stamp-secrets", {
+    failurePolicy: "Fail",
+    reinvocationPolicy: "Never",
+    matchConstraints: {
+      resourceRules: [ruleFor("CREATE", "secrets"), ruleFor("UPDATE", "secrets")],
+    },
+    matchConditions: [{ name: "secret", expression: `object.metadata.name == '${secret}'` }],
+    mutations: [
+      applied(
+        'Object{metadata: Object.metadata{labels: {"stamp": "s"}, annotations: {"stamp": "s"}}}',
+      ),
+    ],
+  });
 
 /**
  * A policy that denies every ConfigMap in the namespace `default`. The message of the denial

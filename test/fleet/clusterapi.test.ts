@@ -6,6 +6,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
+import { connect } from "#kube/client/client.ts";
+import { loadKubeConfig } from "#kube/load.ts";
 import { auditOf, isWrite } from "../cluster/audit.ts";
 import { stays, until } from "../cluster/await.ts";
 import { document, pullSecret } from "../controller/plane.ts";
@@ -178,6 +180,30 @@ test("reports and does not touch a hand-written ClusterResourceSet with the name
   await untilState(home, "guest-a", "Failed", "GPS435");
   assert.equal((await home.api.get<Set>(setPath("guest-a")))?.metadata?.resourceVersion, before);
   assert.equal(await secretIn("guest-a"), undefined);
+});
+
+test("refuses metadata of other programs on both objects, whatever the request of the fleet's account", async () => {
+  const account = connect(loadKubeConfig(home.kubeconfig), () => {});
+  const { spec } = byHand("guest-a");
+  const its = { name: "crs-pull-secret", namespace: "guest-a" };
+  const secret = { apiVersion: "v1", kind: "Secret", type: `${group}/resource-set` };
+  const objects = [
+    [`/api/v1/namespaces/guest-a/secrets/${its.name}`, secret],
+    [setPath("guest-a"), { apiVersion: `${group}/v1beta2`, kind: "ClusterResourceSet", spec }],
+  ] as const;
+  const how = { manager: "test", force: true, dryRun: true };
+  await namespace("guest-a", {});
+  for (const [path, body] of objects)
+    for (const more of [
+      { labels: { owner: "helm" } },
+      { annotations: { "a.example/b": "c" } },
+      { finalizers: ["a.example/held"] },
+      { ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "a", uid: "1" }] },
+    ]) {
+      const asked = account.apply(path, { ...body, metadata: { ...its, ...more } }, how);
+      await assert.rejects(asked, { status: 422, isDenial: true }, JSON.stringify(more));
+    }
+  for (const [path, body] of objects) await account.apply(path, { ...body, metadata: its }, how);
 });
 
 test("K12: with clusterNameLabelValue: Name, serves each Cluster of the selected namespaces under the Cluster's own name", async () => {

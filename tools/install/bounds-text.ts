@@ -11,7 +11,13 @@ export type Validation = Readonly<{
   message?: string;
   messageExpression?: string;
 }>;
-type Rule = Readonly<{ group: string; resources: string; operations: string; names?: string }>;
+type Rule = Readonly<{
+  group: string;
+  version?: string;
+  resources: string;
+  operations: string;
+  names?: string;
+}>;
 
 export type Bounds = Readonly<{
   name: string;
@@ -69,10 +75,10 @@ export function textOf(bounds: Bounds): string {
   return `${comment}${[policy, binding].map(written).join("---\n")}`;
 }
 
-function ruleOf({ group, resources, operations, names: its }: Rule): object {
+function ruleOf({ group, version = "v1", resources, operations, names: its }: Rule): object {
   return {
     apiGroups: [group],
-    apiVersions: ["v1"],
+    apiVersions: [version],
     resources: resources.split(" "),
     operations: operations.split(" "),
     ...(its !== undefined && { resourceNames: its.split(" ") }),

@@ -6,14 +6,14 @@
  */
 import { grantAnnotations } from "#contract/grant.ts";
 import * as names from "#contract/names.ts";
-import { removesOnly, setsOnly } from "#contract/own-metadata.ts";
+import { keysRemoved, keysSet, sameOwners } from "#contract/own-metadata.ts";
 import { globalSecret } from "#controller/objects/global-secret.ts";
 import { annotations } from "#controller/objects/annotations.ts";
 import { restartedAt, role, roleBinding } from "#controller/objects/daemonset.ts";
 import { readState, stateSecret } from "#controller/objects/state.ts";
 import { flags } from "#controller/policy/flags.ts";
 import { mostResources } from "#controller/policy/resources.ts";
-import { ownerLabels } from "#kube/client/ownership.ts";
+import { leaseName, ownerLabels } from "#kube/client/ownership.ts";
 import * as agents from "./agent-template.ts";
 import { controller, textOf, type Bounds, type Validation } from "./bounds-text.ts";
 import { literal } from "./cel.ts";
@@ -27,20 +27,12 @@ has(${object}.metadata.ownerReferences) && ${object}.metadata.ownerReferences.ex
   owner.apiVersion == 'apps/v1' && owner.kind == 'DaemonSet' && owner.name == '${names.agentName}' &&
   has(owner.controller) && owner.controller)`;
 
-/** True if these metadata fields are unchanged. In a new object they must be absent. */
-const unchanged = (...fields: readonly string[]): string =>
-  fields
-    .map(
-      (field) => `(oldObject == null ? optional.none() : dyn(oldObject).metadata.?${field}) ==
-dyn(object).metadata.?${field}`,
-    )
-    .join(" && ");
-
-/**
- * Other admission plugins may set keys that no client has set. The controller's account must not
- * change any other key.
- */
-const ifAdmission = "; if your admission changes others, delete the pod";
+/** Refuses the request if the variable of this name lists keys that the account may not change. */
+const noKeys = (field: "labels" | "annotations"): Validation => ({
+  expression: `object == null || variables.${field} == []`,
+  messageExpression: `'${field} that this account may not change: ' + variables.${field}.join(', ') +
+' (if your admission changes them: GPS321)'`,
+});
 const ofGrant = [...Object.values(grantAnnotations), names.syncAnnotation];
 
 const pods: Bounds = {
@@ -52,6 +44,13 @@ const pods: Bounds = {
     "backup programs run the commands in a pod's annotations.",
   ],
   rules: [{ group: "", resources: "pods", operations: "UPDATE DELETE" }],
+  variables: [
+    { name: "labels", expression: `${keysSet("labels", [])} + ${keysRemoved("labels", [])}` },
+    {
+      name: "annotations",
+      expression: `${keysSet("annotations", ofGrant)} + ${keysRemoved("annotations", ofGrant)}`,
+    },
+  ],
   validations: [
     {
       expression: isOurs("oldObject"),
@@ -66,17 +65,11 @@ dyn(object.spec).all(f, f == 'tolerations' ||
       message: "only a grant's annotations of a pod may change",
     },
     {
-      expression: `object == null || ${unchanged("ownerReferences", "finalizers")}`,
+      expression: `object == null || ${sameOwners}`,
       message: "owners and finalizers of a pod may not change",
     },
-    {
-      expression: `object == null || ${setsOnly("labels", [])} && ${removesOnly("labels", [])}`,
-      message: `labels of a pod may not change${ifAdmission}`,
-    },
-    {
-      expression: `object == null || ${setsOnly("annotations", ofGrant)} && ${removesOnly("annotations", ofGrant)}`,
-      message: `only a grant's annotations of a pod may change${ifAdmission}`,
-    },
+    noKeys("labels"),
+    noKeys("annotations"),
   ],
 };
 
@@ -276,7 +269,8 @@ variables.containers.map(c, c.name + ' ' + ${ofContainer}.join(', ')).join('; ')
 'the image is not ' + variables.image + ', which ${annotation("agent-image")} names'`,
     },
     {
-      expression: `variables.spec.volumes.all(v, v in variables.volumes || has(v.emptyDir) ||
+      expression: `variables.spec.volumes.all(v, v in variables.volumes ||
+has(v.emptyDir) && !variables.volumes.exists(one, one.name == v.name) ||
 v in variables.oldSpec.?volumes.orValue([]))`,
       message: "the volumes are not the agents'",
     },
@@ -307,7 +301,8 @@ variables.containers.all(c, c.?args.orValue([]).all(a, !a.contains(' ')))`,
       pinned,
     ),
     {
-      expression: `variables.arguments.all(a, (${cel(loopback)} + [${given("healthz-address")}]).exists(address,
+      expression: `variables.arguments.all(a, (${given("healthz-address")} == '${installed["healthz-address"]}' ?
+  ${cel(loopback)} : [${given("healthz-address")}]).exists(address,
   a.contains(' --healthz-address ' + address + ' ')))`,
       message: `the address of healthz is not that of ${annotation("healthz-address")}`,
     },
@@ -376,6 +371,23 @@ const others: Bounds = {
       operations: "CREATE UPDATE DELETE",
       names: names.agentName,
     },
+    {
+      group: "coordination.k8s.io",
+      resources: "leases",
+      operations: "CREATE UPDATE",
+      names: leaseName,
+    },
+    {
+      group: "globalpullsecret.io",
+      version: "*",
+      resources: "globalpullsecrets",
+      operations: "CREATE UPDATE",
+      names: names.globalPullSecretName,
+    },
+  ],
+  variables: [
+    { name: "labels", expression: keysSet("labels", { ...names.agentLabels, ...ownerLabels }) },
+    { name: "annotations", expression: keysSet("annotations", ofObjects) },
   ],
   validations: [
     {
@@ -385,17 +397,11 @@ dyn(request.options).?propagationPolicy.orValue('Background') == 'Background' &&
       message: "the agents' pods have to be deleted with their DaemonSet",
     },
     {
-      expression: `object == null || ${unchanged("ownerReferences", "finalizers")}`,
+      expression: `object == null || ${sameOwners}`,
       message: "owners and finalizers of the object may not change",
     },
-    {
-      expression: `object == null || ${setsOnly("labels", { ...names.agentLabels, ...ownerLabels })}`,
-      message: "the labels are not the controller's",
-    },
-    {
-      expression: `object == null || ${setsOnly("annotations", ofObjects)}`,
-      message: "the annotations are not the controller's",
-    },
+    noKeys("labels"),
+    noKeys("annotations"),
     {
       expression: `request.resource.resource != 'secrets' || dyn(object).type == ${cel(types)}[object.metadata.name]`,
       message: "the type of the Secret is not the controller's",

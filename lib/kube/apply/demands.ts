@@ -40,8 +40,8 @@ export function demand(path: string, declared: KubernetesObject, made: Kubernete
 }
 
 /**
- * For objects with credentials or rights: all fields except metadata, which other programs may
- * change.
+ * For objects with credentials or rights: all fields except metadata. Other programs may change
+ * metadata, and admission may as far as our own policies allow it (lib/contract/own-metadata.ts).
  */
 function otherDemands(declared: KubernetesObject): object {
   return Object.fromEntries(Object.entries(declared).filter(([key]) => key !== "metadata"));

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { unreachable } from "./api-error.ts";
+import type { ResponseContext } from "@kubernetes/client-node";
+import { ApiError, unreachable } from "./api-error.ts";
 
 const failed = (code: string) =>
   new TypeError("fetch failed", { cause: Object.assign(new Error(`connect ${code}`), { code }) });
@@ -14,4 +15,29 @@ for (const [code, reason] of [
     const error = unreachable("GET", "/version", failed(code));
     assert.equal(error.status, 0);
     assert.equal(error.reason, reason);
+  });
+
+const secret = "/api/v1/namespaces/kube-system/secrets/global-pull-secret";
+const forbidden = 'secrets "global-pull-secret" is forbidden: ';
+const denied = (policy: string) =>
+  `${forbidden}ValidatingAdmissionPolicy '${policy}' with binding '${policy}' denied request: `;
+
+for (const [what, path, message, isQuoted] of [
+  ["a refusal by our own policy", secret, `${denied("global-pull-secret-objects")}a: env`, true],
+  ["a refusal by another policy", secret, `${denied("platform")}dXNlcjpw`, false],
+  ["a refusal by a webhook", secret, 'admission webhook "a" denied the request: dXNlcjpw', false],
+  ["a decoder's error", secret, `bad byte: ${denied("global-pull-secret-objects")}dXNlcjpw`, false],
+  [
+    "another policy's quote of ours",
+    secret,
+    `${denied("platform")}${denied("global-pull-secret-objects")}dXNlcjpw`,
+    false,
+  ],
+  ["a refusal that concerns no Secret", "/api/v1/namespaces/a/pods/b", "any text", true],
+] as const)
+  test(`${isQuoted ? "quotes" : "does not quote"} ${what}`, () => {
+    const context = { httpStatusCode: 403, headers: {} } as ResponseContext;
+    const body = JSON.stringify({ reason: "Forbidden", message });
+    const error = ApiError.from("PATCH", path, context, body);
+    assert.equal(error.message, `PATCH ${path}: 403 Forbidden${isQuoted ? `: ${message}` : ""}`);
   });

@@ -15,6 +15,10 @@ type Refusal = Readonly<{
   denied?: boolean;
 }>;
 
+/** A denial by our own policies (tools/install/bounds.ts, lib/contract/joined.ts). */
+const ownDenial =
+  /^secrets "[^"]*" is forbidden: ValidatingAdmissionPolicy 'global-pull-secret-(?:objects|(?:joined|fleet)-secrets)' with binding '[^']*' denied request: /;
+
 /** The reason of an answer that is larger than allowed. */
 const tooLarge = "TooLarge";
 
@@ -68,10 +72,12 @@ export class ApiError extends Error {
   /**
    * The error for a refusal. It leaves out the server's message for Secrets and SyncSecrets: a
    * decoder's error quotes the bytes around the fault, and a schema's error quotes the value. Both
-   * can contain credentials.
+   * can contain credentials. The messages of our own policies are kept: of a Secret, they quote only
+   * the keys of labels and annotations.
    */
   static from(method: string, path: string, response: ResponseContext, body: string): ApiError {
     const parsed = readStatus(body);
+    const { message = "" } = parsed;
     const after = Number(response.headers["retry-after"]);
     return new ApiError({
       status: response.httpStatusCode,
@@ -80,10 +86,10 @@ export class ApiError extends Error {
       reason: /^[A-Za-z]{1,64}$/.exec(parsed.reason ?? "")?.[0] ?? "Refused",
       method,
       path,
-      ...(/\/(?:sync)?secrets/.test(path) || parsed.message === undefined
-        ? {}
-        : { detail: parsed.message.slice(0, 500) }),
-      denied: /denied (?:the )?request/.test(parsed.message ?? ""),
+      ...(message !== "" && (!/\/(?:sync)?secrets/.test(path) || ownDenial.test(message))
+        ? { detail: message.slice(0, 500) }
+        : {}),
+      denied: /denied (?:the )?request/.test(message),
       ...(after > 0 ? { retryAfterSeconds: Math.min(after, 60) } : {}),
     });
   }

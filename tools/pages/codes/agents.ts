@@ -63,7 +63,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   ],
   GPS221: [
     "The agent starts no change until healthz answers.",
-    "If the kubelet runs, check `--healthz-port`, and that the kubelet's `healthzPort` is not 0.",
+    "If the kubelet runs, check `--healthz-port` [and its annotation](../use/install.md#what-the-controllers-account-may-do), and that the kubelet's `healthzPort` is not 0.",
   ],
   GPS222: [
     untouched,
@@ -107,7 +107,7 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   ],
   GPS240: [
     "The agent does everything else, and tries the port again at most every 10 s. Until then its pod is not Ready.",
-    "Stop the other program, or set `--probe-port`.",
+    "Stop the other program, or set `--probe-port` [and its annotation](../use/install.md#what-the-controllers-account-may-do).",
   ],
   GPS243: [
     "The agent does everything else, and looks for `.dockercfg` in the kubelet's directory. The Event `HiddenFilesUnsearched` names the nodes.",

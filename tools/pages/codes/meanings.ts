@@ -11,7 +11,8 @@ export const meanings: Readonly<Record<string, string>> = {
     "The removal is complete, but some nodes could not be reached and might still have the entries. The message names them.",
   GPS320:
     "Some nodes have no agent, because its pod cannot be created. The message counts these nodes.",
-  GPS321: "The API server refuses a request of the controller. The message quotes the refusal.",
+  GPS321:
+    "The API server refuses a request of the controller. The message quotes the refusal. If the refusal names labels or annotations, [your admission changes them](../use/install.md#labels-and-annotations).",
   GPS322:
     "Admission in the cluster changes the controller's objects. The message names the changed fields.",
   GPS324:

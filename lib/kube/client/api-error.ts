@@ -72,8 +72,8 @@ export class ApiError extends Error {
   /**
    * The error for a refusal. It leaves out the server's message for Secrets and SyncSecrets: a
    * decoder's error quotes the bytes around the fault, and a schema's error quotes the value. Both
-   * can contain credentials. The messages of our own policies are kept: of a Secret, they quote only
-   * the keys of labels and annotations.
+   * can contain credentials. The messages of our own policies are kept: of a Secret, they quote
+   * only the keys of labels and annotations.
    */
   static from(method: string, path: string, response: ResponseContext, body: string): ApiError {
     const parsed = readStatus(body);

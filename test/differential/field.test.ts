@@ -176,7 +176,7 @@ const nodes: readonly (readonly [theirs: Users, ours: Users, image: string, trie
   [{ "docker.io/library": "t" }, { [hubKey]: "ours" }, "nginx", "t"],
 ];
 
-test("B04, F52: makes the kubelet try our entries, and after their removal the node's own entries again", async () => {
+test("B04, F52: makes the kubelet try our entries, and makes it try the node's own entries again after ours are removed", async () => {
   const rows = nodes.map(([theirs, ours, image, tried]) => {
     const before = read(fileOf(theirs));
     const { document, owned } = put(before, nothingOwned, desired(ours));

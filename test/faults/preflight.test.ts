@@ -86,7 +86,7 @@ test("changes nothing and names the units if several units, or none, could be th
   untouched(place);
 });
 
-test("restarts the detected unit again while a restart is owed, even if no unit is active", async () => {
+test("repeats failed restarts of the detected unit, although no unit is active after the first failure", async () => {
   await using place = await AgentPlace.make();
   const { systemd } = place;
   systemd.unit = "rke2-agent.service";

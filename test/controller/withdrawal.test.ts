@@ -61,7 +61,8 @@ test("reports an overdue removal in an Event, with a command that finishes the r
   kubelets.behaviour = (node, of) => (of > revision && node === "a" ? "hangs" : "ready");
   await undeclare();
   const { message } = await plane.untilEvent(on, "RemovalOverdue", "waiting for a", 150_000);
-  const [, command = ""] = /to finish without them: kubectl (.*)$/.exec(message) ?? [];
+  // A link to the code's page follows the command.
+  const [, command = ""] = /to finish without them: kubectl (.*) \[[^\]]+\]$/.exec(message) ?? [];
   await on.cluster.kubectl(...command.split(" "));
   await plane.untilGone(on);
 });

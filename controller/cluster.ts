@@ -163,8 +163,8 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
         log.warn({ error: message }, "the API server cannot be used; it will be retried");
       const starting = async () => {
         const image = await retryUntilAnswered(() => imageOf(config, home), { failed });
-        // This process tries its policy before it competes for the Lease. So if the API server
-        // refuses the policy, the current leader stays, with its own policy.
+        // This process tries a dry run of its policy before it competes for the Lease. So if the
+        // API server refuses the policy, the current leader stays, with its own policy.
         const tries = { failed, awaitsCrd: true, most: policyTries };
         await retryUntilAnswered(() => tryPolicy(served, declares), tries).catch(
           continueUndeclared,

@@ -29,7 +29,7 @@ const pauseSeconds = 30;
  */
 const ours = [policyManager, pluginManager, fieldManager];
 
-/** The object as it is after the declaration, or as the declaration would make it. */
+/** The object that the controller follows, and why the policy is not declared in it. */
 export type Declared = Readonly<{
   object: GlobalPullSecret;
   /**

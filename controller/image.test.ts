@@ -62,7 +62,7 @@ const refusing = {
   pages: () => Promise.reject(new Error("forbidden")),
 } as unknown as Cluster;
 
-test("takes --agent-image as written, inherits no pull secrets, and needs no right to read pods", async () => {
+test("with --agent-image, uses the image as written, inherits no pull secrets, and reads no pod", async () => {
   const image = "--agent-image=r.example/gps:2";
   const secret = "--agent-image-pull-secret=a";
   for (const guest of [[], ["--guest-kubeconfig=/g", "--namespace=clusters-a"]]) {
@@ -73,7 +73,7 @@ test("takes --agent-image as written, inherits no pull secrets, and needs no rig
   }
 });
 
-test("takes --agent-image-pull-secret instead of the pod's own secrets", async () => {
+test("uses --agent-image-pull-secret instead of the pod's own pull secrets", async () => {
   const found = await asked(running, "me", "--agent-image-pull-secret=a");
   assert.deepEqual(found, { image: `r.example/gps@${digest}`, imagePullSecrets: ["a"] });
 });

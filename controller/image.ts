@@ -15,9 +15,9 @@ const answer = { seconds: 5 };
  * not need the right to read pods. Without this flag, the image is that of the controller's own pod
  * (POD_NAME): one image with two entry points, so an upgrade of the Deployment also upgrades the
  * agents. The image is named by digest if the runtime reports a digest that every node can pull.
- * The pull secrets are those of the controller's pod, unless flags name others, because the agents
- * run in the same namespace. But the agents of a guest cluster get only the pull secrets that flags
- * name, and their image stays as written, because finding the digest needs the right to read nodes.
+ * The agents run in the namespace of the controller's pod and use this pod's pull secrets, unless
+ * flags name others. But the agents of a guest cluster get only the pull secrets that flags name,
+ * and their image stays as written, because finding the digest needs the right to read nodes.
  */
 export async function imageOf(config: ControllerConfig, cluster: Cluster): Promise<AgentImage> {
   const given = config.installed.agent.pod.imagePullSecrets;

@@ -42,7 +42,7 @@ export function platformClock(
   };
 }
 
-/** When to check again a cluster that another operator owns. */
+/** When to check again whether another operator still owns the pull secrets. */
 export const platformPause = { seconds: pauseSeconds.found };
 
 async function read(cluster: Cluster): Promise<string | undefined> {

@@ -180,8 +180,8 @@ function isAbsent(snapshot: Snapshot, applying: InputContext): boolean {
 }
 
 /**
- * Deletes withdrawn credentials from the state, so that they are no source's last accepted
- * document. Records when the grace periods began, so that they do not begin again. Records the
+ * Deletes withdrawn credentials from the state, so that no last accepted document contains them.
+ * Records when the grace periods began, so that they do not begin again. Records the
  * policy, because the next leader follows this policy if it cannot read the object.
  */
 async function forgetCredentials(

@@ -1,4 +1,4 @@
-/** The objects that the controller follows while it runs, and which changes start a run. */
+/** The objects that the controller watches while it runs, and which changes start a run. */
 import type { V1ManagedFieldsEntry } from "@kubernetes/client-node";
 import type { Logger } from "pino";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -8,7 +8,7 @@ import { follow } from "#kube/watch/watch.ts";
 import { statusManager } from "./status/status-writer.ts";
 
 /**
- * Milliseconds. If the CRD is installed later, the controller notices it within half a minute. A
+ * Milliseconds. If the CRD is installed later, the controller notices this within half a minute. A
  * missing CRD is logged once a minute.
  */
 const [longestPause, warnEvery] = [30_000, 60_000];
@@ -19,7 +19,7 @@ const isOthersStatus = ({ manager, subresource }: V1ManagedFieldsEntry) =>
   subresource === "status" && manager !== statusManager;
 
 /**
- * Follows an object of a kind that every cluster has. A failing watch also starts a run. Without
+ * Watches an object of a kind that every cluster has. A failing watch also starts a run. Without
  * this run, an idle controller would take five minutes to notice that the object cannot be read.
  */
 export function watchOver(
@@ -42,7 +42,7 @@ export function watchOver(
 }
 
 /**
- * Follows GlobalPullSecret. Only changes by others start a run, not our own writes of the status.
+ * Watches GlobalPullSecret. Only changes by others start a run, not our own writes of the status.
  * After a failure, every list starts a run, because a missing object and a missing CRD look the
  * same.
  */

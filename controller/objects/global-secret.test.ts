@@ -72,7 +72,7 @@ const emptyBeside: readonly (readonly [
   ["the newest content is served", numbered(4), "4"],
 ];
 for (const [condition, served, number] of emptyBeside)
-  test(`empties the other keys of the served slot when ${condition}`, () => {
+  test(`when ${condition}, empties every key of the served slot except the revision`, () => {
     const { data = {} } = globalSecret(declared({ served }));
     const { revision, ...others } = servedKeys;
     assert.equal(data[revision], encoded(number));

@@ -89,7 +89,7 @@ test("reads a malformed time as absent, and keeps the times of other sources", (
   assert.deepEqual(read.absentSince, since);
 });
 
-test("treats the absence time of an older controller as the additional Secret's absence time", () => {
+test("if an older controller recorded an absence, reads it as the additional Secret's absence", () => {
   const data = { "absent-since": encode("2026-01-01T00:00:00.000Z") };
   assert.deepEqual([...readState({ data }).absentSince.keys()], ["additional"]);
 });

@@ -232,7 +232,7 @@ const takenOver: readonly (readonly [
   ["an object that cannot be read", "unreadable", "team-a", ""],
 ];
 for (const [what, now, names, orphans] of takenOver)
-  test(`with sources accepted, then ${what}: ${names || "none"} in force`, () => {
+  test(`with ${what} after accepted sources, the sources in force are: ${names || "none"}`, () => {
     const found = inForce(installed, now, remember({ sources }));
     assert.deepEqual(found.policy.sources.map(({ name }) => name).join(), names);
     assert.equal(found.orphans.join(), orphans);

@@ -80,7 +80,7 @@ for (const [joining, nodes] of [
   });
 
 for (const away of [34, 60])
-  test(`begins a withdrawal at once on the other nodes when ${away} of 100 nodes are unreachable`, () => {
+  test(`when ${away} of 100 nodes are unreachable, begins a withdrawal at once on the other nodes`, () => {
     const w = servedCluster({ seed: 1, nodes: 100, budget: 10 });
     pass(w, driver, 10);
     const names = [...w.machines.keys()].slice(0, away);
@@ -120,7 +120,7 @@ const byHand: readonly (readonly [what: string, harm: (w: World) => void])[] = [
   ],
   ["someone wrote a grant for content that does not exist", (w) => plant(w, 9, "x")],
   [
-    "someone wrote the highest grant that an agent reads, and replaced global-pull-secret",
+    "someone wrote a grant with the highest possible revision, and replaced global-pull-secret",
     (w) => {
       plant(w, 999_999_999_999_999, "");
       w.api.secret = null;
@@ -149,7 +149,7 @@ for (const [what, harm] of byHand)
     assert.ok((w.api.secret?.rev ?? Infinity) < 9);
   });
 
-test("serves all other nodes when the canary never answers, but one node is allowed to fail", () => {
+test("serves all other nodes when the canary never answers and one node is allowed to fail", () => {
   const w = servedCluster({ seed: 1, nodes: 5, budget: 2 });
   Object.assign(w.api, { a: 200, maxFailures: 1 });
   w.truth.allowed += 1;
@@ -222,7 +222,7 @@ test("does not delay a withdrawal when 40 of 100 agents cannot start", () => {
   assert.equal(lastView(w).counts.excused, 40);
 });
 
-test("neither halts nor waits when a controller starts and some agents cannot start", () => {
+test("when a controller starts and some agents cannot start, neither halts nor waits", () => {
   const w = servedCluster({ seed: 1, nodes: 20, budget: 2 });
   stopAgents(w, 3);
   w.memory = noMemory;

@@ -72,7 +72,7 @@ for (const name of Object.keys(owned) as OwnedName[])
       );
     });
 
-test("publishes other content and a withdrawal at once while the previous content is contested", async () => {
+test("publishes other content or a withdrawal at once while another client undoes the previous content", async () => {
   const { world, other } = await deployed();
   const undo = () =>
     other.apply(owned.global, edits.global, { manager: "other-operator", force: true });

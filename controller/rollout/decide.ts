@@ -5,7 +5,7 @@
  *     → promote or complete
  *
  * A step that changes what the later steps depend on (a retry, a halt, the Secret, the template)
- * ends the decision. The next decision starts from its result. This file decides about publications
+ * ends the decision. The next decision starts from the result. This file decides about publications
  * and the end of a withdrawal, halt.ts about halts and promotions, budget.ts about grants and
  * upgrades.
  */
@@ -326,9 +326,9 @@ function nextRevision(snapshot: Snapshot): number {
 const writtenSeconds = 120;
 
 /**
- * Completes the withdrawal when every Node that is older than the release has confirmed it, or when
- * `forgetAfter` has passed. A younger Node never had any entries, because nothing has been served
- * since the release was written.
+ * Completes the withdrawal when `forgetAfter` has passed, or when every Node that is older than the
+ * release has confirmed the release. A younger Node never had any entries, because nothing has been
+ * served since the release was written.
  */
 function completeWithdrawal(survey: Survey): void {
   const { snapshot, secret, now } = survey;

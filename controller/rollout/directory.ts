@@ -44,7 +44,7 @@ type Seen = Readonly<{
 
 /**
  * The record to write before these grants. The directory is recorded before the first grant,
- * because agents write the file long before they prove the content. The controller empties the
+ * because agents write config.json long before they prove the content. The controller empties the
  * record if the agents refuse all grants because the directory is not their kubelet's.
  */
 export function directoryRecord(objects: KeptObjects, seen: Seen): DirectoryRecord {

@@ -100,8 +100,8 @@ export type StateFacts = Readonly<{
   /** The highest creation time of the agents' pods when the canary proved the content. */
   base: number;
   /**
-   * Set while nodes that joined before the promotion have older content: the highest creation time
-   * of the agents' pods at the promotion. -1 if there is no such node.
+   * The highest creation time of the agents' pods at the promotion, while a node that joined before
+   * the promotion has older content. -1 if there is no such node.
    */
   awaited: number;
   /** The canary's Node, recorded before its grant. */
@@ -113,7 +113,7 @@ export type StateFacts = Readonly<{
    * Uids of Nodes that had failed when a retry was requested. The retry begins with these Nodes.
    */
   lost: readonly string[];
-  /** The retry requests that the controller has followed. */
+  /** The retry requests for which a retry has begun. */
   retry: string;
   /** Names of Nodes whose Ready pod was deleted for an upgrade, until the next pod is Ready. */
   replaced: readonly string[];
@@ -347,8 +347,8 @@ export type Action =
   | Readonly<{ kind: "complete"; isConfirmed: boolean }>;
 
 /**
- * Why the controller publishes: nothing is published, the content or the mode differs, or a node
- * has proved a higher revision than the Secret's, which happens after etcd was restored.
+ * Why the controller publishes. `missing`: nothing is published. `content`, `mode`: another one is
+ * wanted. `behind`: a node has proved a higher revision, which happens after etcd was restored.
  */
 export type Cause = "missing" | "content" | "mode" | "behind";
 
@@ -405,7 +405,7 @@ export type View = Readonly<{
   places: number;
   /**
    * Why newer content waits: grants are unproved, minInterval has not passed, or the policy is
-   * paused. A pause also delays the rest of a rollout.
+   * paused. During a rollout, a pause also delays the remaining grants.
    */
   pending: "no" | "places" | "interval" | "paused";
 }>;

@@ -99,7 +99,8 @@ function failedPods(survey: Survey): readonly string[] {
 }
 
 /**
- * Follows a retry that no pause delays, or records a halt. Returns true if this ends the decision.
+ * Begins a requested retry if no pause delays the retry, or records a halt. Returns true if this
+ * ends the decision.
  */
 export function retryOrHalt(survey: Survey): boolean {
   const { snapshot, state } = survey;
@@ -109,7 +110,7 @@ export function retryOrHalt(survey: Survey): boolean {
     return true;
   }
   // Promoted content is proved, so a node that fails later, perhaps after a month, causes no halt.
-  // Nodes that return must still get a grant of the content.
+  // During a halt, nodes that return would get no grant.
   if (survey.isPromoted()) {
     if (!state.halted) return false;
     survey.change({ halted: false });

@@ -1,6 +1,6 @@
 /**
  * The laws of a rollout: At most `maxUnavailable` grants are unproved. No content restarts a
- * kubelet twice. Breaking content reaches few nodes. No node gets unproved or withdrawn content
+ * kubelet twice. Bad content breaks few nodes. No node gets unproved or withdrawn content
  * without a grant. Every change ends. The product's code decides, and the model simulates the
  * cluster. `laws.slow.test.ts` runs thousands of other schedules.
  */

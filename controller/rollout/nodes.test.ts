@@ -83,7 +83,7 @@ test("reads only the metadata of nodes, in pages", async () => {
   for (const accept of accepts) assert.match(accept ?? "", /PartialObjectMetadataList/);
 });
 
-test("lists Nodes at once when another withdrawal begins, and when one more node has confirmed", () => {
+test("lists Nodes at once when another withdrawal begins, or when one more node confirms a withdrawal", () => {
   const nodeListTimer = new NodeListTimer();
   const first = { confirmed: 1, missing: 0 };
   assert.equal(nodeListTimer.waits(0, first), 0);

@@ -31,8 +31,8 @@ export type Observed = Readonly<{
   pods: Iterable<AgentPod>;
   nodes: NodesRead;
   /**
-   * Whether writing the declared DaemonSet would change it. `refused`: the API server refuses the
-   * write, so the live DaemonSet counts as current.
+   * Whether a write of the declared DaemonSet would change the live DaemonSet. `refused`: the API
+   * server refuses the write, so the live DaemonSet counts as current.
    */
   drift: "none" | "some" | "refused";
   retry: string;

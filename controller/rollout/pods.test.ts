@@ -309,12 +309,12 @@ const waiting = (reason: string) => ({ waiting: { reason, message: "not kept" } 
 const first = (state: object) => ({ name: "look", state });
 const reasons: readonly (readonly [what: string, status: Fields, reason: string | undefined])[] = [
   [
-    "that of the container",
+    "the container's reason",
     { containerStatuses: [agentStatus(waiting("ImagePullBackOff"))] },
     "ImagePullBackOff",
   ],
   [
-    "that of the init container, while the container waits for it",
+    "the init container's reason, while the agent's container waits",
     {
       initContainerStatuses: [first(waiting("CreateContainerError"))],
       containerStatuses: [agentStatus(waiting("PodInitializing"))],
@@ -322,7 +322,7 @@ const reasons: readonly (readonly [what: string, status: Fields, reason: string 
     "CreateContainerError",
   ],
   [
-    "none while the init container runs",
+    "no reason while the init container runs",
     {
       initContainerStatuses: [first(running)],
       containerStatuses: [agentStatus(waiting("PodInitializing"))],
@@ -330,16 +330,16 @@ const reasons: readonly (readonly [what: string, status: Fields, reason: string 
     undefined,
   ],
   [
-    "that of the scheduler",
+    "the scheduler's reason",
     {
       conditions: [condition("PodScheduled", "False", at(0), "Unschedulable")],
       containerStatuses: undefined,
     },
     "Unschedulable",
   ],
-  ["none with a space", { containerStatuses: [agentStatus(waiting("not one word"))] }, undefined],
+  ["no text with spaces", { containerStatuses: [agentStatus(waiting("not one word"))] }, undefined],
   [
-    "none if the reason is a very long word",
+    "no reason that is a very long word",
     { containerStatuses: [agentStatus(waiting("A".repeat(65)))] },
     undefined,
   ],
@@ -348,7 +348,7 @@ for (const [what, status, reason] of reasons)
   test(`keeps the reason why a pod does not start: ${what}`, () =>
     assert.equal(kept({ status }).waitingReason, reason));
 
-test("keeps no reference to an object of the pod, so that the pod can be freed", () => {
+test("keeps no reference to an object of the pod, so that the pod's memory can be freed", () => {
   const object = pod({
     status: { containerStatuses: [agentStatus(running, ended(proved))] },
   });

@@ -69,7 +69,7 @@ const numbers: readonly (readonly [what: string, own: number, journal: number, n
     ["a revision beyond the end of the range", 2 ** 40 - 3, 2 ** 40 - 1, []],
   ];
 for (const [what, own, journal, next] of numbers)
-  test(`publishes above ${what} only if the revision is plausible, and writes a Secret that can be read back`, () => {
+  test(`when a node reports ${what}, publishes a higher revision only if the report is plausible`, () => {
     const snapshot = snapshotOf(own, journal);
     const { revisions, view } = published(snapshot);
     assert.deepEqual(revisions, next);

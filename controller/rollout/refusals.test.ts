@@ -76,7 +76,7 @@ function refusing(
       : undefined;
 }
 
-test("reports why a grant is refused as long as the refusal lasts, and grants to the other nodes", async () => {
+test("while a grant is refused, reports why, and grants to the other nodes", async () => {
   const world = await deployed();
   refusing(world, "b");
   await world.until(two, ({ ended }) => ended);
@@ -188,7 +188,7 @@ test("grants to 200 nodes in half a minute while the API server answers one patc
   assert.ok(world.seconds - seconds <= 30, `${world.seconds - seconds} s`);
 });
 
-test("replaces the other pods, and retries once a minute, when the deletion of one pod is refused", async () => {
+test("when the deletion of one pod is refused, replaces the other pods and retries once a minute", async () => {
   const world = await deployed();
   otherImage(world);
   refusing(world, "a", 403, "pods of kube-system stay", "delete");

@@ -131,7 +131,7 @@ test("lists Nodes once, and not at all if pods mount the root directory already"
   assert.equal(nodes.reads, 1);
 });
 
-test("lists Nodes again when a pod cannot be created, at most once a minute, and keeps the result", async () => {
+test("when a pod does not start, lists Nodes again, at most once a minute, and keeps the result", async () => {
   const nodes = await nodesWith(["a", can]);
   const ask = asking(nodes);
   assert.equal(await ask(0, live, { pods: stuck }), "search");
@@ -238,7 +238,7 @@ test("writes no first template until Nodes can be listed", async () => {
   assert.equal(await ask(5), "search");
 });
 
-test("lists no Nodes during a removal, and mounts the root directory only if the live template mounts it and its pods start", async () => {
+test("during a removal, lists no Nodes, and mounts the root directory only if the live template does and its pods start", async () => {
   const nodes = await nodesWith(["a", can]);
   const isRemoval = true;
   const ask = asking(nodes);

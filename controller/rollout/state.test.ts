@@ -114,7 +114,7 @@ const requests: readonly (readonly [
   ["a value of any length", ["x".repeat(300_000), ""], "", `["${"x".repeat(256)}",""]`],
 ];
 for (const [what, asked, known, is] of requests)
-  test(`follows a retry only if it is new: ${what}`, () => {
+  test(`begins a retry only if the request is new: ${what}`, () => {
     assert.equal(retryOf(asked, known), is);
     assert.equal(retryOf(asked, is), is);
   });

@@ -93,7 +93,7 @@ test("keeps serving older content while it rolls out newer content, and replaces
   assert.equal(world.daemonSet?.metadata?.generation, template);
 });
 
-test("records a halt before it revokes grants, publishes nothing, and continues after a retry", async () => {
+test("records a halt before it revokes grants, and publishes nothing until a retry", async () => {
   const world = await deployed();
   Object.assign(world.remover, { policy: policyWith({ maxUnavailable: 1, maxFailures: 0 }) });
   for (const name of world.nodes.keys()) world.nodes.set(name, "fails");
@@ -112,7 +112,7 @@ test("records a halt before it revokes grants, publishes nothing, and continues 
   assert.deepEqual([world.state.retry, world.state.halted], ['["","1"]', false]);
 });
 
-test("follows a retry that either of two objects requests", async () => {
+test("begins a retry that either of two objects requests", async () => {
   const world = await deployed();
   Object.assign(world.remover, { requests: { ...world.remover.requests, retry: "object" } });
   await world.step(one);
@@ -303,7 +303,7 @@ for (const [from, to, published] of [
   ["All", "Annotated", "CredentialProviderAnnotated"],
   ["Annotated", "All", "CredentialProvider"],
 ] as const)
-  test(`grants newer content only to agents of scope ${to} when the scope changes from ${from} at the same time`, async () => {
+  test(`when scope and content change together, grants newer content only to agents of scope ${to}`, async () => {
     const world = await World.of({ a: "proves", b: "proves", c: "proves" });
     useScope(world, from);
     await world.until(one, isServed);
@@ -564,7 +564,7 @@ test("publishes a withdrawal and empties the served slot before the pods are kno
   assert.deepEqual(world.granted, { a: 1, b: 1, c: 1 });
 });
 
-test("reports why the pods cannot be followed", async () => {
+test("reports why the controller cannot watch the pods", async () => {
   const world = await deployed();
   const failure = new Error("may not watch");
   (world.remover.pods as CollectionInformer<AgentPod>).failed(failure);

@@ -43,7 +43,7 @@ const refusedAgainSeconds = 60;
 
 export type SurveyedPod = Readonly<{ pod: PodFacts; record: PodRecord; grantState: GrantState }>;
 
-/** A snapshot in the form that the steps need. Steps add to it and never remove anything. */
+/** A snapshot in the form that the steps need. */
 export class Survey {
   readonly snapshot: Snapshot;
   readonly secret: SecretFacts;
@@ -136,7 +136,7 @@ export class Survey {
     return this.secret.intent === "release";
   }
 
-  /** True if a pause delays grants and retries. It does not delay a withdrawal that has begun. */
+  /** True if a pause delays grants and retries. No pause delays a withdrawal that has begun. */
   isPaused(): boolean {
     return this.snapshot.isPaused && !this.isRelease();
   }
@@ -237,7 +237,7 @@ export function settlePlaces(survey: Survey): readonly string[] {
       survey.recheckIn(successor ? 1 : absenceSeconds - waited);
       continue;
     }
-    // The Node was not read yet. If it is gone, it has not failed.
+    // Until the Node is read, it has not failed, because it might be gone.
     const uid = survey.snapshot.nodes.byName.get(node)?.uid;
     if (uid === undefined) continue;
     // The slot stays occupied until the state contains the failure. So if the write is refused,
@@ -340,8 +340,8 @@ function nodeStateOf(survey: Survey, { pod, record, grantState }: SurveyedPod): 
 }
 
 /**
- * After a restart of the controller, the termination message still explains why a grant was
- * revoked.
+ * The node's state from the termination message, which explains why a grant was revoked, even after
+ * a restart of the controller.
  */
 function stateFromMessage(
   survey: Survey,

@@ -181,7 +181,7 @@ const answers: readonly (readonly [
   ["another error", new Error("x"), { isSent: true, isRefused: false, isThrown: true }],
 ];
 for (const [what, error, { isSent, isRefused, isThrown, why }] of answers)
-  test(`remembers whether the grant was sent and refused after ${what}`, async () => {
+  test(`records whether the grant was sent or refused after ${what}`, async () => {
     const { context, remembering, seen, wrote } = scripted(() => error);
     context.memory.grants = remembering("a", "b");
     const untouched = seen("b");
@@ -276,7 +276,7 @@ for (const status of [429, 503])
     await assert.rejects(writePods(context, grants("n0")), { status });
   });
 
-test("counts a pod as refused after four errors or conflicts with one version, and writes to the others", async () => {
+test("after four errors or conflicts with one version of a pod, counts it as refused and writes to other pods", async () => {
   for (const [error, why] of [
     [refusal(500, "panic"), /^500 Refused panic$/],
     [refusal(409), /another client/],

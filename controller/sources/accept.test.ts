@@ -29,7 +29,7 @@ test("H9: prefers the additional Secret on a conflict, and records the supplier 
   );
 });
 
-test("wants the same content for other bytes with the same meaning", () => {
+test("wants the same content when the bytes of a document change, but not its meaning", () => {
   const spaced = secret(
     JSON.stringify(
       JSON.parse(text({ "a.example": "add:2", "https://quay.io/v2/": "add:1" })),
@@ -43,7 +43,7 @@ test("wants the same content for other bytes with the same meaning", () => {
   );
 });
 
-test("H19: records a document with another meaning, and records one with the same meaning only if it is shorter", () => {
+test("H19: records a rewritten document only if it has another meaning or is shorter", () => {
   const entries = { "quay.io": "add:1", "a.example": "add:2" };
   const short = text(entries);
   const reordered = text(Object.fromEntries(Object.entries(entries).toReversed()));
@@ -99,7 +99,7 @@ test("keeps the last accepted entries of an invalid additional Secret while the 
   assert.deepEqual(problems.original, []);
 });
 
-test("keeps the last accepted state of an additional Secret that was valid but empty", () => {
+test("keeps the accepted empty document of an additional Secret that becomes invalid", () => {
   const before = acceptedFrom({ additional: secret('{"auths":{}}'), original, originalName });
   const { wanted } = accept(
     sources({ additional: bad, original, originalName, ...before }),
@@ -142,7 +142,7 @@ test("wants only the original's content for a removal", () => {
   );
 });
 
-test("refuses the additional Secret as a whole for a protected registry, and keeps its last accepted entries", () => {
+test("refuses the whole additional Secret if it has a protected registry, and keeps its last accepted entries", () => {
   const before = acceptedFrom({ additional, original, originalName });
   const strict = { conflicts: "additional", protect: ["o.example"] } as const;
   const shadow = secret(text({ "o.example/team": "add:3" }));

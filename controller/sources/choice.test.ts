@@ -64,7 +64,7 @@ for (const [found, accepted, reason, message] of refusals) {
   });
 }
 
-test("shows a command that grants the right to read only the one Secret", () => {
+test("shows a command that grants the right to read only the source's Secret", () => {
   const extras = { "team-a": "forbidden" } as const;
   const reported = accept(sources({ ...base, extras }), policy).sources.map(
     ({ message }) => message,

@@ -1,5 +1,5 @@
 /**
- * Follows each extra Secret while the policy names it. If the right to read a Secret is missing,
+ * Watches each extra Secret while the policy names it. If the right to read a Secret is missing,
  * the controller polls this Secret slowly, because someone might grant the right later. Such a
  * Secret delays no other source.
  */
@@ -16,7 +16,7 @@ import { isReserved, ranked, extraInput, type ExtraInput } from "./input.ts";
 export type Extras = Readonly<{
   /**
    * The Secrets of these sources, highest priority first. From now on only these Secrets are
-   * followed. `fresh`: read from the API server, whatever a watch has shown. Never rejects.
+   * watched. `fresh`: read from the API server, whatever a watch has shown. Never rejects.
    */
   read: (sources: readonly ExtraSource[], fresh?: boolean) => Promise<readonly ExtraInput[]>;
 }>;

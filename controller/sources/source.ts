@@ -166,7 +166,7 @@ const isEmpty = ({ credential }: Accepted["entries"][number]) =>
   credential.username === "" && credential.password === "";
 
 /**
- * True when the document has a list of entries. `{"auths":{}}` has an empty list, on purpose.
+ * True when the document has a list of entries. `{"auths":{}}` has an empty list, which is valid.
  * `null`, `{}`, `{"auths":null}` and Docker's oldest form, without `auths`, have none.
  */
 function hasAuths(bytes: Uint8Array): boolean {
@@ -208,7 +208,7 @@ function reread(text: string, id: string, role: Role): Accepted | undefined {
   const parsed = parse(Buffer.from(text), { name: id, role: "original" });
   if (!parsed.ok) return undefined;
   if (role === "original") return { ...parsed, warnings: [] };
-  // Version 0.2 recorded the text together with entries that had been left out.
+  // The text that version 0.2 recorded also contains entries that were left out.
   const entries = parsed.entries.filter((entry) => !isEmpty(entry));
   return { ...parsed, entries, rest: {}, warnings: [] };
 }

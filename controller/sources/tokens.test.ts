@@ -8,7 +8,7 @@ import { accept } from "./accept.ts";
 import { policy, secret, sources } from "./accept.fixture.ts";
 
 for (const token of tokens)
-  test(`reports nothing of a source that shows ${token.slice(0, 12)}`, () => {
+  test(`never reports the token ${token.slice(0, 12)} of a source`, () => {
     const { documents, secrets } = planted(token);
     let reported = 0;
     for (const document of documents)

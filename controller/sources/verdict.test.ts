@@ -12,7 +12,7 @@ test("names the additional Secret by its name, and every other source by its id"
   ]);
 });
 
-test("gives a registry's supplier and its shadowed sources the same names as in their verdicts", () => {
+test("names a registry's supplier and its shadowed sources as the sources' verdicts do", () => {
   const credential = new Credential("u", "p");
   const entry = { registry: "a.io", credential, from: "team-a" };
   assert.deepEqual(registriesOf([{ ...entry, shadows: ["additional", "original"] }]), [

@@ -70,7 +70,7 @@ test("creates another Event for the same message about another object or Secret"
   assert.equal(created.length, 3);
 });
 
-test("repeats the Event of a lasting problem every half hour, before the API server deletes it, until the problem is over", async () => {
+test("repeats the Event of a lasting problem every half hour until the problem is over", async () => {
   const { another, created, clock } = setUp();
   const { announce, idle } = another();
   for (let minute = 0; minute < 180; minute += 5) {
@@ -100,7 +100,7 @@ test("repeats the Event of a lasting problem within an hour after a restart", as
   assert.equal(created.length, 2);
 });
 
-test("retries an Event that could not be sent, and delays neither other Events nor its caller", async () => {
+test("retries an Event that could not be sent, and delays neither other Events nor the caller", async () => {
   let refusals = 3;
   const { another, created } = setUp(({ message }) =>
     message === "refused" && refusals-- > 0 ? 500 : 0,

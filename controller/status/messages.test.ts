@@ -13,7 +13,7 @@ test("shows code, source, key path, the fault and what to do in a rejected Secre
   );
 });
 
-test("lists five problems in one Event and counts the rest", () => {
+test("lists five problems in one Event and counts the others", () => {
   const { message } = messages.rejected(
     Array.from({ length: 8 }, () => problem),
     true,

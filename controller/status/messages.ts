@@ -22,7 +22,7 @@ import type { View } from "#controller/rollout/facts.ts";
 import type { Progress } from "../rollout/step.ts";
 
 /**
- * How many lines to show. The rest are only counted, because an Event has at most 1,024 characters.
+ * How many lines to show. Others are only counted, because an Event has at most 1,024 characters.
  */
 const shown = 5;
 
@@ -253,9 +253,9 @@ const finish = (revision: number) =>
   `kubectl annotate secret ${globalSecretName} -n ${namespace} --overwrite ${annotations.released}=${revision}`;
 
 /**
- * The message about a removal that is late. It contains a command that ends the removal only if
- * `releasing`: the revision is the one that removes our entries. For an earlier revision, the
- * command would delete our objects before any node has removed our entries.
+ * The message about a removal that is late. If `releasing` (this revision removes our entries), the
+ * message contains a command that ends the removal. With an earlier revision, this command would
+ * delete our objects before any node has removed our entries.
  */
 export function overdue(
   revision: number,

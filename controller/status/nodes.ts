@@ -6,7 +6,7 @@ import { timeOf } from "#kube/conditions.ts";
 import type { Progress } from "../rollout/step.ts";
 
 const mostNames = 10;
-/** The longest message of a failure that the API server accepts. */
+/** The longest failure message that the API server accepts. */
 const longestMessage = 1024;
 
 /** Undefined before the agents' pods have been read. */

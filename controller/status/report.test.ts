@@ -48,7 +48,7 @@ test("reports rewrites with the same meaning once, so that a thousand rewrites d
   ]);
 });
 
-test("reports another meaning, the return to an earlier meaning, and each refused edit", async () => {
+test("reports each edit of a Secret that changes the meaning or is refused", async () => {
   const [one, two] = ['{"auths":{"a.io":{"auth":"dTpw"}}}', '{"auths":{"a.io":{"auth":"dTpx"}}}'];
   assert.deepEqual(await reported(one, two, one), ["Accepted v0", "Accepted v1", "Accepted v2"]);
   assert.deepEqual(await reported(one, "{", "{ ", one), [
@@ -220,7 +220,7 @@ test("names another field manager while it undoes our writes", async () => {
   assert.deepEqual(await series(), {});
 });
 
-test("reports a kept kubelet directory while it lasts", async () => {
+test("reports the old kubelet directory while agents must stay there", async () => {
   const { report, announced, series } = watched();
   const snapshot = snapshotOf({ additional: pullSecret("{}") });
   report.directory("/var/lib/kubelet", "/data/kubelet", snapshot);

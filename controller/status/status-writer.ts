@@ -29,8 +29,8 @@ import { statusOf } from "./status.ts";
 const pauseMilliseconds = 1000;
 
 /**
- * Field manager of status. The spec has another field manager, so that neither apply removes the
- * other's fields.
+ * Field manager of status. The spec has another field manager, so that an apply of the status
+ * removes no field of the spec, and an apply of the spec removes no field of the status.
  */
 export const statusManager = "global-pull-secret-status";
 

@@ -246,7 +246,7 @@ const crowd = progressWith({
   })) as never,
 });
 
-test("names ten nodes and ten failures, lists 200 registries, and counts the rest of 5,000 nodes and 1,000 registries", () => {
+test("names ten of 5,000 nodes and ten failures, lists 200 of 1,000 registries, and counts the others", () => {
   const registries = Array.from({ length: 1000 }, (_, at) => ({ registry: `r${at}`, source: "s" }));
   const stage = { kind: "rollout", progress: crowd } as const;
   const status = statusOf(factsWith({ stage, registries }), undefined, now);

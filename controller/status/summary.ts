@@ -226,8 +226,7 @@ const isOut = (progress: Progress): boolean =>
 
 /**
  * True when the published content is on every node that can be served, even if newer content
- * waits. Nodes that joined before the promotion count. Nodes that joined later get the content by
- * themselves.
+ * waits. Nodes that joined after the promotion do not count, because they get the served content.
  */
 export const isPublishedOut = (progress: Progress): boolean => {
   const { intent, revision, served, state } = progress;

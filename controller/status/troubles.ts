@@ -1,8 +1,8 @@
 /**
- * All troubles that last and need to be reported, in one table. `event`: the reason of the
- * trouble's Event, which repeats while the trouble lasts, and the label of the metric. `condition`:
- * the condition of GlobalPullSecret that the trouble changes. `reason`: the reason in that
- * condition. Nothing else is reported (docs/inside/decisions/lasting-failures.md).
+ * All troubles that last and need to be reported, in one table. `event`: the label of the metric,
+ * and the reason of the Event, which is repeated while the trouble lasts. `condition`: the
+ * condition of GlobalPullSecret that the trouble changes. `reason`: the reason in that condition.
+ * Nothing else is reported (docs/inside/decisions/lasting-failures.md).
  */
 import type { ConditionType, Reason, TroubleReason } from "#api/reasons.ts";
 

@@ -9,7 +9,7 @@ const ownerReferences = [
 const pod = (nodeName: string) => ({ metadata: { ownerReferences }, spec: { nodeName } });
 const node = (status: string) => ({ status: { conditions: [{ type: "Ready", status }] } });
 
-/** Answers pages of pods, and single nodes by name, and records the requests. */
+/** A cluster that records the requests. It answers with pages of pods, or with one node. */
 function serving(pods: readonly object[], nodes: Record<string, object>) {
   const asked: string[] = [];
   const get = async (path: string) => {

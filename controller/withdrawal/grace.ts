@@ -24,7 +24,7 @@ export type Absence = Readonly<{
   immediate: boolean;
 }>;
 
-/** The state must record `since`, so that a later run can end the grace period. */
+/** A source's absence. The state must record `since`, so that a later run ends the grace period. */
 export type Withdrawal = Readonly<{ since: Date; begins: Date; due: boolean }>;
 
 /**

@@ -81,7 +81,7 @@ const restart = {
 } as const;
 const kept = (folder: string) => JSON.parse(readFileSync(join(folder, "journal.json"), "utf8"));
 
-test("restarts only a stopped kubelet if the journal cannot be written, and reports the failed write", async (t) => {
+test("if the journal cannot be written, restarts the kubelet only if it is stopped, and reports the failed write", async (t) => {
   const { effects, asked, history, folder } = place(t);
   // Nothing can be written into a folder that is a file.
   writeFileSync(folder, "");
@@ -133,7 +133,7 @@ test("removes our folder even if the write of the cleaned config.json fails", as
   assert.equal(history.sinceCleaned(), Number.POSITIVE_INFINITY);
 });
 
-test("stages a file beside config.json in our folder, then removes the folder, and does not wait for a reread", async (t) => {
+test("after a write of only the provider's answer, removes our folder and does not wait for a reread", async (t) => {
   const { effects, folder, history, file } = place(t);
   const name = "answer.json";
   const last = { name, bytes: Buffer.from("{}"), mode: 0o600, expected: "absent" };

@@ -98,9 +98,9 @@ async function leave(effects: Effects): Promise<void> {
 /**
  * Whether a failed write has changed no file. The agent writes the provider's answer first, and
  * then config.json. If only the answer was written, this function puts the old answer back. If
- * another file has changed, the journal of the change must stay, because no other journal records
- * the restart that is due. That journal also stays if the agent is killed before it restores the
- * former journal. The agent then tries the change again.
+ * config.json has changed, or the old answer cannot be put back, the journal of the change must
+ * stay, because no other journal records the restart that is due. That journal also stays if the
+ * agent is killed before it restores the former journal. The agent then tries the change again.
  */
 async function isUntouched({ plan, found }: ToApply, effects: Effects): Promise<boolean> {
   const { first } = plan;

@@ -57,7 +57,7 @@ test("begins the next round only after the action of the last round has ended", 
   assert.deepEqual(seen.slice(0, 6), ["look", "acted", "look", "acted", "look", "acted"]);
 });
 
-test("before a wait, and only then, releases resources that steps share", async () => {
+test("releases shared resources only before a wait", async () => {
   const stop = new AbortController();
   const seen: string[] = [];
   const pauses = [0, 0, long];
@@ -121,13 +121,13 @@ test("never waits longer because of hints", async () => {
   const stop = new AbortController();
   const loop = new Loop(stop.signal, () => performance.now());
   const hints = setInterval(() => loop.hint(), 1);
-  // Counts waits of 10 ms on the same machine, however busy it is.
+  // Counts waits of 10 ms, because these also take longer on a busy machine.
   let waits = 0;
   const others = setInterval(() => (waits += 1), 10);
   let observations = 0;
   await loop.run(round(() => ((observations += 1) === 20 && stop.abort(), wait("GPS202", 10))));
   for (const timer of [hints, others]) clearInterval(timer);
-  // If rounds were spaced like hints, each would take ten such waits.
+  // With the spacing of hints, each round would take ten such waits.
   assert.ok(waits <= 100, `20 rounds in ${waits} waits`);
 });
 

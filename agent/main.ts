@@ -119,9 +119,8 @@ async function serve(config: Config): Promise<number> {
     },
     report: (step) => {
       const taken = probe.taken();
-      // Two steps need the port: the agent is Ready, or it waits until the kubelet has seen it
-      // NotReady. While another process has the port, the kubelet sees neither, and the agent
-      // reports that the port is taken.
+      // The agent needs the port if it is Ready, or if it waits until the kubelet has seen it
+      // NotReady. If another process has the port, the agent only reports that the port is taken.
       const asks = step.ready || step.code === codes.unseen;
       status.report(
         asks && taken !== undefined ? wait(codes.portTaken, step.again, taken) : step,

@@ -54,7 +54,7 @@ class Node {
   answer = answerOf(new Map());
   journal: Journal | undefined;
   seconds = 0;
-  /** The second in which the kubelet first runs the provider; undefined: never. */
+  /** When the kubelet first runs the provider, in seconds; undefined: never. */
   asks: number | undefined;
   scope: ProviderScope = "All";
   key = "a.io";

@@ -185,7 +185,7 @@ test(
 );
 
 test(
-  "changes nothing in a kubelet's directory until the directory of its own pod appears there",
+  "changes nothing in a kubelet's directory until the directory of the agent's pod appears there",
   { skip },
   async (t) => {
     const place = new Place(t, [], "own");

@@ -60,8 +60,8 @@ type Open = Readonly<{
 }>;
 
 /**
- * `unknown` before the first answer. After it, why the cluster is unreachable, or the objects that
- * we have read, with the needed objects first.
+ * `unknown` before the first answer. After the first answer: why the cluster is unreachable, or the
+ * objects that we have read, with the needed objects first.
  */
 export type KnownObjects = "unknown" | Readonly<{ away: string }> | readonly Seen[];
 
@@ -198,7 +198,8 @@ export class Connection {
     if (!read.ok) return this.#close(read.why);
     const { made, access } = read;
     if (this.#open?.made === made) return;
-    // A public authority signs the certificates of many clusters, so we use the cluster's address.
+    // We recognize a cluster by the authority of its certificate. A public authority signs the
+    // certificates of many clusters, so then we use the server's address.
     const { authority: signer, server } = access;
     const authority = signer === undefined ? server : certificatesIn(signer);
     this.#begin({ made, authority }, connect(access));

@@ -207,8 +207,8 @@ const joined = {
 };
 
 /**
- * Runs an object once, and returns its first write. The object has placed a Secret in a cluster
- * whose profile has the label that `clusters remove` sets.
+ * Runs the fleet once for one FleetSecret, and returns its first write. The FleetSecret has placed
+ * a Secret in a cluster whose profile has the label that `clusters remove` sets.
  */
 async function duringRemoval(
   { namespaces: [namespace = ""], clusterManagers: [manager = ""] }: ClusterProfilesSource,

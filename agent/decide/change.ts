@@ -97,7 +97,8 @@ export function change(
     phase: "applying",
     matters: !isOnItsOwn && ((journal.phase === "applying" && journal.matters) || matters),
     ...(owed !== undefined && !isOnItsOwn && { owed }),
-    // New content starts a new count of attempts. An attempt does not count if its process runs.
+    // New content starts a new count of attempts. An attempt does not count if the process that it
+    // started is running.
     ...(!same && { tried: 0, called: false }),
     ...(same && denied !== undefined && { denied }),
     ...(hasStarted && matters && { tried: Math.max(0, journal.tried - 1), called: false }),
@@ -174,8 +175,8 @@ function isStarted(facts: Facts, journal: Journal): boolean {
 }
 
 /**
- * Whether the change under way is the repair of a drift. The repair was interrupted, or another
- * program wrote the file first. A repair has no undo, because it adds nothing new.
+ * Whether the change under way is an unfinished repair of a drift: the agent was interrupted, or
+ * another program wrote the file first. A repair has no undo, because it adds nothing new.
  */
 function isRepairing({ phase, undo, matters, owed }: Journal): boolean {
   return phase === "applying" && undo === undefined && !matters && owed === undefined;

@@ -173,7 +173,7 @@ test("identifies a revision by number and digest: the same number with other con
   ]);
 });
 
-test("keeps a dropped entry listed as ours until the file lacks the entry, so that the entry cannot stay if the agent is killed", () => {
+test("still lists an entry that the new content lacks as ours until config.json lacks the entry too", () => {
   const entries = new Map([["b.io", { value: { auth: "dTpi" }, original: false }]]);
   const next = { ...mounted, content: "b", desired: { entries, rest: new Map() } };
   const begun = decide(facts({ mounted: next, journal: { ...idle, revision: 6 } }));

@@ -3,8 +3,8 @@
  * facts. Each rule requests only what it needs.
  *
  * The rules form a chain: each rule decides, or leaves the case to the next rule. The first rules
- * handle restarts that are due, the next rules the file, the last rules the document. Writing
- * config.json is decided in change.ts. Everything after the write is a table in restart.ts.
+ * handle due restarts, the next rules handle config.json, and the last rules the mounted document.
+ * Writing config.json is decided in change.ts. Everything after the write is a table in restart.ts.
  */
 import {
   change,
@@ -235,8 +235,8 @@ function withNewerJournal(
 }
 
 /**
- * The document of our revision is not mounted. The agent begins no change, but makes a restart that
- * is due.
+ * The document to apply is not mounted. The agent begins no change, but makes a restart that is
+ * due.
  */
 function withoutDocument(
   facts: Facts,
@@ -343,10 +343,7 @@ function isUnrestartable(facts: Facts, journal: Journal): boolean {
   return isOwed && isOutOfReach(facts) && facts.healthy === true;
 }
 
-/**
- * Makes a restart due for a new grant while the agent still waits for the kubelet to reread the
- * file.
- */
+/** If a new grant arrives before the kubelet has reread the file, makes a restart due. */
 function restartAsProof({ grant }: Facts, { phase, rereads }: Journal): Partial<Journal> {
   const isNew = phase === "applied" && rereads !== undefined && granted(grant) !== undefined;
   return isNew ? { phase: "applying", matters: true } : {};
@@ -508,7 +505,7 @@ function awaitGrant(facts: Facts): Answer {
 }
 
 function nothingServed(facts: Facts, releasing: boolean, file: FoundFile): Answer {
-  // During a withdrawal, a joining node records nothing.
+  // During a withdrawal, a new node records nothing.
   if (releasing)
     return facts.leftovers ? atOnce({ action: "leave", code: codes.withdrawn }) : awaitGrant(facts);
   const unfit = preflightUngranted(facts);

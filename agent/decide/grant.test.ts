@@ -153,7 +153,7 @@ test("records the grant with a change, and records no grant if the change applie
   assert.equal(applied({ grant: "none", mounted: served }), undefined);
 });
 
-test("reports a failed grant once the change has ended, unless the node has newer content", () => {
+test("reports a failed grant after the change has ended, unless the node has newer content", () => {
   const { revision } = quarantine;
   assert.equal(failedKey(failed), quarantine.grant);
   assert.equal(failedKey({ ...failed, revision: revision - 1 }), quarantine.grant);
@@ -385,7 +385,7 @@ test("after served content failed on a node without content, tries this content 
   ]);
 });
 
-test("if the journal is empty, rolls back to the current file, not to the file in the journal", () => {
+test("if the journal is empty, records the present file as the file to restore, not the file in the journal", () => {
   const stale = firstJournal({ bytes: Buffer.from("stale"), mode: 0o644 });
   const step = decide(facts({ grant: seven, journal: stale, file: absent }));
   assert.ok(step.action === "apply");

@@ -360,7 +360,7 @@ test("starts a kubelet that a newer agent left stopped, at most once a minute, a
   assert.equal(seen({ ...down, unit: unanswered }), "wait GPS222");
 });
 
-test("restarts only a stopped kubelet while the disk is full, and pauses between attempts", () => {
+test("while the disk is full, restarts the kubelet only if it is stopped, and pauses between attempts", () => {
   const down = { unit: limited, healthy: false, unwritable: true, file: absent };
   const seen = (change: FactsChange) => {
     const step = decide(facts({ ...down, ...change }));
@@ -432,7 +432,7 @@ test("neither starts nor restarts a kubelet for a drift, but waits for the kubel
   }
 });
 
-test("does not report an older rollback any more once a new change begins", () => {
+test("stops reporting an older rollback when a new change begins", () => {
   const untold = { ...quarantine, content: "six", revision: 6, told: false };
   const another = { ...seven, since: "2026-11-26T19:00:00Z" };
   const step = decide(

@@ -85,7 +85,7 @@ export const table: PhaseTable = {
       answering: awaitProbation,
     },
     // The new process has answered with this file. Without restarts, we could not repair a later
-    // failure.
+    // failure, so we do not wait for one.
     Never: always(confirm),
   },
   // The previous file is restored. Our entries are the same as before the change.
@@ -162,8 +162,8 @@ function confirm(_facts: Facts, journal: Journal): Step {
 }
 
 /**
- * Applies the rule if a restart is due, because the file changes the kubelet's credentials, or
- * because a restart was due before.
+ * Applies the rule if a restart is due: the file changes the kubelet's credentials, or a restart
+ * was due before. If none is due, confirms the change.
  */
 function ifOwed<Unit extends readonly unknown[]>(
   rule: (facts: Facts, journal: Journal, ...unit: Unit) => Answer,
@@ -175,9 +175,9 @@ function ifOwed<Unit extends readonly unknown[]>(
 }
 
 /**
- * The file is in place. The journal records the present InvocationID, so a process with another
- * InvocationID has started after the write. If the agent can request the restart at once, it makes
- * no separate record, which saves a round and two syncs.
+ * The file is in place. Records the present InvocationID: a process with another InvocationID has
+ * started after the write. If the restart can be requested at once, its record is enough, which
+ * saves a round and two syncs.
  */
 function afterWrite(facts: Facts, journal: Journal, unit: Unit): Answer {
   const owed = journal.matters || journal.owed === undefined ? unit.invocation : journal.owed;

@@ -111,8 +111,8 @@ export type Rewrite = Readonly<{
   /** config.json stays as it is. Only files beside it are written. */
   kept?: true;
   /**
-   * `first` is written before config.json, and `last` after it, so that at any instant at least one
-   * of the two files has the credentials. `last` always contains an empty answer.
+   * `first`: the answer to write before config.json. `last`: the empty answer to write after
+   * config.json. With this order, config.json or the answer has the credentials at any instant.
    */
   first?: Put;
   last?: Put;
@@ -121,9 +121,8 @@ export type Rewrite = Readonly<{
 export type Plan = Rewrite &
   Readonly<{
     /**
-     * The cost of the change. true: the kubelet will find other credentials, so it must be
-     * restarted or must reread the file. false: the kubelet has nothing to reread, or runs the
-     * provider anyway.
+     * Whether the kubelet must be restarted, or must reread config.json, to get the right
+     * credentials. Also false if the provider serves them.
      */
     matters: boolean;
     /** Our entries after the file is in place. */

@@ -92,7 +92,7 @@ test("treats an entry as additional if `sources` names an unknown source for the
   }
 });
 
-test("gives each revision another digest, and each document another content digest, as it does for a withdrawal", () => {
+test("gives each revision its own digest, but changes the content digest only with the content or the intent", () => {
   const [one, salted, released] = [{}, { salt: "t".repeat(32) }, { intent: "release" }].map(of);
   assert.ok(one?.kind === "document" && salted?.kind === "document");
   assert.ok(released?.kind === "document");

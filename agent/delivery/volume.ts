@@ -45,9 +45,9 @@ type Slots = Readonly<{
 }>;
 
 /**
- * Selects the content. With a grant, it is the content with the granted revision and digest.
- * Without a grant, it is the served content, which is the newest content if the revisions are
- * equal. If the agent's mode differs from the Secret's mode, the agent takes only a release. Pure.
+ * Selects the content with the granted revision and digest, or without a grant the served content.
+ * If both slots have the same revision, only the newest slot counts. If the agent's mode differs
+ * from the Secret's mode, the agent takes only a release. Pure.
  */
 function select(slots: Slots, grant: GrantReading, mode: PublishedMode): Mounted {
   const { newest, served } = slots;

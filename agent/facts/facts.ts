@@ -88,7 +88,7 @@ export type Facts = Readonly<{
     running: number;
     /** The kubelet runs under its present InvocationID, and healthz answers. */
     healthy: number;
-    /** healthz did not answer in any round that also asked systemd. */
+    /** healthz does not answer. Measured only in rounds that also ask systemd. */
     silent: number;
     /** The same start or stop of the unit, or the same job for it, is under way. */
     busy: number;

@@ -52,7 +52,7 @@ test("creates our folder with mode 0700, removes the folder, and refuses a file 
   await assert.rejects(makeFolder(join(folder, "file")), /is not a directory/);
 });
 
-test("removes everything in our folder but another program's directory with files, even if that directory has the name of a file of ours", async (t) => {
+test("removes everything in our folder, except other programs' directories that contain files", async (t) => {
   const { folder } = place(t);
   mkdirSync(join(folder, "backup"));
   for (const name of ["config.json.staged", "journal.json.staged.old"])

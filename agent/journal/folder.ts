@@ -14,7 +14,7 @@ export const lockPrefix = "lock-";
 
 export const journalName = basename(nodeFiles.journal);
 
-/** Creates our folder durably, with mode 0700. If it contains a journal, it is durable already. */
+/** Creates our folder durably, with mode 0700. A folder with a journal is already durable. */
 export async function makeFolder(folder: string): Promise<void> {
   makeDirectory(folder);
   if (!lstatSync(folder).isDirectory()) throw new FileError(`${folder} is not a directory`);
@@ -31,8 +31,9 @@ export function makeDirectory(folder: string): void {
 
 /**
  * Removes our folder and every file that we might have left in it. The files that the journal names
- * are removed last, after the journal. Then it calls `releaseLock`, so that another agent can start
- * to work. A directory that another program made in the folder stays, and so does the folder.
+ * are removed last, after the journal. Then calls `releaseLock`, so that another agent can start to
+ * work. If another program's directory in our folder contains files, that directory and our folder
+ * stay.
  */
 export async function removeFolder(folder: string, releaseLock: () => void): Promise<void> {
   const isLock = (name: string) => name.startsWith(lockPrefix);

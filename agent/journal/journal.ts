@@ -17,13 +17,15 @@ export type JournalReading =
 
 /**
  * The version that we write, and the newest version that we can read. Version 1 contained the bytes
- * of the previous file. Version 2 covered only config.json. Agents with version 2 can continue from
- * a journal that covers only config.json.
+ * of the previous file. Version 2 covered only config.json. Agents that write version 2 can
+ * continue from a journal that covers only config.json.
  */
 export const version = 3;
 const configOnly = 2;
 
-/** The name of a file with previous bytes: this prefix and its digest, which readers check. */
+/**
+ * A file with previous bytes is named by this prefix and the bytes' digest, which readers check.
+ */
 export const previousPrefix = "previous-";
 
 export function digestOf(bytes: Buffer): string {

@@ -89,8 +89,8 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
       }),
     ),
     /**
-     * The kubelet's unit when the change began. While this unit is down, no unit is active, and the
-     * agent must not choose another unit.
+     * The kubelet's unit when the change began. While this unit is down, the agent must not choose
+     * another unit.
      */
     unit: z.optional(z.string()),
     /**

@@ -36,9 +36,9 @@ export async function readStore(folder: string): Promise<JournalReading> {
 }
 
 /**
- * Resolves once the journal is durable. Files that it names are written first, and files that it no
- * longer names are removed last. A file that the present journal names is complete and is not
- * written again. Any other file might be an incomplete leftover of a killed agent.
+ * Resolves once the journal is durable. The files that it names are written first, and files that
+ * it no longer names are removed last. A file that the journal on disk already names is complete
+ * and is not written again. Any other file might be an incomplete leftover of a killed agent.
  */
 export async function saveJournal(folder: string, journal: Journal): Promise<void> {
   await makeFolder(folder);
@@ -105,11 +105,11 @@ function open(file: string): Buffer | undefined {
 
 /**
  * What the agent must know after it has removed the journal. By the digests, the agent recognizes
- * what a withdrawal has removed. `copies`: digests of each config.json that contained all of our
- * entries before the last withdrawal, oldest first. `present`: such digests since the last
- * withdrawal. The files in `present` do not count as copies until the next withdrawal, because the
- * node's owner might have written the entries. `former`: digests of our values. `noAnswer`: the
- * last journal proved that an answer of the credential provider is not ours.
+ * what a withdrawal has removed. `former`: digests of our values. `copies`: digests of each
+ * config.json that contained all of our entries before the last withdrawal, oldest first.
+ * `present`: such digests since then. These files do not count as old copies yet: an entry with a
+ * value in `former` might be a new entry of the node's owner. `noAnswer`: the last journal proved
+ * that an answer of the credential provider is not ours.
  */
 export type Past = Readonly<{
   copies: readonly string[];

@@ -81,8 +81,8 @@ function readSearchResult(file: string): SearchResult {
 const mostBytes = 256 * 1024;
 
 /**
- * The kubelet's view of one credential file. Never throws, never follows a symbolic link as the
- * last step, never blocks on a FIFO.
+ * The kubelet's view of one credential file. Never throws, never blocks on a FIFO, and never
+ * follows a symbolic link at the end of the path.
  */
 export function contentOf(file: string, legacy: boolean): FileContent {
   try {

@@ -104,8 +104,8 @@ export class History {
 }
 
 /**
- * The present moment on the one clock that all processes since boot share. Throws if there is no
- * /proc.
+ * The present boot and the time since it, on a clock that all processes share. Throws if there is
+ * no /proc.
  */
 export function bootTime(): BootTime {
   boot ??= readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim();

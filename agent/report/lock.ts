@@ -96,7 +96,10 @@ export class Lock {
     this.#socket = { path, server };
   }
 
-  /** Whether another agent is alive. Removes sockets of dead agents, whose names never return. */
+  /**
+   * Whether another agent is alive. Removes sockets of dead agents: no agent uses such a name
+   * again.
+   */
   async #hasOthers(): Promise<boolean> {
     for (const name of readdirSync(this.#folder)) {
       const path = join(this.#folder, name);

@@ -119,7 +119,7 @@ test("is ready for a new grant only after the kubelet has seen it unready", () =
   }
 });
 
-test("is ready only after the second that `since` names, even if the kubelet has seen the agent unready before", () => {
+test("is not ready before the clock shows a later second than `since`, even if the kubelet has seen the agent unready", () => {
   const { clock, proof, isReady } = place();
   clock.now = Date.parse(since) + 400;
   isReady();
@@ -131,7 +131,7 @@ test("is ready only after the second that `since` names, even if the kubelet has
   assert.equal(isReady(), true);
 });
 
-test("after the clock was set back, is ready until a minute before `since`, but not in that minute", () => {
+test("after the clock was set back, is not ready in the last minute up to `since`", () => {
   const { clock, proof, isReady } = place();
   isReady();
   proof.sawUnready();
@@ -187,7 +187,7 @@ test("is ready without a probe if the node has no grant", () => {
   for (const other of ["none", "unread"] as const) assert.equal(isReady(other), true);
 });
 
-test("still counts an unready answer that the kubelet got before the volume could not be read for a moment", () => {
+test("still counts an earlier unready answer after the volume could not be read for a moment", () => {
   const { proof, isReady } = place();
   isReady();
   proof.sawUnready();

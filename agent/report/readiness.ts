@@ -32,9 +32,9 @@ const longestBackOff = 10_000;
  */
 const mostBytes = 4096;
 /**
- * The most connections that are open at once. Each new connection closes the sixteenth before it,
- * so silent clients cannot block other clients. So no connection needs a timer, which would cost a
- * quarter of a probe's CPU time.
+ * The most connections that are open at once. A further connection closes the oldest. So silent
+ * clients cannot block other clients, and no connection needs a timer, which would cost a quarter
+ * of a probe's CPU time.
  */
 const mostConnections = 16;
 
@@ -140,8 +140,9 @@ const noticedWithin = 60;
 /**
  * Lets the agent turn Ready for a grant only in a way that proves this grant. The controller
  * considers a node served when its pod is Ready and the transition time differs from the grant's
- * `since`. So the kubelet must have seen the agent unready after the grant arrived, and must see it
- * ready in another second than `since`, because transition times have no fractions of a second.
+ * `since`. So after the grant arrived, the kubelet must see the agent unready and then ready. The
+ * change to ready must not be in the same second as `since`, because transition times are whole
+ * seconds.
  */
 export class ReadinessProof {
   readonly #now: () => number;
@@ -156,8 +157,8 @@ export class ReadinessProof {
 
   /**
    * Notes that a client, usually the kubelet, got the answer that we are not ready. Returns whether
-   * this is new. Between the decision to restart a kubelet and the next round, the answer does not
-   * count, because the old kubelet might still probe.
+   * this is new. In a state of `restarts`, the answer does not count, because the old kubelet might
+   * still probe.
    */
   sawUnready(): boolean {
     if (this.#answered || this.#isRestarting) return false;
@@ -182,9 +183,9 @@ export class ReadinessProof {
   }
 
   /**
-   * Whether the kubelet might record exactly the second of `since` as the transition time. The
-   * kubelet notices our readiness within a minute, so this can happen only in the minute that ends
-   * with this second. It cannot happen if `since` is not a valid time.
+   * Whether the kubelet might record a transition time that equals `since`. The kubelet notices our
+   * readiness within a minute, so this is possible only in the last minute up to `since`. It is
+   * impossible if `since` is not a valid time.
    */
   #mayEqual(since: string): boolean {
     const ahead = Math.floor(Date.parse(since) / 1000) - Math.floor(this.#now() / 1000);

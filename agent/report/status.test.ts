@@ -143,7 +143,7 @@ const keyPartsOf = (grant: Observed["grant"]) => {
   return key;
 };
 
-test("turns an error into a reason: no answer, a file operation, another writer, or unforeseen", () => {
+test("turns an error into a reason: no answer, a file operation, another writer, or an unforeseen error", () => {
   const errors: readonly (readonly [Error, string])[] = [
     [new NoAnswer("x"), "GPS210"],
     [new SystemdError("org.freedesktop.DBus.Error.AccessDenied", "x"), "GPS210"],

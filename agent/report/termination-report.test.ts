@@ -101,7 +101,7 @@ test("repeats a report for a new `since`, and when the previous container ended 
   assert.equal(shown(start().orEnd(inForce, later)), "exit 0 GPS200 proved", "a new since");
 });
 
-test("refuses a grant once the reason has lasted ten seconds, but not if the reason disappears earlier", (t) => {
+test("refuses a grant after the reason has lasted ten seconds, but not if the reason disappears earlier", (t) => {
   const { clock, start } = place(t);
   const termination = start();
   const seconds: readonly (readonly [second: number, step: Step, shown: string])[] = [
@@ -145,7 +145,7 @@ test("never refuses a grant that was proved, even in a later container, but can 
   }
 });
 
-test("begins the ten seconds before a refusal again when the grant changes", (t) => {
+test("when the grant changes, waits ten seconds again before a refusal", (t) => {
   const { clock, start } = place(t);
   const termination = start();
   termination.orEnd(refusal, given);

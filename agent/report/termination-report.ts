@@ -100,8 +100,8 @@ export class TerminationReport {
   /**
    * Marks the report as made. Call it after the termination message is written, right before the
    * end. If the agent is killed earlier, there is no mark, and the next container makes the report.
-   * Throws if the mark cannot be written, and then the container does not end. The agent does not
-   * try to mark a refusal again, but continues to report the reason.
+   * Throws if the mark cannot be written, and then the container does not end. For a refusal, the
+   * agent does not try again, but continues to report the reason.
    */
   mark(kind: MessageKind, observed: Observed): void {
     const key = reportedKey(observed);
@@ -127,7 +127,7 @@ export class TerminationReport {
     return this.#marks.reported === `${kind} ${reportedKey(observed)}`;
   }
 
-  /** Writes the whole file, so that it does not grow with the grants. */
+  /** Writes the whole file, so that the file does not grow with each grant. */
   #write(marks: Marks): void {
     const lines = Object.entries(marks).flatMap(([name, mark]) =>
       mark ? [`${name} ${mark}\n`] : [],

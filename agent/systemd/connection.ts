@@ -49,7 +49,7 @@ type Ended = Readonly<{ job: unknown; result: string }>;
 
 export type Peer = Readonly<{
   call(call: Call): Promise<unknown[]>;
-  /** The job's result, even if the job has already ended since the connection was made. */
+  /** The job's result, even if the job ended before this call. */
   resultOf(job: unknown): Promise<string>;
 }>;
 
@@ -76,9 +76,8 @@ type Internals = {
 };
 
 /**
- * We keep this many jobs that have ended, the newest ones. A connection makes at most one restart.
- * The end of the restart's job can arrive together with the reply, and other jobs can end at the
- * same time.
+ * How many ended jobs we remember, the newest ones. A connection makes at most one restart. The end
+ * of this restart's job can arrive together with the reply, among the ends of other jobs.
  */
 const mostEnded = 32;
 
@@ -112,8 +111,8 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
   // Without this, an error of dbus-next's parser would become an uncaught exception.
   guard(stream, (error) => fail(`unreadable message: ${error.message}`));
 
-  // dbus-next sends Hello, as to a message bus. systemd has no such object and answers with an
-  // error, which also ends the handshake.
+  // dbus-next calls Hello, a method of a message bus. systemd does not have this method and answers
+  // with an error, which also ends the handshake.
   const hello = 1;
   const ready = new Promise<void>((resolve) => {
     handlers[hello] = () => resolve();

@@ -247,7 +247,7 @@ export type PodRecord = Readonly<{
   isUnchanged: boolean;
   /** The grant occupies a slot. */
   holds: boolean;
-  /** How often the annotation `sync` was raised for this grant. */
+  /** How often the number in the annotation `sync` was increased for this grant. */
   syncs: number;
   /**
    * A grant that was sent for this version of the pod, and that no watch event has shown yet.

@@ -125,7 +125,7 @@ const rows: readonly Row[] = [
     joiner,
   ],
   [
-    "a publication empties a served slot with a withdrawn source",
+    "a publication empties a served slot that contains a withdrawn source",
     "withdrawn credential",
     actions((action) => (action.kind === "publish" ? { ...action, served: "newest" } : action)),
     plan([150, "withdrawOne", 0, 3], [151, "join", 0, 0], [153, "join", 0, 0]),

@@ -442,7 +442,7 @@ test("promotes content without waiting for a node that was served before and has
   assert.deepEqual(world.granted, { a: 2, b: 1, c: 2 });
 });
 
-test("promotes content without waiting for a node that failed before the other nodes got their grants", async () => {
+test("promotes content without waiting until a failed node gets its next grant", async () => {
   const world = await deployed();
   const { policy } = world.remover;
   const rollout = { ...policy.rollout, maxFailures: 1 };

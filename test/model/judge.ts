@@ -108,8 +108,8 @@ export function judge(
   const time = TIME[mode];
   const out = isAway(seen, now);
   const idle = !pod.ready && now - seen.readyAt >= AWAY;
-  // A pod without a grant has a termination message only if it replaces a pod that was deleted
-  // under its grant.
+  // If a pod was deleted while it had a grant, the pod that replaces it has a termination message
+  // without having a grant. No other pod has one without a grant.
   const { kind, key = "" } = pod.message ?? {};
   const inherited = kind === "failed" && key.startsWith(`${newest?.rev}/${newest?.digest}/`);
   if (!grant && inherited) return "failed";

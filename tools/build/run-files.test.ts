@@ -13,7 +13,10 @@ type Expected = Readonly<{ kind: Line["kind"]; text: RegExp }>;
 const failed = (text: RegExp): Expected => ({ kind: "failed", text });
 const skipped = (text: RegExp): Expected => ({ kind: "skipped", text });
 
-/** Test name → what the file contains after a good test, and its last reported line. */
+/**
+ * Test name → the code that follows a passing test in the file, and the last line that is reported
+ * for the file.
+ */
 const table: Readonly<Record<string, readonly [body: string, line: Expected]>> = {
   "fails a test that fails": ['test("a", () => { throw new Error("no"); });', failed(/no/)],
   "fails a file whose body throws after a test": ['throw new Error("boom");', failed(/boom/)],

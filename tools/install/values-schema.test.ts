@@ -56,7 +56,7 @@ type Value = Readonly<{
 
 const schema = JSON.parse(valuesSchema()) as Value;
 
-/** Judges a value like helm. chart.test.ts runs the real helm. */
+/** Accepts or refuses a value as helm would. chart.test.ts runs the real helm. */
 function takes(one: Value | undefined, value: unknown): boolean {
   if (one === undefined) return false;
   if (Array.isArray(value))

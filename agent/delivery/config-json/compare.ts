@@ -4,7 +4,7 @@ import { imagesOf } from "#pullsecret/registry/key.ts";
 import { type NodeDocument, credentialOf, isObject, type RawJson } from "./document.ts";
 
 /**
- * Whether both documents mean the same. The order of keys and white space do not count, and an
+ * Whether both documents mean the same. White space and the order of keys do not count, and an
  * empty `auths` equals a missing one.
  */
 export function areEquivalent(one: NodeDocument, other: NodeDocument): boolean {

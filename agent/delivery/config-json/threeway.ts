@@ -5,7 +5,7 @@
  * Entries and top-level keys of other programs stay as they are. If our entry replaces a foreign
  * entry, we record the foreign entry under its own key and restore it on removal. Our entry
  * replaces every spelling of its registry, because the kubelet would try `https://a.io` and `a.io`
- * in random order. For Docker Hub, the kubelet would use `docker.io` instead of docker login's key.
+ * in random order. For Docker Hub, the kubelet would prefer `docker.io` to docker login's key.
  *
  * If another program overwrites our entry, we write ours again, and restore the other program's
  * entry on removal. We do not know whether that entry is a mistake, so we must not lose it.
@@ -148,8 +148,8 @@ function leftOf(entries: readonly Own[], now: readonly Own[]): Former {
 }
 
 /**
- * Whether a digest belongs to a displaced value for the same images. A restored value is not ours,
- * even if we once wrote the same value.
+ * Whether a digest belongs to a displaced value for the same images. A removal restores displaced
+ * values, so they are not ours, even if we once wrote the same.
  */
 function restoredBy(entries: readonly Own[]): (key: string, digest: string) => boolean {
   const byImages = new Map<string, Set<string>>();

@@ -149,8 +149,8 @@ function putOf({ identity: expected }: InstalledAnswer, bytes: Buffer): Put {
 }
 
 /**
- * The answer to put back if the change fails. An answer that is not in force is not put back, and
- * neither are bytes that we do not know.
+ * The answer to put back if the change fails. Absent if the answer is not in force or its bytes are
+ * unknown.
  */
 function formerIn(installed: InstalledAnswer, recorded: string | undefined): Pick<Put, "former"> {
   const { answer: former = emptyAnswer } = installed;

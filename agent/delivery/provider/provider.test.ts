@@ -151,7 +151,7 @@ test("writes the answer before it removes our entry from config.json; on removal
   assert.equal(back.meanwhile.answer, put.owned.answer);
 });
 
-test("notes the old answer, to put it back if the change fails later, but notes no answer that is unread or not in force", () => {
+test("keeps the old answer to put it back if the change fails, unless that answer is unread or not in force", () => {
   const empty = answerOf(new Map());
   const old = answerOf(new Map([["b.io", value]]));
   const other = answerOf(new Map([["c.io", value]]));

@@ -72,9 +72,8 @@ async function put({ name, bytes, mode, expected }: Put, directory: string): Pro
 /**
  * Empties the answer. If the answer is on a separate mount, no file can be renamed to its path, and
  * the agent overwrites the answer in place. Without this, the kubelet would use a withdrawn
- * credential until the mount is removed. If a pull reads the
- * file during this write, the kubelet might get only a part of the new bytes. This pull gets no
- * credential, as it would with the empty answer.
+ * credential until the mount is removed. A pull that reads the file during this write might get
+ * only a part of the new bytes, and then no credential, as with the empty answer.
  */
 async function empty(last: Put, directory: string): Promise<void> {
   try {
@@ -158,7 +157,7 @@ function readConfig(
     const found = lstatSync(under(directory), { throwIfNoEntry: false });
     if (found === undefined) return `${directory} is missing`;
     if (!found.isDirectory()) return `${directory} is not a directory`;
-    // Anyone who can put a program there can run it as root.
+    // Anyone who can write there can make the kubelet run a program as root.
     if (found.uid !== process.getuid?.() || (found.mode & writableByOthers) !== 0)
       return `${directory} can be written by others than root`;
   }

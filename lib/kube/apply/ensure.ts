@@ -2,7 +2,8 @@
  * Brings one of our objects to what we declare, with as few requests as possible: nothing is sent
  * when nothing differs. Drift is what a write of ours would change
  * (docs/inside/decisions/drift.md). If the live object is not as declared, a dry run shows what the
- * API server would store, with the changes by other people's admission.
+ * API server would store after other people's admission policies and webhooks have changed the
+ * object.
  */
 import type { KubernetesObject, V1DaemonSet, V1ObjectMeta } from "@kubernetes/client-node";
 import { contains } from "./difference.ts";

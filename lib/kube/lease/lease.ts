@@ -1,7 +1,8 @@
 /**
  * The rules of the Lease `global-pull-secret-controller`: only its holder writes. Pure. Clocks of
- * different machines are never compared. A holder counts from just before it sent its last renewal.
- * A standby counts from the moment when it saw that renewal, which is later.
+ * different machines are never compared. A holder counts the Lease's duration from the time before
+ * it sent its last renewal. A standby counts from the time when it saw that renewal, which is
+ * later.
  */
 import type { V1Lease } from "@kubernetes/client-node";
 import { newborn } from "#kube/client/cluster.ts";

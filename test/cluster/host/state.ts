@@ -52,8 +52,8 @@ export async function claim(fresh: Pick<ClusterState, "name" | "users">): Promis
   mkdirSync(clusters, { recursive: true });
   for (let slot = 0; slot < slots; slot++) {
     const groups = parentGroups().map((group) => join(group, networkOf(slot).device));
-    // If a name exists in the kernel, it belongs to another cluster, even if no file records that
-    // cluster.
+    // If a network of this name exists in the kernel, it belongs to another cluster, even if no
+    // file records that cluster.
     if ([join(clusters, String(slot)), ...groups].some((path) => existsSync(path))) continue;
     if (await isTaken(networkOf(slot))) continue;
     const state: ClusterState = {

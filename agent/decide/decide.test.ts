@@ -238,7 +238,7 @@ test("after the journal was lost, confirms no withdrawal while an entry in the f
       "leave GPS224",
     ],
     [
-      "a new journal after the loss, which lists all of our entries",
+      "a new journal that lists all of our entries, after the old journal was lost",
       { mounted: withdrawn, lost: true, journal: { ...unverified, unverified: undefined } },
       "leave GPS224",
     ],

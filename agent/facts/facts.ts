@@ -51,7 +51,8 @@ export type Facts = Readonly<{
   /**
    * Digests of values that were ours until this pod completed a withdrawal. Filled only while
    * config.json is, byte for byte, an earlier file with all of our entries, which another program
-   * has restored. A single equal entry proves nothing, because it might belong to the node's owner.
+   * has restored. A single entry with such a digest proves nothing, because it might belong to the
+   * node's owner.
    */
   former: Former;
   /** The journal is missing on the disk. `journal` is the copy that this process read last. */

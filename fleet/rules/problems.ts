@@ -22,7 +22,7 @@ export const catalogue = {
   ],
   offered: [
     "GPS462",
-    "the Secret stays until {}, which has the same target and selects this cluster, takes it over",
+    "the Secret stays until {} takes it over, because that FleetSecret has the same target and selects this cluster",
     "no action needed, unless that object makes no progress; then correct it, or deselect the cluster there",
   ],
   foreign: [

@@ -8,13 +8,33 @@ import { stays, until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
 import { paths } from "./plane.ts";
 import { allowSeconds } from "./steer.ts";
-import { content, deployed, kubelets, on, rig, running, served, start, undeclare } from "./rig.ts";
+import {
+  content,
+  deployed,
+  kubelets,
+  on,
+  rig,
+  running,
+  served,
+  start,
+  undeclare,
+  untilReady,
+} from "./rig.ts";
 
 rig();
 
+/**
+ * Ends the node once its agent is Ready. If a container is down when its node dies, no condition of
+ * the pod changes, and the controller notices the node only when its grant is late.
+ */
+async function dieReady(node: string): Promise<void> {
+  await untilReady();
+  await kubelets.die(node);
+}
+
 test("keeps no credential in the cluster while it waits for an absent node, and cleans the node when the node returns", async () => {
   const revision = await served(1);
-  await kubelets.die("c");
+  await dieReady("c");
   await undeclare();
   const { message } = await plane.untilEvent(on, "NodesAwaited", "c", 150_000);
   assert.match(message, /1 node away may hold the entries.*: c;/);
@@ -41,7 +61,7 @@ test("stops waiting for an absent node after spec.withdrawal.forgetAfter, and na
   await allowSeconds(on);
   await start({ rollout: { maxUnavailable: 1 }, withdrawal: { forgetAfter: "8s" } });
   await deployed();
-  await kubelets.die("c");
+  await dieReady("c");
   await undeclare();
   await plane.untilEvent(on, "NodesLeftBehind", "c", 150_000);
   await plane.untilGone(on);
@@ -52,7 +72,7 @@ test("stops waiting for an absent node when its Node object is deleted", async (
   await kubelets.add("gone");
   await start("100%");
   await deployed();
-  await kubelets.die("gone");
+  await dieReady("gone");
   await undeclare();
   await plane.untilEvent(on, "NodesAwaited", "gone", 150_000);
   await kubelets.remove("gone");
@@ -62,7 +82,7 @@ test("stops waiting for an absent node when its Node object is deleted", async (
 test("rolls out to all nodes, one at a time, when the Secret is created again during the wait for an absent node", async () => {
   await start(1);
   const revision = await deployed();
-  await kubelets.die("c");
+  await dieReady("c");
   await undeclare();
   await plane.untilEvent(on, "NodesAwaited", "c", 150_000);
   assert.deepEqual(kubelets.order(revision + 1).toSorted(), ["a", "b"]);

@@ -173,7 +173,9 @@ function newerContentOf(survey: Survey): NewerContent {
       : { cause: "content", waitsFor: undefined, waits: 0 };
   }
   const isOtherMode =
-    template?.mode !== undefined && modeOf(snapshot) !== secret.mode && wanted.intent === "apply";
+    template?.mode !== undefined &&
+    modeToPublish(snapshot) !== secret.mode &&
+    wanted.intent === "apply";
   const cause = isOtherMode ? "mode" : isBehind(survey) ? "behind" : undefined;
   return { cause, waitsFor: undefined, waits: 0 };
 }
@@ -262,7 +264,7 @@ const withdrawsServed = ({ wanted }: Snapshot, secret: SecretFacts): boolean =>
  */
 function publication(snapshot: Snapshot, because: Cause): Publication {
   const { secret, wanted } = snapshot;
-  const mode = modeOf(snapshot);
+  const mode = modeToPublish(snapshot);
   const stays =
     secret !== undefined &&
     secret.served > 0 &&
@@ -279,7 +281,7 @@ function publication(snapshot: Snapshot, because: Cause): Publication {
  * refuses a template of another mode. But scope Annotated is published before its template, because
  * agents of any other mode would give the credentials to every pod.
  */
-function modeOf({ secret, template, wanted }: Snapshot): PublishedMode {
+function modeToPublish({ secret, template, wanted }: Snapshot): PublishedMode {
   if (template === undefined || wanted.mode === "CredentialProviderAnnotated") return wanted.mode;
   return template.mode ?? secret?.mode ?? wanted.mode;
 }

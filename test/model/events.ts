@@ -214,7 +214,6 @@ function restore(w: World): void {
   const { want, retry } = w.api;
   // Keeps `want` and `retry`, because the installer applies its manifests again.
   w.api = Object.assign(structuredClone(w.saved), { want, retry });
-  w.snapshot = null;
   kill(w, 0);
   // If the backup is from before the installation, no object shows that nodes have content.
   // Therefore no controller withdraws this content.

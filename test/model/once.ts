@@ -150,4 +150,26 @@ export const plansOnce: readonly Plan[] = [
     ),
     end: 603,
   },
+  // The controller is killed while its view is a second old, and meanwhile the budget is lowered.
+  {
+    ...usual,
+    seed: 2747734,
+    nodes: 39,
+    budget: 3,
+    maxFailures: 1,
+    minInterval: 60,
+    mode: "Reread",
+    isOld: true,
+    events: events(
+      [162, "budget", 889, 547],
+      [163, "away", 738, 621],
+      [164, "withdrawOne", 819, 508],
+      [164, "admission", 681, 119],
+      [165, "plant", 775, 203],
+      [169, "upgrade", 1, 776],
+      [175, "kill", 443, 529],
+      [177, "budget", 664, 500],
+    ),
+    end: 210,
+  },
 ];

@@ -221,8 +221,6 @@ function control(w: World, driver: Driver): void {
     if (error instanceof Killed) {
       log(w, "controller: killed");
       kill(w, between(w, 1, 30));
-      // The next controller reads everything again.
-      w.snapshot = null;
       return;
     } else if (!(error instanceof Refused)) throw error;
   }

@@ -371,9 +371,13 @@ export function leave(w: World, name: string): void {
   w.truth.lostAgents.delete(name);
 }
 
-/** Kills the controller for `seconds`. Erases its memory, and gives it another clock. */
+/**
+ * Kills the controller for `seconds`. Erases its memory, and gives it another clock. The next
+ * controller reads all objects again.
+ */
 export function kill(w: World, seconds: number): void {
   w.memory = noMemory;
+  w.snapshot = null;
   w.due = { objects: "", at: 0 };
   w.deadUntil = w.t + seconds;
   w.truth.lastKill = w.deadUntil;

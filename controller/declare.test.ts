@@ -115,7 +115,7 @@ for (const [held, owners, wanted] of [
   });
 
 const source = (name: string) => ({ name, secretRef: { name: "s" } });
-const item = { 'k:{"name":"a"}': { "f:secretRef": { "f:name": {} } } };
+const item = { 'k:{"name":"a"}': { "f:secretRef": {} } };
 
 for (const [what, wanted, theirs, found] of [
   ["a field", policy, state, ["spec.managementState"]],
@@ -145,11 +145,40 @@ for (const [what, wanted, theirs, found] of [
     assert.deepEqual([problems, fake.sent.length], [lines, found.length === 0 ? 1 : 0]);
   });
 
-test("changes a delivery that the controller itself declared", () => {
-  const delivery = { mode: "CredentialProvider", credentialProvider: { scope: "All" } } as const;
-  const fields = { "f:delivery": { "f:mode": {}, "f:credentialProvider": {} } };
-  assert.deepEqual(conflicts({ delivery }, object({}, { [fieldManager]: fields })), []);
-});
+const scoped = {
+  delivery: { mode: "CredentialProvider", credentialProvider: { scope: "Annotated" } },
+} as const;
+const delivery = { "f:delivery": {} };
+const reread = { delivery: { mode: "Reread" } } as const;
+
+for (const [what, wanted, owner, sent] of [
+  [
+    "keeps scope Annotated if the policy declares no delivery any more",
+    {},
+    ours,
+    [scoped, undefined],
+  ],
+  ["keeps scope Annotated beside the policy's other fields", policy, ours, [scoped, policy]],
+  ["leaves Git's scope Annotated unchanged", policy, git, [policy]],
+  ["ends the policy's scope if the policy declares another delivery", reread, ours, [reread]],
+  [
+    "ends the controller's scope if the policy declares another delivery",
+    reread,
+    fieldManager,
+    [reread],
+  ],
+] as const)
+  test(what, async () => {
+    const fake = new Fake();
+    fake.answer = (spec) => object(spec, { [ours]: delivery }, 2);
+    await fake.declarer(wanted)(object(scoped, { [owner]: delivery }));
+    assert.deepEqual(fake.sent, sent);
+    const managers = sent.length === 2 ? [fieldManager, ours] : [ours];
+    assert.deepEqual(
+      fake.options,
+      managers.map((manager) => ({ manager, force: true })),
+    );
+  });
 
 test("does not report another tool's name if the name contains control characters", () => {
   const [line] = conflicts(policy, object({}, { "\u001b[31m": state }));

@@ -14,7 +14,7 @@ import { isDeclaredBy, pathsOf, titleOf, undoneBy } from "#kube/client/declared-
 import { fieldManager, pluginManager, policyManager } from "#kube/client/ownership.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
 import type { Again } from "#kube/loop.ts";
-import { laidOver } from "./policy/policy-in-force.ts";
+import { laidOver, lastingScope } from "./policy/policy-in-force.ts";
 import { finding } from "./sources/problems.ts";
 
 const managementState = ["spec", "managementState"] as const;
@@ -25,7 +25,7 @@ const pauseSeconds = 30;
 /**
  * Our declaration is allowed to change the fields that these managers declare. But it leaves the
  * plugin's `managementState` unchanged while `isHeld` is true. `fieldManager` declares only a scope
- * that was in force when the object was deleted.
+ * that a policy declared earlier.
  */
 const ours = [policyManager, pluginManager, fieldManager];
 
@@ -129,6 +129,16 @@ export const createObject = (
   });
 
 /**
+ * Scope Annotated, if an earlier policy declared it and this policy declares no delivery. The next
+ * declaration of this policy would remove the scope, and give the credentials to every pod. An
+ * upgrade with Helm can lose values without intention.
+ */
+const scopeToKeep = (wanted: GlobalPullSecretSpec, { metadata, spec }: GlobalPullSecret) =>
+  isDeclaredBy(policyManager, metadata, ["spec", "delivery"])
+    ? lastingScope(spec ?? {}, wanted)
+    : {};
+
+/**
  * Returns a function that declares the policy in the given object. The function sends one request
  * after each change by another client, and none after our own change. `cluster` must show our own
  * write at the next read. The object's generation can be lower than before, because it goes back if
@@ -162,11 +172,15 @@ export function policyDeclarer(
       again: { seconds: pauseSeconds },
     });
     if (failed?.stamp === stamp && clock() < failed.until) return undone(failed.error);
-    const { uid, resourceVersion } = live.metadata;
+    const apply = (spec: GlobalPullSecretSpec, manager: string, { metadata }: GlobalPullSecret) => {
+      const { uid, resourceVersion } = metadata;
+      const body = bodyOf(spec, { uid, resourceVersion });
+      return cluster.apply<GlobalPullSecret>(globalPullSecretPath, body, { manager, force: true });
+    };
     try {
-      const how = { manager: policyManager, force: true };
-      const body = bodyOf(wanted, { uid, resourceVersion });
-      return done(await cluster.apply<GlobalPullSecret>(globalPullSecretPath, body, how));
+      const kept = scopeToKeep(wanted, live);
+      const found = kept.delivery ? await apply(kept, fieldManager, live) : live;
+      return done(await apply(wanted, policyManager, found));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       // Another client wrote first, or the watch is late.

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
-import type { Cluster } from "#kube/client/cluster.ts";
+import { newborn, type Cluster } from "#kube/client/cluster.ts";
 import { policyManager } from "#kube/client/ownership.ts";
 import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import { stateSecret, noState } from "./objects/state.ts";
@@ -66,11 +66,19 @@ class Fake {
     this.made += 1;
     if (this.making !== undefined) throw this.making;
     const { delivery } = this.remembered instanceof Error ? {} : (this.remembered ?? {});
-    const written = manager === policyManager ? this.#declares : delivery && { delivery };
-    assert.deepEqual(body.spec, written, "nothing else is written");
+    const scope = this.#declares.delivery === undefined && delivery ? { delivery } : {};
+    const isNew = body.metadata.resourceVersion === newborn;
+    const byPolicy = isNew ? { ...this.#declares, ...scope } : this.#declares;
+    const written = manager === policyManager ? byPolicy : scope;
+    assert.deepEqual(body.spec ?? {}, written, "nothing else is written");
     const before = this.found instanceof Error ? undefined : this.found?.spec;
     const spec = { delivery: { mode: "Restart" }, ...before, ...body.spec } as const;
-    this.found = { ...object(spec), metadata: body.metadata };
+    const fieldsV1 = { "f:spec": body.spec?.delivery ? { "f:delivery": {} } : {} };
+    const managedFields = [{ manager, operation: "Apply", fieldsV1 }];
+    this.found = {
+      ...object(spec),
+      metadata: { ...body.metadata, resourceVersion: "7", managedFields },
+    };
     return this.found;
   }
 }
@@ -143,23 +151,34 @@ test("keeps the policy of a deleted object for 30 s, and then creates the object
   assert.deepEqual([policy.managementState, again, fake.made], ["Managed", undefined, 1]);
 });
 
-for (const [what, declares] of [
-  ["", {}],
-  [" and the installer declares other fields", asks("20%")],
+const scoped = {
+  delivery: { mode: "CredentialProvider", credentialProvider: { scope: "Annotated" } },
+} as const;
+const itsDelivery = { mode: "CredentialProvider", scope: "Annotated" };
+
+for (const [what, declares, delivery] of [
+  ["with scope Annotated if this scope was in force", {}, itsDelivery],
+  ["with scope Annotated and the installer's other fields", asks("20%"), itsDelivery],
+  ["with the installer's delivery", { delivery: { mode: "Restart" } }, { mode: "Restart" }],
 ] as const)
-  test(`creates a deleted object again with scope Annotated if this scope was in force${what}`, async () => {
+  test(`creates a deleted object again ${what}`, async () => {
     const fake = new Fake(declares);
-    const delivery = {
-      mode: "CredentialProvider",
-      credentialProvider: { scope: "Annotated" },
-    } as const;
-    fake.remembered = { delivery };
+    fake.remembered = scoped;
     for (const _ of [1, 2]) {
       const { policy } = await fake.policyReading.read();
-      assert.deepEqual(policy.agent.delivery, { mode: "CredentialProvider", scope: "Annotated" });
-      assert.equal(policy.rollout.maxUnavailable, declares.rollout?.maxUnavailable ?? "10%");
+      assert.deepEqual(policy.agent.delivery, delivery);
+      const { rollout } = declares as GlobalPullSecretSpec;
+      assert.equal(policy.rollout.maxUnavailable, rollout?.maxUnavailable ?? "10%");
     }
   });
+
+test("keeps the earlier policy if the API server refuses to create the object with the installer's fields", async () => {
+  const fake = new Fake(asks("20%"));
+  fake.remembered = { ...scoped, ...asks("30%") };
+  fake.making = refusal(422);
+  assert.equal(await fake.budget(), "30%");
+  assert.equal(fake.found, undefined);
+});
 
 test("decides nothing after a start until the earlier policy is known", async () => {
   const fake = new Fake();

@@ -1,8 +1,8 @@
 /**
  * Reads the one GlobalPullSecret for each run, and creates it if it is missing. In the spec of this
- * object, the controller writes only the fields of the installer's `--policy`, and a scope that was
- * in force when the object was deleted. The other fields stay exactly as users declared them, and a
- * field that a user removes stays removed.
+ * object, the controller writes only the fields of the installer's `--policy`, and scope Annotated
+ * if it was in force. The other fields stay exactly as users declared them, and a field that a user
+ * removes stays removed.
  */
 import type { Logger } from "pino";
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
@@ -103,22 +103,17 @@ export function policyReader({ cluster, installed, declares, log, now }: Options
   async function missing(time: number, before: GlobalPullSecretSpec): Promise<DeclaredObject> {
     if (known) goneSince = Math.min(goneSince ?? time, time);
     const left = goneSince === undefined ? 0 : missingSeconds - (time - goneSince) / 1000;
-    if (left <= 0) return made(lastingScope(before, declares));
+    if (left <= 0) return made({ ...declares, ...lastingScope(before, declares) });
     again = { seconds: left };
     return "unreadable";
   }
 
   /**
-   * Creates the object if no object exists, with `scope` or, if `scope` is empty, with the
-   * installer's policy. The API server fills in the defaults. The scope gets its own field manager,
-   * because the policy's manager declares only the policy's fields and would remove the scope
-   * again.
+   * Creates the object with these fields if no object exists. The API server fills in the defaults.
    */
-  async function made(scope: Pick<GlobalPullSecretSpec, "delivery">): Promise<DeclaredObject> {
-    const isWithPolicy = isDeclaring && scope.delivery === undefined;
-    const [spec, manager] = isWithPolicy ? [declares, policyManager] : [scope, fieldManager];
+  async function made(spec: GlobalPullSecretSpec): Promise<DeclaredObject> {
     try {
-      return await createObject(cluster, spec, manager);
+      return await createObject(cluster, spec, isDeclaring ? policyManager : fieldManager);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       // Another client created the object first.
@@ -132,7 +127,7 @@ export function policyReader({ cluster, installed, declares, log, now }: Options
       // The CRD exists, but the object was not created. No watch shows when another attempt would
       // succeed.
       again = { seconds: pauseSeconds };
-      if (isWithPolicy) unmade = error;
+      if (isDeclaring) unmade = error;
       log.warn({ error: error.message }, "GlobalPullSecret cluster could not be created");
       return withoutObject();
     }

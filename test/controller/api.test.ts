@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { fieldManager, policyManager } from "#kube/client/ownership.ts";
 import { until } from "../cluster/await.ts";
 import { may } from "../cluster/rights.ts";
 import * as plane from "./plane.ts";
@@ -60,10 +61,11 @@ test("fills in every default of an empty spec, and returns the object under its 
 });
 
 /** Applies the spec as GitOps tools do: server-side. Fields that no client owns are not removed. */
-const applied = async (delivery: object) => {
+const applied = async (delivery: object | undefined, manager = "kubectl") => {
   const file = join(on.cluster.directory, "delivery.json");
   writeFileSync(file, JSON.stringify(objectOf({ delivery })));
-  await on.cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", file);
+  const as = ["--server-side", "--force-conflicts", `--field-manager=${manager}`];
+  await on.cluster.kubectl("apply", ...as, "-f", file);
   const object = await on.cluster.get<{ spec: { delivery: object } }>("gps", "cluster");
   return object?.spec.delivery;
 };
@@ -78,6 +80,19 @@ test("fills in a provider's defaults, and removes these defaults when another mo
   assert.deepEqual(await applied({ mode: "Restart" }), { mode: "Restart" });
   await applied({ mode, credentialProvider: {} });
   assert.deepEqual(await applied({}), { mode: "Restart" });
+});
+
+test("lets any client change a delivery that the controller has written", async () => {
+  const mode = "CredentialProvider";
+  const scoped = { mode, credentialProvider: { scope: "Annotated" } };
+  for (const other of [{ mode: "Reread" }, { mode }]) {
+    assert.deepEqual(await applied(scoped, fieldManager), scoped);
+    assert.deepEqual(await applied(other, policyManager), other);
+  }
+  await applied(scoped, policyManager);
+  await applied(scoped, fieldManager);
+  assert.deepEqual(await applied(undefined, policyManager), scoped);
+  assert.deepEqual(await applied({ mode: "Reread" }), { mode: "Reread" });
 });
 
 test("prints READY, REVISION, NODES and AGE in kubectl get", async () => {

@@ -5,6 +5,7 @@ import { wholeFleet } from "#api/whole-fleet.fixture.ts";
 import { wholeSync } from "#api/whole-sync.fixture.ts";
 import { defaults } from "#controller/policy/defaults.ts";
 import { providerDefaults } from "#controller/policy/policy.ts";
+import { atomicObjects } from "#kube/client/declared-by.ts";
 import { fieldsOf, fleetCrdFile, onlyVersion, ourCrd, syncCrdFile, type Schema } from "./crd.ts";
 
 const { schema } = onlyVersion(ourCrd());
@@ -40,6 +41,14 @@ test("declares for every list how it is merged, and describes every field", () =
     const items = path.endsWith("[]") && one.type !== "object";
     if (path !== "metadata" && !items) assert.match(one.description ?? "", /^\S.*\.$/, path);
   }
+});
+
+test("knows the objects that are merged as one value, from which managed fields list no field", () => {
+  const merged = fieldsOf(schema).filter(
+    ({ schema: one }) => one["x-kubernetes-map-type"] === "atomic",
+  );
+  const names = merged.map(({ path }) => path.slice(path.lastIndexOf(".") + 1));
+  assert.deepEqual(names.toSorted(), atomicObjects.toSorted());
 });
 
 test("the controller and the API server use the same defaults", () => {

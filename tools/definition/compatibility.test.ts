@@ -99,6 +99,12 @@ const table: readonly (readonly [
     (one) => (one["x-kubernetes-list-type"] = "atomic"),
     /list-type changes/,
   ],
+  [
+    "another way to merge an object",
+    "spec.rollout",
+    (one) => (one["x-kubernetes-map-type"] = "atomic"),
+    /map-type changes/,
+  ],
   ["a longer list", "spec.sources", (one) => (one["maxItems"] = 32), undefined],
   [
     "a removed rule",

@@ -45,6 +45,7 @@ function narrowed(path: string, old: Schema, present: Schema): string[] {
   const found = [
     ...fixed
       .filter((keyword) => JSON.stringify(was(keyword)) !== JSON.stringify(is(keyword)))
+      .filter((keyword) => keyword !== "x-kubernetes-map-type" || !hasOneField(old))
       .map((keyword) => `${keyword} changes to ${text(keyword)}`),
     ...upperBounds
       .filter((keyword) => bound(is(keyword), Infinity) < bound(was(keyword), Infinity))
@@ -68,6 +69,9 @@ function isOfNewField(rule: string, old: Schema): boolean {
   const [, field = ""] = /^!has\(self\.(\w+)\) \|\| /.exec(rule) ?? [];
   return field !== "" && old.properties?.[field] === undefined;
 }
+
+/** True if two clients cannot each own a part of the object, however objects are merged. */
+const hasOneField = ({ properties = {} }: Schema): boolean => Object.keys(properties).length === 1;
 
 const bound = (value: unknown, none: number) => (typeof value === "number" ? value : none);
 

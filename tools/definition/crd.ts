@@ -20,6 +20,7 @@ export type Schema = Readonly<{
   maxLength?: number;
   maxItems?: number;
   "x-kubernetes-list-type"?: string;
+  "x-kubernetes-map-type"?: string;
   "x-kubernetes-int-or-string"?: boolean;
 }>;
 

@@ -87,7 +87,7 @@ test("finds every value of a declaration, also in lists", () => {
   ]);
 });
 
-const team = { "f:priority": {}, "f:secretRef": { "f:name": {} } };
+const team = { "f:priority": {}, "f:secretRef": {} };
 const listed = {
   "f:protectedRegistries": { 'v:"quay.io"': {} },
   "f:sources": { 'k:{"name":"team-a"}': team },

@@ -118,9 +118,18 @@ function partOf(value: unknown, step: string): unknown {
   return value.find((one) => names.every(([name, its]) => fieldIn(one, name) === its));
 }
 
+/**
+ * The objects of GlobalPullSecret that the API server merges as one value. Managed fields list the
+ * object, but not its fields.
+ */
+export const atomicObjects: readonly string[] = ["delivery", "secretRef"];
+
 function owns({ fieldsV1 }: V1ManagedFieldsEntry, path: Path): boolean {
   let fields = fieldsV1 as Fields;
-  for (const step of path) fields = fields?.[isItem(step) ? step : `f:${step}`];
+  for (const step of path) {
+    fields = fields?.[isItem(step) ? step : `f:${step}`];
+    if (atomicObjects.includes(step)) break;
+  }
   return fields !== undefined;
 }
 

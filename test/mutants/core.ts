@@ -6,7 +6,7 @@ export const core: readonly Mutant[] = [
     breaks: "H1",
     effect: "another actor has to create GlobalPullSecret first",
     file: "controller/policy-reader.ts",
-    text: "if (left <= 0) return made(lastingScope(before, declares));",
+    text: "if (left <= 0) return made({ ...declares, ...lastingScope(before, declares) });",
     instead: "",
     test: "controller/policy-reader.test.ts",
     tier: "test",

@@ -172,8 +172,13 @@ function newerContentOf(survey: Survey): NewerContent {
       ? { cause: undefined, waitsFor: "interval", waits }
       : { cause: "content", waitsFor: undefined, waits: 0 };
   }
+  // If only the scope changes to Annotated, the content waits for the template. The content is
+  // published for the present agents already, and they give it to every pod. Published for scope
+  // Annotated it would not be served, so nodes that join while the API server refuses the template
+  // would get nothing.
   const isOtherMode =
     template?.mode !== undefined &&
+    template.mode !== secret.mode &&
     modeToPublish(snapshot) !== secret.mode &&
     wanted.intent === "apply";
   const cause = isOtherMode ? "mode" : isBehind(survey) ? "behind" : undefined;
@@ -278,8 +283,8 @@ function publication(snapshot: Snapshot, because: Cause): Publication {
 
 /**
  * The mode of a publication: the template's mode, so that rotations continue while the API server
- * refuses a template of another mode. But scope Annotated is published before its template, because
- * agents of any other mode would give the credentials to every pod.
+ * refuses a template of another mode. But newer content of scope Annotated is published before its
+ * template, because agents of any other mode would give the credentials to every pod.
  */
 function modeToPublish({ secret, template, wanted }: Snapshot): PublishedMode {
   if (template === undefined || wanted.mode === "CredentialProviderAnnotated") return wanted.mode;

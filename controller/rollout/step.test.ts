@@ -319,16 +319,22 @@ for (const [from, to, published] of [
     assert.deepEqual(world.granted, { a: revision, b: revision, c: revision });
   });
 
-for (const status of [403, 409, 500])
+/** A world that has served content in scope All, and gets no template of scope Annotated. */
+async function refusesAnnotated(status: number): Promise<World> {
+  const world = await World.of({ a: "proves", b: "proves", c: "proves" });
+  useScope(world, "All");
+  await world.until(one, isServed);
+  useScope(world, "Annotated");
+  world.api.refuses = ({ userAgent, path }, verb) =>
+    verb === "patch" && userAgent === fieldManager && path === owned.daemonSet
+      ? refuse(status, "Refused", "not by you")
+      : undefined;
+  return world;
+}
+
+for (const status of [403, 409, 500]) {
   test(`grants nothing to agents of scope All while the template of scope Annotated is answered with ${status}`, async () => {
-    const world = await World.of({ a: "proves", b: "proves", c: "proves" });
-    useScope(world, "All");
-    await world.until(one, isServed);
-    useScope(world, "Annotated");
-    world.api.refuses = ({ userAgent, path }, verb) =>
-      verb === "patch" && userAgent === fieldManager && path === owned.daemonSet
-        ? refuse(status, "Refused", "not by you")
-        : undefined;
+    const world = await refusesAnnotated(status);
     for (let seconds = 0; seconds < 120; seconds += 1) await world.step(two);
     assert.deepEqual(world.granted, { a: 1, b: 1, c: 1 });
     world.api.refuses = () => undefined;
@@ -336,6 +342,34 @@ for (const status of [403, 409, 500])
     assert.deepEqual(Object.values(world.granted), [revision, revision, revision]);
     assert.equal(revision, 2);
   });
+
+  test(`keeps serving unchanged content to joining nodes while the template of scope Annotated is answered with ${status}`, async () => {
+    const world = await refusesAnnotated(status);
+    await world.join("d");
+    for (let seconds = 0; seconds < 120; seconds += 1) {
+      const { revision, served } = await world.step(one);
+      assert.deepEqual([revision, served, world.published?.mode], [1, 1, "CredentialProvider"]);
+    }
+    assert.deepEqual(world.granted, { a: 1, b: 1, c: 1, d: 1 });
+    world.api.refuses = () => undefined;
+    await world.until(one, ({ revision, ended }) => revision === 2 && ended);
+    assert.equal(world.published?.mode, "CredentialProviderAnnotated");
+    assert.deepEqual(world.granted, { a: 2, b: 2, c: 2, d: 2 });
+    const { length } = world.writes;
+    for (let seconds = 0; seconds < 30; seconds += 1) await world.step(one);
+    assert.deepEqual(world.writes.slice(length), []);
+  });
+}
+
+test("goes back to scope All when the template of scope Annotated was never written", async () => {
+  const world = await refusesAnnotated(403);
+  for (let seconds = 0; seconds < 30; seconds += 1) await world.step(two);
+  assert.equal(world.published?.mode, "CredentialProviderAnnotated");
+  useScope(world, "All");
+  const { revision } = await world.until(two, isServed);
+  assert.deepEqual([revision, world.published?.mode], [3, "CredentialProvider"]);
+  assert.deepEqual(world.granted, { a: 3, b: 3, c: 3 });
+});
 
 test("completes an upgrade when a node whose pod was deleted is no longer served", async () => {
   const world = await deployed();

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
+import { fleetManagedBy } from "#contract/names.ts";
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
 import { auditOf, isWrite } from "../cluster/audit.ts";
@@ -192,18 +193,27 @@ test("refuses metadata of other programs on both objects, whatever the request o
     [setPath("guest-a"), { apiVersion: `${group}/v1beta2`, kind: "ClusterResourceSet", spec }],
   ] as const;
   const how = { manager: "test", force: true, dryRun: true };
+  const foreign = [
+    { labels: { owner: "helm" } },
+    { annotations: { "a.example/b": "c" } },
+    { finalizers: ["a.example/held"] },
+    { ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "a", uid: "1" }] },
+  ];
   await namespace("guest-a", {});
+  const refusesAll = async (when: string): Promise<void> => {
+    for (const [path, body] of objects)
+      for (const more of foreign) {
+        const asked = account.apply(path, { ...body, metadata: { ...its, ...more } }, how);
+        const what = `${when}: ${body.kind} with ${JSON.stringify(more)}`;
+        await assert.rejects(asked, { status: 422, isDenial: true }, what);
+      }
+  };
+  await refusesAll("creates");
   for (const [path, body] of objects)
-    for (const more of [
-      { labels: { owner: "helm" } },
-      { annotations: { "a.example/b": "c" } },
-      { finalizers: ["a.example/held"] },
-      { ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "a", uid: "1" }] },
-    ]) {
-      const asked = account.apply(path, { ...body, metadata: { ...its, ...more } }, how);
-      await assert.rejects(asked, { status: 422, isDenial: true }, JSON.stringify(more));
-    }
-  for (const [path, body] of objects) await account.apply(path, { ...body, metadata: its }, how);
+    await account.apply(path, { ...body, metadata: its }, { ...how, dryRun: false });
+  await refusesAll("updates");
+  for (const [path, body] of objects)
+    await account.apply(path, { ...body, metadata: { ...its, labels: fleetManagedBy } }, how);
 });
 
 test("K12: with clusterNameLabelValue: Name, serves each Cluster of the selected namespaces under the Cluster's own name", async () => {

@@ -31,7 +31,7 @@ export type InstalledProvider = InstalledAnswer &
   }>;
 
 const notAsked = "the kubelet has not run its credential provider yet";
-const emptyAnswer = answerOf(new Map());
+export const emptyAnswer = answerOf(new Map());
 
 /** The files while the credential provider is in force. `config`: config.json alone. */
 export function providedBy(

@@ -11,6 +11,7 @@ import { isFound, type Delivery, type FoundFile, type Put } from "../delivery.ts
 import {
   afterProvider,
   answerIn,
+  emptyAnswer,
   type InstalledAnswer,
   type InstalledProvider,
   providedBy,
@@ -119,8 +120,9 @@ function readAnswer(kubeletDirectory: string): InstalledAnswer {
       unfit: `answer.json: ${found.kind === "refused" ? found.why : "another program is writing it"}`,
     };
   const { bytes, mode, identity } = found;
-  // If other users can read the answer, it counts as empty, so that we write it again.
-  return { answer: (mode & readableByOthers) === 0 ? bytes : Buffer.alloc(0), identity };
+  // If other users can read credentials in the answer, we must write the answer again.
+  const isFit = (mode & readableByOthers) === 0 || bytes.equals(emptyAnswer);
+  return { answer: isFit ? bytes : Buffer.alloc(0), identity };
 }
 
 /**

@@ -19,7 +19,7 @@ import { installProvider } from "#test/faults/provider.ts";
 import { NodeDirectory } from "../test/harness/agent/node-directory.ts";
 import { configJson } from "./delivery/config-json/config-json.ts";
 import type { Delivery } from "./delivery/delivery.ts";
-import { configAfterProvider } from "./delivery/provider/provider.ts";
+import { byProvider, configAfterProvider } from "./delivery/provider/provider.ts";
 import { act } from "./execute.ts";
 import { parseConfig } from "./facts/config.ts";
 import { needsProc as skip } from "./files/needs.fixture.ts";
@@ -607,3 +607,37 @@ test(
     assert.equal((await place.observe()).code, "GPS206");
   },
 );
+
+for (const delivery of [byProvider("All"), configAfterProvider])
+  test(
+    "confirms a withdrawal on a node that never had a journal, even if it cannot look for an answer",
+    { skip },
+    async (t) => {
+      const place = new Place(t, [], "", delivery);
+      symlinkSync("/nowhere/here", join(place.node.kubelet, providerFiles.folder));
+      assert.equal((await change(place, 2, { intent: "release" })).code, "GPS224");
+      assert.ok(!existsSync(place.node.folder));
+    },
+  );
+
+for (const [what, text] of [
+  ["is damaged", "["],
+  ["is from a newer agent", '{"version":99,"reads":99}'],
+] as const)
+  test(
+    `after a journal that ${what} is gone, confirms no withdrawal while it cannot look for an answer`,
+    { skip },
+    async (t) => {
+      const place = new Place(t, [], "", configAfterProvider);
+      const { node } = place;
+      symlinkSync("/nowhere/here", join(node.kubelet, providerFiles.folder));
+      mkdirSync(node.folder);
+      writeFileSync(join(node.folder, "journal.json"), text);
+      node.mount(2, { intent: "release" });
+      node.grant(2);
+      await place.observe();
+      rmSync(node.folder, { recursive: true });
+      place.restarts();
+      assert.equal((await place.observe()).code, "GPS206");
+    },
+  );

@@ -3,7 +3,7 @@
  * and the script prints our answer. So a new answer serves the next pull without a kubelet restart.
  * config.json contains the other entries.
  */
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { nodeFiles, providerFiles, type ProviderScope } from "#contract/names.ts";
 import { replace, identify, overwrite } from "#agent/files/atomic-write.ts";
 import { configJson } from "../config-json/config-json.ts";
@@ -127,9 +127,11 @@ function readAnswer(kubeletDirectory: string): InstalledAnswer {
 
 /**
  * The kubelet uses the answer as long as it exists, even if we cannot read it. So a withdrawal
- * replaces it with an empty answer. If the path is a directory, there is no answer.
+ * replaces it with an empty answer. If the path is a directory, or its folder is a file, there is no
+ * answer.
  */
 function unread(path: string): InstalledAnswer {
+  if (trying(() => lstatSync(dirname(path)).isFile()) === true) return nothing;
   const found = trying(() =>
     lstatSync(path).isDirectory() ? nothing : { answer: Buffer.alloc(0), identity: identify(path) },
   );

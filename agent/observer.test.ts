@@ -608,6 +608,42 @@ test(
   },
 );
 
+for (const [what, meanwhile] of [
+  ["records a new change", (place: Place) => change(place, 3, content)],
+  [
+    "records that the node takes no content without a grant",
+    (place: Place) => {
+      place.node.ungrant();
+      return place.rests();
+    },
+  ],
+] as const)
+  test(
+    `after a journal that lists an answer is gone and the agent ${what}, confirms no withdrawal while it cannot look for an answer`,
+    { skip },
+    async (t) => {
+      const place = new Place(t, [], "", configAfterProvider);
+      const { node } = place;
+      const owned = { entries: [], rest: [], answer: "digest" };
+      const journal = { ...firstJournal({ absent: true }), revision: 1, content: "one", owned };
+      await saveJournal(node.folder, journal);
+      symlinkSync("/nowhere/here", join(node.kubelet, providerFiles.folder));
+      await place.observe();
+      rmSync(node.folder, { recursive: true });
+      place.restarts();
+      await meanwhile(place);
+      assert.ok(existsSync(join(node.folder, "journal.json")));
+      // A new pod has only the journal.
+      rmSync(join(node.pod, "former"));
+      place.restarts();
+      node.mount(4, { intent: "release" });
+      node.grant(4);
+      let step = await place.acts();
+      for (let rounds = 0; rounds < 20; rounds += 1) step = await place.acts();
+      assert.equal(step.code, "GPS206");
+    },
+  );
+
 for (const delivery of [byProvider("All"), configAfterProvider])
   test(
     "confirms a withdrawal on a node that never had a journal, even if it cannot look for an answer",

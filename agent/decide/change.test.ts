@@ -220,6 +220,8 @@ test("keeps an unfit node without a grant Ready and reports its reason, also whi
     for (const at of [ungranted, unasked, back])
       assert.equal(summary({ stopwatch: { file: 2000 }, ...change, ...at }), `${text} ready`, what);
   check([["a fit one", { ...ungranted, file: absent }, "record GPS201 → applied"]]);
+  const empty = { ...firstJournal({ absent: true }), unverified: true };
+  assert.equal(summary({ hides: hidesFile, journal: empty }), "GPS232 refused");
 });
 
 /** The steps after the write, without a restart. The agent removes our folder 305 s later. */

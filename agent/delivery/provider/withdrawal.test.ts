@@ -98,6 +98,11 @@ test("if no answer is known to be ours, completes a withdrawal even if the agent
     ["no content", { journal: firstJournal({ absent: true }) }, "nothing GPS224"],
     ["no journal, and none was lost", {}, "nothing GPS224"],
     ["an unverified journal", { journal: { ...without, unverified: true } }, "wait GPS206"],
+    [
+      "an unverified journal without content",
+      { journal: { ...firstJournal({ absent: true }), unverified: true } },
+      "wait GPS206",
+    ],
     ["an earlier journal was lost", { journal: without, lost: true }, "wait GPS206"],
     ["the last journal listed an answer", { noAnswer: false }, "wait GPS206"],
   ];
@@ -105,6 +110,15 @@ test("if no answer is known to be ours, completes a withdrawal even if the agent
     for (const [when, change, then] of rows) {
       const { last } = follow({ file: delivery.read(root), mounted: withdrawn, ...change });
       assert.equal(`${last.action} ${last.code}`, then, when);
+    }
+});
+
+test("marks a new journal as unverified if the answer has a credential that no journal lists", (t) => {
+  for (const delivery of modes)
+    for (const mounted of [withdrawn, facts({}).mounted]) {
+      const step = decide(facts({ file: delivery.read(tree(t)), mounted }));
+      assert.ok("journal" in step);
+      assert.equal(step.journal.unverified, true);
     }
 });
 

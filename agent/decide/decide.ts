@@ -155,9 +155,8 @@ function isWithdrawn(
 ): boolean {
   if (document?.intent !== "release") return false;
   if (journal === undefined) return true;
-  if (granted(facts.grant) !== undefined) return rejectGrant(facts, journal) === undefined;
-  // Without a grant, only a withdrawal of the node's own revision counts.
-  return document.revision === journal.revision && document.digest === journal.digest;
+  // A withdrawal is never served, so a node with content needs a grant for it.
+  return granted(facts.grant) !== undefined && rejectGrant(facts, journal) === undefined;
 }
 
 /**

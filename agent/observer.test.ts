@@ -15,7 +15,7 @@ import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { providerFiles } from "#contract/names.ts";
 import { answerOf } from "#pullsecret/provider.ts";
-import { installProvider } from "#test/faults/provider.ts";
+import { hasAsked, installProvider } from "#test/faults/provider.ts";
 import { NodeDirectory } from "../test/harness/agent/node-directory.ts";
 import { configJson } from "./delivery/config-json/config-json.ts";
 import type { Delivery } from "./delivery/delivery.ts";
@@ -604,6 +604,27 @@ test(
     assert.equal(step.code, "GPS206");
     rmSync(node.folder, { recursive: true });
     place.restarts();
+    assert.equal((await place.observe()).code, "GPS206");
+  },
+);
+
+test(
+  "notes that an answer is ours before a journal lists it, because the agent might be killed",
+  { skip },
+  async (t) => {
+    const provider = ["--delivery=CredentialProvider"];
+    const place = new Place(t, provider, "", byProvider("All"));
+    const { node } = place;
+    installProvider(node.kubelet);
+    hasAsked(node.kubelet);
+    const step = await place.acts();
+    assert.ok(step.action === "apply" && step.journal.owned.answer !== undefined);
+    place.restarts();
+    for (const name of [node.folder, join(node.kubelet, providerFiles.folder)])
+      rmSync(name, { recursive: true });
+    symlinkSync("/nowhere/here", join(node.kubelet, providerFiles.folder));
+    node.mount(2, { intent: "release" });
+    node.grant(2);
     assert.equal((await place.observe()).code, "GPS206");
   },
 );

@@ -24,7 +24,7 @@ export type InstalledAnswer = Readonly<{
 
 export type InstalledProvider = InstalledAnswer &
   Readonly<{
-    /** The images for which the kubelet runs our script; empty if the installation is unfit. */
+    /** The images for which the kubelet runs our script; empty if the kubelet cannot run it. */
     rows: readonly string[];
     /** The kubelet has run our script, so the kubelet's flags name the script. */
     asked: boolean;
@@ -97,7 +97,7 @@ export function afterProvider(config: FoundFile, installed: InstalledAnswer): Fo
 
 /**
  * Restores config.json first, so that its credentials are in force when the agent empties the
- * provider's answer.
+ * provider's answer. If config.json cannot be written, the agent only empties the answer.
  */
 function planRelease(
   config: FoundFile,

@@ -127,8 +127,8 @@ function readAnswer(kubeletDirectory: string): InstalledAnswer {
 
 /**
  * The kubelet uses the answer as long as it exists, even if we cannot read it. So a withdrawal
- * replaces it with an empty answer. If the path is a directory, or its folder is a file, there is no
- * answer.
+ * replaces it with an empty answer. There is no answer if the path is a directory, or if its folder
+ * is a file.
  */
 function unread(path: string): InstalledAnswer {
   if (trying(() => lstatSync(dirname(path)).isFile()) === true) return nothing;

@@ -118,7 +118,7 @@ export class Observer {
       vanished,
       former: this.#isCopy(file) ? this.#past.former : [],
       lost,
-      noAnswer: known === undefined ? !lost && this.#past.noAnswer : ownsNoAnswer(known, lost),
+      noAnswer: known === undefined ? this.#past.noAnswer : ownsNoAnswer(known, lost),
       leftovers: journal.kind === "none" && hasLeftovers(folder),
       file,
       ...unasked,

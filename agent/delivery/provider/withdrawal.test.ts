@@ -108,8 +108,11 @@ test("if no answer is known to be ours, completes a withdrawal even if the agent
   ];
   for (const delivery of modes)
     for (const [when, change, then] of rows) {
-      const { last } = follow({ file: delivery.read(root), mounted: withdrawn, ...change });
+      const { last, end } = follow({ file: delivery.read(root), mounted: withdrawn, ...change });
       assert.equal(`${last.action} ${last.code}`, then, when);
+      // The next pod also needs the journal's doubt.
+      const isKept = last.action === "wait" && change.journal !== undefined;
+      assert.equal(end.journal.kind, isKept ? "journal" : "none", when);
     }
 });
 

@@ -177,7 +177,7 @@ async function applyBesides(t: TestContext, mayPutBack: boolean, known: Buffer |
     writes += 1;
     if (writes === 1 || mayPutBack)
       await configAfterProvider.write({ ...rewrite, kept: true }, found, directory);
-    if (writes === 1 || !mayPutBack)
+    if (!rewrite.kept || !mayPutBack)
       throw Object.assign(new Error("EPERM: rename config.json"), { code: "EPERM" });
   };
   const step = decide(facts({ file: absent, journal: idle }));

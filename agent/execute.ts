@@ -96,11 +96,13 @@ async function leave(effects: Effects): Promise<void> {
 }
 
 /**
- * Whether a failed write has changed no file. The agent writes the provider's answer first, and
- * then config.json. If only the answer was written, this function puts the old answer back. If
- * config.json has changed, or the old answer cannot be put back, the journal of the change must
- * stay, because no other journal records the restart that is due. That journal also stays if the
- * agent is killed before it restores the former journal. The agent then tries the change again.
+ * Whether the former journal is right again after a failed write. The agent writes the provider's
+ * answer first, and then config.json. If only the answer was written, this function puts the old
+ * answer back. A withdrawal might have emptied the answer, but then the former journal still lists
+ * the answer as ours, and no restart is due. If config.json has changed, or the old answer cannot
+ * be put back, the journal of the change must stay, because no other journal records the restart
+ * that is due. That journal also stays if the agent is killed before it restores the former
+ * journal. The agent then tries the change again.
  */
 async function isUntouched({ plan, found }: ToApply, effects: Effects): Promise<boolean> {
   const { first } = plan;

@@ -15,11 +15,11 @@ import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { providerFiles } from "#contract/names.ts";
 import { answerOf } from "#pullsecret/provider.ts";
-import { installProvider } from "#test/faults/provider.ts";
+import { hasAsked, installProvider } from "#test/faults/provider.ts";
 import { NodeDirectory } from "../test/harness/agent/node-directory.ts";
 import { configJson } from "./delivery/config-json/config-json.ts";
 import type { Delivery } from "./delivery/delivery.ts";
-import { configAfterProvider } from "./delivery/provider/provider.ts";
+import { byProvider, configAfterProvider } from "./delivery/provider/provider.ts";
 import { act } from "./execute.ts";
 import { parseConfig } from "./facts/config.ts";
 import { needsProc as skip } from "./files/needs.fixture.ts";
@@ -607,3 +607,94 @@ test(
     assert.equal((await place.observe()).code, "GPS206");
   },
 );
+
+test(
+  "notes that an answer is ours before a journal lists it, because the agent might be killed",
+  { skip },
+  async (t) => {
+    const provider = ["--delivery=CredentialProvider"];
+    const place = new Place(t, provider, "", byProvider("All"));
+    const { node } = place;
+    installProvider(node.kubelet);
+    hasAsked(node.kubelet);
+    const step = await place.acts();
+    assert.ok(step.action === "apply" && step.journal.owned.answer !== undefined);
+    place.restarts();
+    for (const name of [node.folder, join(node.kubelet, providerFiles.folder)])
+      rmSync(name, { recursive: true });
+    symlinkSync("/nowhere/here", join(node.kubelet, providerFiles.folder));
+    node.mount(2, { intent: "release" });
+    node.grant(2);
+    assert.equal((await place.observe()).code, "GPS206");
+  },
+);
+
+for (const [what, meanwhile] of [
+  ["records a new change", (place: Place) => change(place, 3, content)],
+  [
+    "records that the node takes no content without a grant",
+    (place: Place) => {
+      place.node.ungrant();
+      return place.rests();
+    },
+  ],
+] as const)
+  test(
+    `after a journal that lists an answer is gone and the agent ${what}, confirms no withdrawal while it cannot look for an answer`,
+    { skip },
+    async (t) => {
+      const place = new Place(t, [], "", configAfterProvider);
+      const { node } = place;
+      const owned = { entries: [], rest: [], answer: "digest" };
+      const journal = { ...firstJournal({ absent: true }), revision: 1, content: "one", owned };
+      await saveJournal(node.folder, journal);
+      symlinkSync("/nowhere/here", join(node.kubelet, providerFiles.folder));
+      await place.observe();
+      rmSync(node.folder, { recursive: true });
+      place.restarts();
+      await meanwhile(place);
+      assert.ok(existsSync(join(node.folder, "journal.json")));
+      // A new pod has only the journal.
+      rmSync(join(node.pod, "former"));
+      place.restarts();
+      node.mount(4, { intent: "release" });
+      node.grant(4);
+      let step = await place.acts();
+      for (let rounds = 0; rounds < 20; rounds += 1) step = await place.acts();
+      assert.equal(step.code, "GPS206");
+    },
+  );
+
+for (const delivery of [byProvider("All"), configAfterProvider])
+  test(
+    "confirms a withdrawal on a node that never had a journal, even if it cannot look for an answer",
+    { skip },
+    async (t) => {
+      const place = new Place(t, [], "", delivery);
+      symlinkSync("/nowhere/here", join(place.node.kubelet, providerFiles.folder));
+      assert.equal((await change(place, 2, { intent: "release" })).code, "GPS224");
+      assert.ok(!existsSync(place.node.folder));
+    },
+  );
+
+for (const [what, text] of [
+  ["is damaged", "["],
+  ["is from a newer agent", '{"version":99,"reads":99}'],
+] as const)
+  test(
+    `after a journal that ${what} is gone, confirms no withdrawal while it cannot look for an answer`,
+    { skip },
+    async (t) => {
+      const place = new Place(t, [], "", configAfterProvider);
+      const { node } = place;
+      symlinkSync("/nowhere/here", join(node.kubelet, providerFiles.folder));
+      mkdirSync(node.folder);
+      writeFileSync(join(node.folder, "journal.json"), text);
+      node.mount(2, { intent: "release" });
+      node.grant(2);
+      await place.observe();
+      rmSync(node.folder, { recursive: true });
+      place.restarts();
+      assert.equal((await place.observe()).code, "GPS206");
+    },
+  );

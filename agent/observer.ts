@@ -184,7 +184,9 @@ export class Observer {
       failed: failedKey(known),
     };
     const latest = "journal" in step ? step.journal : known;
-    if (latest !== undefined) this.#noteAnswer(ownsNoAnswer(latest, facts.lost));
+    // An unreadable journal might list an answer.
+    if (latest !== undefined || facts.lost || journal.kind !== "none")
+      this.#noteAnswer(latest !== undefined && ownsNoAnswer(latest, facts.lost));
     if (step.action === "leave") {
       // Saved before the folder is removed, because the journal, the only other record, is in it.
       this.#keepPast(facts);

@@ -148,10 +148,16 @@ test("while a withdrawal can write neither config.json nor the provider's answer
   const down: FactsChange = { ...runs, unit: limited, healthy: false };
   const restoring: Journal = { ...tried(1, 60_000), phase: "restoring" };
   const back: FactsChange = { ...down, journal: restoring };
+  const plan = (...args: Parameters<typeof written.plan>) => ({
+    ...written.plan(...args),
+    excess: "more bytes than we could read",
+  });
+  const large = { ...written, plan, answer: { empty } };
   check([
     ["the disk is full", { ...down, unwritable: true }, "restart GPS214 → restarting"],
     ["too many writes", { ...down, writeIn: 500 }, "restart GPS214 → restarting"],
     ["the answer can be emptied first", down, "restore GPS226"],
+    ["config.json would be too large", { ...runs, file: large }, "restore GPS226"],
     ["the disk is full, it runs", { ...runs, unwritable: true }, "restore GPS226"],
     ["too many writes, it runs", { ...runs, writeIn: 500 }, "wait GPS226"],
     ["a rollback, the disk is full", { ...back, unwritable: true }, "restart GPS217 → restoring"],
@@ -220,6 +226,8 @@ test("keeps an unfit node without a grant Ready and reports its reason, also whi
     for (const at of [ungranted, unasked, back])
       assert.equal(summary({ stopwatch: { file: 2000 }, ...change, ...at }), `${text} ready`, what);
   check([["a fit one", { ...ungranted, file: absent }, "record GPS201 → applied"]]);
+  const empty = { ...firstJournal({ absent: true }), unverified: true };
+  assert.equal(summary({ hides: hidesFile, journal: empty }), "GPS232 refused");
 });
 
 /** The steps after the write, without a restart. The agent removes our folder 305 s later. */

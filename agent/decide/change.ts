@@ -14,7 +14,13 @@ import {
 } from "../facts/kubelet-state.ts";
 import type { Facts } from "../facts/facts.ts";
 import { granted, grantedKey, belongsTo } from "../facts/grant.ts";
-import { restartsWithin, firstJournal, isIdle, type Journal } from "../journal/journal.ts";
+import {
+  type File,
+  restartsWithin,
+  firstJournal,
+  isIdle,
+  type Journal,
+} from "../journal/journal.ts";
 import { byTable } from "./restart.ts";
 import { type FoundFile, isFound, type Plan } from "../delivery/delivery.ts";
 import type { Document } from "../delivery/mount.ts";
@@ -47,7 +53,7 @@ export function change(
   document: Document,
   planned: Plan,
 ): Answer {
-  const journal = known ?? startJournal(facts, planned);
+  const journal = known ?? startJournal(facts, planned.before);
   if (found.invalid !== undefined && facts.stopwatch.file < 2000)
     return wait(codes.unreadable, 500, found.invalid);
   if (facts.unit === undefined) return ask("fitness");
@@ -150,10 +156,13 @@ function waitInForce(facts: Facts, journal: Journal): Answer {
   return { ...answer, again: facts.writeIn };
 }
 
-/** A new journal for this node, marked `unverified` if an earlier journal was lost. */
-function startJournal(facts: Facts, { before }: Plan): Journal {
-  const first = firstJournal(before);
-  return facts.lost ? { ...first, unverified: true } : first;
+/**
+ * A new journal for this node, marked `unverified` if an earlier journal was lost: an unreadable
+ * one, or one that listed an answer of the credential provider. Only we write an answer.
+ */
+export function startJournal({ lost, noAnswer, file }: Facts, before: File): Journal {
+  const isFirst = !lost && noAnswer && file.answer?.empty === undefined;
+  return { ...firstJournal(before), ...(!isFirst && { unverified: true }) };
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The decisions as tables: facts in, action and reason out. */
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { Journal } from "../journal/journal.ts";
+import { firstJournal, type Journal } from "../journal/journal.ts";
 import { readDocument } from "../delivery/config-json/document.ts";
 import { foundOf } from "../delivery/config-json/plan.ts";
 import type { FoundFile } from "../delivery/delivery.ts";
@@ -238,6 +238,15 @@ test("after the journal was lost, confirms no withdrawal while an entry in the f
       "leave GPS224",
     ],
     [
+      "a new journal without content after the loss",
+      {
+        mounted: withdrawn,
+        lost: true,
+        journal: { ...firstJournal({ absent: true }), unverified: true },
+      },
+      "record GPS226 → applied",
+    ],
+    [
       "a new journal that lists all of our entries, after the old journal was lost",
       { mounted: withdrawn, lost: true, journal: { ...unverified, unverified: undefined } },
       "leave GPS224",
@@ -246,7 +255,10 @@ test("after the journal was lost, confirms no withdrawal while an entry in the f
   const doubtful = decide(facts({ lost: true, file: absent }));
   assert.ok(doubtful.action === "apply" && doubtful.journal.unverified === true);
   const known = decide(facts({ lost: true }));
-  assert.ok(known.action === "record" && known.journal.unverified === undefined);
+  assert.ok(known.action === "record" && known.journal.unverified !== true);
+  const hidden = { ...written, answer: { unseen: "it is behind a link" } };
+  const unseen = decide(facts({ lost: true, file: hidden }));
+  assert.ok(unseen.action === "record" && unseen.journal.unverified === true);
   // The entry for b.io might be from a revision that was lost with the journal.
   const more = { "a.io": { auth: "dTpw" }, "b.io": { auth: "dTpvbGQ=" } };
   const besides = decide(facts({ lost: true, file: holding(more) }));

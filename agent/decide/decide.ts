@@ -13,6 +13,7 @@ import {
   preflight,
   quarantined,
   restoring,
+  startJournal,
   startMeanwhile,
   unreadable,
   preflightUngranted,
@@ -92,7 +93,7 @@ function chain(facts: Facts): Answer {
     mayEmpty && isWithdrawn(facts, journal, document) ? emptyAlone(facts, journal) : undefined;
   if (emptied !== undefined) return emptied;
   if (journal?.phase === "restoring") return restoring(facts, journal, file);
-  if (isEmpty(journal)) return withoutContent(facts);
+  if (isEmpty(journal) && !facts.lost) return withoutContent(facts);
   if (document?.intent === "release" && isUntouched(facts)) return untouched(facts, document);
   if (!isFound(file)) return unreadable(facts, journal, file);
   // A withdrawal does not wait until systemd can be reached for a restart.
@@ -154,9 +155,8 @@ function isWithdrawn(
 ): boolean {
   if (document?.intent !== "release") return false;
   if (journal === undefined) return true;
-  if (granted(facts.grant) !== undefined) return rejectGrant(facts, journal) === undefined;
-  // Without a grant, only a withdrawal of the node's own revision counts.
-  return document.revision === journal.revision && document.digest === journal.digest;
+  // A withdrawal is never served, so a node with content needs a grant for it.
+  return granted(facts.grant) !== undefined && rejectGrant(facts, journal) === undefined;
 }
 
 /**
@@ -297,7 +297,7 @@ function rejectGrant({ grant, refused }: Facts, journal: Journal | undefined): S
 function withoutContent(facts: Facts): Answer {
   if (grantedRevision(facts.grant) === 0) return awaitGrant(facts);
   const document = documentToApply(facts);
-  if (document?.intent === "release") return emptying(facts, document) ?? leave;
+  if (document?.intent === "release") return emptying(facts, document) ?? whyUnseen(facts) ?? leave;
   const answer = chain({ ...facts, journal: { kind: "none" }, leftovers: false });
   if (answer.action !== "apply" || facts.journal.kind !== "journal") return answer;
   return { ...answer, former: { journal: facts.journal.journal } };
@@ -354,16 +354,16 @@ function withoutJournal(facts: Facts, found: FoundFile, document: Document, plan
   if (document.intent === "release" && found.isUnexplained(document)) return unverified;
   if (document.intent === "apply" && facts.elsewhere !== undefined)
     return refuse(codes.elsewhere, resync, facts.elsewhere);
-  const first = { ...firstJournal(planned.before), ...named(planned, document) };
+  const first = { ...startJournal(facts, planned.before), ...named(planned, document) };
   if (!facts.lost) return record(codes.toBeWritten, first);
   // The lost journal might have recorded a restart that was due, and more entries of ours than we
   // recognize.
-  const doubt = "absent" in planned.before ? {} : { unverified: true };
+  const isKnown = "absent" in planned.before && found.answer?.unseen === undefined;
   return (
     preflight(facts) ??
     record(codes.toBeWritten, {
       ...first,
-      ...doubt,
+      unverified: !isKnown,
       ...unitRecord(facts),
       phase: "applying",
       matters: true,
@@ -510,6 +510,5 @@ function nothingServed(facts: Facts, releasing: boolean, file: FoundFile): Answe
     return facts.leftovers ? atOnce({ action: "leave", code: codes.withdrawn }) : awaitGrant(facts);
   const unfit = preflightUngranted(facts);
   if (unfit !== undefined) return unfit;
-  const doubt = facts.lost ? { unverified: true } : {};
-  return record(codes.fit, { ...firstJournal(file.now), ...doubt });
+  return record(codes.fit, startJournal(facts, file.now));
 }

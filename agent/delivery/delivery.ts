@@ -112,7 +112,8 @@ export type Rewrite = Readonly<{
   kept?: true;
   /**
    * `first`: the answer to write before config.json. `last`: the empty answer to write after
-   * config.json. With this order, config.json or the answer has the credentials at any instant.
+   * config.json. With this order, config.json or the answer has the credentials at any instant,
+   * unless a withdrawal cannot write config.json.
    */
   first?: Put;
   last?: Put;

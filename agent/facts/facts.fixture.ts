@@ -188,7 +188,7 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
     vanished: false,
     time,
     lost,
-    noAnswer: known !== undefined && ownsNoAnswer(known, lost),
+    noAnswer: known === undefined || ownsNoAnswer(known, lost),
     leftovers: false,
     file: written,
     unit,

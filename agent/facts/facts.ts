@@ -63,7 +63,8 @@ export type Facts = Readonly<{
   lost: boolean;
   /**
    * The journal, or the last journal that this pod saw, proves that an answer of the credential
-   * provider is not ours.
+   * provider is not ours. Like our entries in config.json, an answer counts as not ours if this pod
+   * saw no journal.
    */
   noAnswer: boolean;
   /** Our folder exists without a journal: the agent was killed while it removed the folder. */

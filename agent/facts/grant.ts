@@ -87,7 +87,6 @@ export function isEmpty(journal: Journal | undefined): boolean {
     journal.revision === 0 &&
     journal.content === "" &&
     journal.quarantine === undefined &&
-    journal.unverified === undefined &&
     journal.calls.length === 0 &&
     journal.owned.former === undefined &&
     journal.owned.answer === undefined &&

@@ -17,7 +17,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
-import { FileChanged, identify, overwrite, remove, replace } from "./atomic-write.ts";
+import { FileChanged, FileError, identify, overwrite, remove, replace } from "./atomic-write.ts";
 import { makeFifo, needsFifo } from "./needs.fixture.ts";
 
 function place(t: TestContext) {
@@ -100,6 +100,18 @@ test("overwrites a regular file in place, durably, with its mode", async (t) => 
     assert.deepEqual(synced, [[target, "new"]]);
     t.mock.restoreAll();
   }
+});
+
+test("reports an overwritten file that does not contain the new bytes", async (t) => {
+  const { target } = place(t);
+  writeFileSync(target, "old");
+  const open = promises.open.bind(promises);
+  t.mock.method(promises, "open", async (...args: Parameters<typeof promises.open>) => {
+    const handle = await open(...args);
+    handle.writeFile = () => Promise.resolve();
+    return handle;
+  });
+  await assert.rejects(overwrite(target, bytes, identify(target)), FileError);
 });
 
 test("does not overwrite a link, a file with a second name, a FIFO, or a file that another program changed", async (t) => {

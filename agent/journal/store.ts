@@ -108,8 +108,9 @@ function open(file: string): Buffer | undefined {
  * what a withdrawal has removed. `former`: digests of our values. `copies`: digests of each
  * config.json that contained all of our entries before the last withdrawal, oldest first.
  * `present`: such digests since then. These files do not count as old copies yet: an entry with a
- * value in `former` might be a new entry of the node's owner. `noAnswer`: the last journal proved
- * that an answer of the credential provider is not ours.
+ * value in `former` might be a new entry of the node's owner. `noAnswer`: the last journal that
+ * this pod saw proved that an answer of the credential provider is not ours, or the pod saw no
+ * journal.
  */
 export type Past = Readonly<{
   copies: readonly string[];
@@ -133,7 +134,10 @@ const mostCopies = 64;
 /** Bytes of JSON text: for a digest, for a list in `former` without its key, and for the rest. */
 const bytesOf = { digest: 46, list: 21, copies: 57 };
 
-/** Reads the digests; empty if there is no valid file. Never throws. */
+/**
+ * Reads the digests; empty if there is no valid file. If the file is invalid, an answer might be
+ * ours. Never throws.
+ */
 export function readPast(directory: string): Past {
   try {
     const read: unknown = JSON.parse(readFileSync(join(directory, formerName), "utf8"));
@@ -141,8 +145,8 @@ export function readPast(directory: string): Past {
     return isTexts(copies) && isTexts(present) && Array.isArray(former)
       ? { copies, present, former: former.filter(isFormerEntry), noAnswer: noAnswer === true }
       : nothing;
-  } catch {
-    return nothing;
+  } catch (error) {
+    return { ...nothing, noAnswer: hasCode(error, "ENOENT") };
   }
 }
 

@@ -24,14 +24,14 @@ export type InstalledAnswer = Readonly<{
 
 export type InstalledProvider = InstalledAnswer &
   Readonly<{
-    /** The images for which the kubelet runs our script; empty if the installation is unfit. */
+    /** The images for which the kubelet runs our script; empty if the kubelet cannot run it. */
     rows: readonly string[];
     /** The kubelet has run our script, so the kubelet's flags name the script. */
     asked: boolean;
   }>;
 
 const notAsked = "the kubelet has not run its credential provider yet";
-const emptyAnswer = answerOf(new Map());
+export const emptyAnswer = answerOf(new Map());
 
 /** The files while the credential provider is in force. `config`: config.json alone. */
 export function providedBy(
@@ -97,7 +97,7 @@ export function afterProvider(config: FoundFile, installed: InstalledAnswer): Fo
 
 /**
  * Restores config.json first, so that its credentials are in force when the agent empties the
- * provider's answer.
+ * provider's answer. If config.json cannot be written, the agent only empties the answer.
  */
 function planRelease(
   config: FoundFile,

@@ -321,26 +321,36 @@ for (const [what, name] of [
       return t.skip("needs namespaces of its own: unshare is missing or refused");
     const root = tree(t);
     mkdirSync(join(root, nodeFiles.folder));
-    writeFileSync(join(root, answer), answerOf(new Map([["a.io", value]])), { mode: 0o600 });
+    writeFileSync(join(root, answer), answerOf(new Map([["a.io", value]])));
+    chmodSync(join(root, answer), 0o644);
     const program = `
 import { configAfterProvider, readInstalled } from ${JSON.stringify(join(import.meta.dirname, "provider.ts"))};
 const [, root] = process.argv;
 process.stdout.write(readInstalled(root, "All").unfit ?? "fit");
 const last = configAfterProvider.read(root).answer.empty;
-await configAfterProvider.write({ changed: true, kept: true, last }, {}, root);`;
+await configAfterProvider.write({ changed: true, kept: true, last }, {}, root);
+process.stdout.write(configAfterProvider.read(root).answer.empty ? ", not empty" : ", empty");`;
     const run = 'mount --bind "$1/$3" "$1/$3" && exec "$0" --input-type=module -e "$2" "$1"';
     const args = [...spaces, "sh", "-c", run, process.execPath, root, program, name];
     const { stdout, stderr } = spawnSync("unshare", args, { encoding: "utf8" });
-    assert.match(stdout, /answer\.json is on a separate mount/, stderr);
+    assert.match(stdout, /answer\.json is on a separate mount.*, empty$/, stderr);
     assert.deepEqual(readFileSync(join(root, answer)), answerOf(new Map()), stderr);
   });
 
-test("writes the answer again if other users can read it", (t) => {
+test("writes the answer again if other users can read its credentials", (t) => {
   const root = tree(t);
-  chmodSync(join(root, answer), 0o644);
-  const file = byProvider("All").read(root);
-  assert.ok("plan" in file);
-  assert.ok(file.plan(undefined, document(), false).last);
+  for (const [bytes, isWritten] of [
+    [answerOf(new Map([["a.io", value]])), true],
+    // If no file can be renamed to the answer's path, its mode stays after the agent empties it.
+    [answerOf(new Map()), false],
+  ] as const) {
+    writeFileSync(join(root, answer), bytes);
+    chmodSync(join(root, answer), 0o644);
+    const file = byProvider("All").read(root);
+    assert.ok("plan" in file);
+    assert.equal(file.plan(undefined, document(), false).last !== undefined, isWritten);
+    assert.equal(file.answer?.empty !== undefined, isWritten);
+  }
 });
 
 const unread: readonly (readonly [

@@ -3,7 +3,7 @@
  * and the script prints our answer. So a new answer serves the next pull without a kubelet restart.
  * config.json contains the other entries.
  */
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { nodeFiles, providerFiles, type ProviderScope } from "#contract/names.ts";
 import { replace, identify, overwrite } from "#agent/files/atomic-write.ts";
 import { configJson } from "../config-json/config-json.ts";
@@ -11,6 +11,7 @@ import { isFound, type Delivery, type FoundFile, type Put } from "../delivery.ts
 import {
   afterProvider,
   answerIn,
+  emptyAnswer,
   type InstalledAnswer,
   type InstalledProvider,
   providedBy,
@@ -119,15 +120,18 @@ function readAnswer(kubeletDirectory: string): InstalledAnswer {
       unfit: `answer.json: ${found.kind === "refused" ? found.why : "another program is writing it"}`,
     };
   const { bytes, mode, identity } = found;
-  // If other users can read the answer, it counts as empty, so that we write it again.
-  return { answer: (mode & readableByOthers) === 0 ? bytes : Buffer.alloc(0), identity };
+  // If other users can read credentials in the answer, we must write the answer again.
+  const isFit = (mode & readableByOthers) === 0 || bytes.equals(emptyAnswer);
+  return { answer: isFit ? bytes : Buffer.alloc(0), identity };
 }
 
 /**
  * The kubelet uses the answer as long as it exists, even if we cannot read it. So a withdrawal
- * replaces it with an empty answer. If the path is a directory, there is no answer.
+ * replaces it with an empty answer. There is no answer if the path is a directory, or if its folder
+ * is a file.
  */
 function unread(path: string): InstalledAnswer {
+  if (trying(() => lstatSync(dirname(path)).isFile()) === true) return nothing;
   const found = trying(() =>
     lstatSync(path).isDirectory() ? nothing : { answer: Buffer.alloc(0), identity: identify(path) },
   );

@@ -76,7 +76,8 @@ for (const [what, spoil] of unseen)
       spoil(root);
       const file = delivery.read(root);
       for (const journal of [ours, undefined]) {
-        const { last, end } = follow({ file, mounted: withdrawn, ...(journal && { journal }) });
+        const known: FactsChange = journal ? { journal } : { noAnswer: false };
+        const { last, end } = follow({ file, mounted: withdrawn, ...known });
         assert.equal(`${last.action} ${last.code}`, "wait GPS206");
         assert.ok(!last.ready);
         assert.match(last.detail ?? "", /pull-secret-provider/);
@@ -87,7 +88,7 @@ for (const [what, spoil] of unseen)
     }
   });
 
-test("if an intact journal lists no answer, completes a withdrawal even if the agent cannot look for an answer", (t) => {
+test("if no answer is known to be ours, completes a withdrawal even if the agent cannot look for an answer", (t) => {
   const root = tree(t);
   rmSync(join(root, folder), { recursive: true });
   symlinkSync("/nowhere/here", join(root, folder));
@@ -95,26 +96,45 @@ test("if an intact journal lists no answer, completes a withdrawal even if the a
   const rows: readonly (readonly [when: string, change: FactsChange, then: string])[] = [
     ["content", { journal: without }, "nothing GPS224"],
     ["no content", { journal: firstJournal({ absent: true }) }, "nothing GPS224"],
-    ["the folder is gone already", { noAnswer: true }, "nothing GPS224"],
+    ["no journal, and none was lost", {}, "nothing GPS224"],
     ["an unverified journal", { journal: { ...without, unverified: true } }, "wait GPS206"],
+    [
+      "an unverified journal without content",
+      { journal: { ...firstJournal({ absent: true }), unverified: true } },
+      "wait GPS206",
+    ],
     ["an earlier journal was lost", { journal: without, lost: true }, "wait GPS206"],
-    ["no journal", {}, "wait GPS206"],
+    ["the last journal listed an answer", { noAnswer: false }, "wait GPS206"],
   ];
   for (const delivery of modes)
     for (const [when, change, then] of rows) {
-      const { last } = follow({ file: delivery.read(root), mounted: withdrawn, ...change });
+      const { last, end } = follow({ file: delivery.read(root), mounted: withdrawn, ...change });
       assert.equal(`${last.action} ${last.code}`, then, when);
+      // The next pod also needs the journal's doubt.
+      const isKept = last.action === "wait" && change.journal !== undefined;
+      assert.equal(end.journal.kind, isKept ? "journal" : "none", when);
+    }
+});
+
+test("marks a new journal as unverified if the answer has a credential that no journal lists", (t) => {
+  for (const delivery of modes)
+    for (const mounted of [withdrawn, facts({}).mounted]) {
+      const step = decide(facts({ file: delivery.read(tree(t)), mounted }));
+      assert.ok("journal" in step);
+      assert.equal(step.journal.unverified, true);
     }
 });
 
 test("completes a withdrawal if there is provably no answer", (t) => {
   for (const delivery of modes)
-    for (const gone of [folder, answer]) {
-      const root = tree(t);
-      rmSync(join(root, gone), { recursive: true });
-      const file = delivery.read(root);
-      assert.equal(follow({ file, journal: ours, mounted: withdrawn }).last.code, "GPS224");
-    }
+    for (const gone of [folder, answer])
+      for (const isFile of [false, true]) {
+        const root = tree(t);
+        rmSync(join(root, gone), { recursive: true });
+        if (isFile) writeFileSync(join(root, gone), empty, { mode: 0o600 });
+        const file = delivery.read(root);
+        assert.equal(follow({ file, journal: ours, mounted: withdrawn }).last.code, "GPS224");
+      }
 });
 
 test("keeps the answer listed as ours after a change of the mode while the agent cannot read the answer", (t) => {

@@ -172,13 +172,8 @@ function newerContentOf(survey: Survey): NewerContent {
       ? { cause: undefined, waitsFor: "interval", waits }
       : { cause: "content", waitsFor: undefined, waits: 0 };
   }
-  // If only the scope changes to Annotated, the content waits for the template. The content is
-  // published for the present agents already, and they give it to every pod. Published for scope
-  // Annotated it would not be served, so nodes that join while the API server refuses the template
-  // would get nothing.
   const isOtherMode =
     template?.mode !== undefined &&
-    template.mode !== secret.mode &&
     modeToPublish(snapshot) !== secret.mode &&
     wanted.intent === "apply";
   const cause = isOtherMode ? "mode" : isBehind(survey) ? "behind" : undefined;
@@ -284,10 +279,18 @@ function publication(snapshot: Snapshot, because: Cause): Publication {
 /**
  * The mode of a publication: the template's mode, so that rotations continue while the API server
  * refuses a template of another mode. But newer content of scope Annotated is published before its
- * template, because agents of any other mode would give the credentials to every pod.
+ * template, because agents of any other mode would give the credentials to every pod. Content that
+ * these agents already have waits for the template, because it would be served to no agent that
+ * joins before.
  */
 function modeToPublish({ secret, template, wanted }: Snapshot): PublishedMode {
-  if (template === undefined || wanted.mode === "CredentialProviderAnnotated") return wanted.mode;
+  if (template === undefined) return wanted.mode;
+  const isNewer =
+    secret === undefined ||
+    secret.mode !== template.mode ||
+    secret.digest !== wanted.digest ||
+    secret.intent !== wanted.intent;
+  if (isNewer && wanted.mode === "CredentialProviderAnnotated") return wanted.mode;
   return template.mode ?? secret?.mode ?? wanted.mode;
 }
 

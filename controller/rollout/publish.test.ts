@@ -125,3 +125,27 @@ test("accepts a node's higher revision at once if etcd was restored again, or if
   assert.deepEqual(published(snapshotOf(51, 60), first.memory, 101).revisions, []);
   assert.deepEqual(published(snapshotOf(4, 51), first.memory, 101).revisions, [52]);
 });
+
+test("publishes only newer content for scope Annotated before its template, because other agents do not serve it", () => {
+  const mode = "CredentialProvider";
+  const first = snapshotOf(3, 50);
+  const snapshot: Snapshot = {
+    ...first,
+    secret: { ...(first.secret as SecretFacts), mode },
+    template: { isCurrent: true, mode },
+    pods: first.pods.map((pod) => Object.assign({}, pod, { mode })),
+    wanted: { ...first.wanted, mode: "CredentialProviderAnnotated" },
+  };
+  const publishes = (changed: Partial<Snapshot["wanted"]>, journal: number) => {
+    const pods = snapshot.pods.map((pod) =>
+      Object.assign({}, pod, { terminationMessage: { ...pod.terminationMessage, journal } }),
+    );
+    const wanted = { ...snapshot.wanted, ...changed };
+    return decide({ ...snapshot, pods, wanted }, noMemory, at(100)).actions.flatMap((one) =>
+      one.kind === "publish" ? [[one.revision, one.mode, one.served]] : [],
+    );
+  };
+  assert.deepEqual(publishes({}, 3), []);
+  assert.deepEqual(publishes({}, 50), [[51, mode, "newest"]]);
+  assert.deepEqual(publishes({ digest: "e" }, 3), [[4, "CredentialProviderAnnotated", "nothing"]]);
+});

@@ -267,6 +267,15 @@ test("lays fields over a spec as an apply does", () => {
   assert.deepEqual([laidOver(spec, {}), laidOver(undefined, fields)], [spec, fields]);
 });
 
+test("replaces the delivery as a whole, as an apply does", () => {
+  const scoped = {
+    mode: "CredentialProvider",
+    credentialProvider: { scope: "Annotated" },
+  } as const;
+  const delivery = { mode: "Reread" } as const;
+  assert.deepEqual(laidOver({ delivery: scoped }, { delivery }), { delivery });
+});
+
 test("keeps the other fields of a named source, as an apply does", () => {
   const source = { name: "x", secretRef: { name: "old" }, priority: 5 };
   const fields = { sources: [{ name: "x", secretRef: { name: "new" } }] };

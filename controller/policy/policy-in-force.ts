@@ -6,6 +6,7 @@
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { Wrong } from "#contract/values.ts";
 import { protectable } from "#pullsecret/merge/protect.ts";
+import { atomicObjects } from "#kube/client/declared-by.ts";
 import { reasonAnnotation, retryAnnotation, withdrawNowAnnotation } from "#contract/names.ts";
 import { allowedDefaults } from "./defaults.ts";
 import { policyOf } from "./spec.ts";
@@ -203,7 +204,10 @@ function over(below: unknown, above: unknown): unknown {
   }
   if (typeof above !== "object" || above === null) return above;
   const others = Object(below) as Fields;
-  const set = Object.entries(above).map(([name, one]) => [name, over(others[name], one)]);
+  const set = Object.entries(above).map(([name, one]) => [
+    name,
+    atomicObjects.includes(name) ? one : over(others[name], one),
+  ]);
   return { ...others, ...Object.fromEntries(set) };
 }
 

@@ -347,8 +347,10 @@ for (const status of [403, 409, 500]) {
     const world = await refusesAnnotated(status);
     await world.join("d");
     for (let seconds = 0; seconds < 120; seconds += 1) {
-      const { revision, served } = await world.step(one);
+      const progress = await world.step(one);
+      const { revision, served } = progress;
       assert.deepEqual([revision, served, world.published?.mode], [1, 1, "CredentialProvider"]);
+      assert.equal(progress.view?.pending, "places", "status reports that a change waits");
     }
     assert.deepEqual(world.granted, { a: 1, b: 1, c: 1, d: 1 });
     world.api.refuses = () => undefined;

@@ -365,6 +365,9 @@ function pendingOf(
 ): View["pending"] {
   if (waitsFor !== undefined) return waitsFor;
   if (cause !== undefined) return "places";
+  // The published content of another mode waits for the template, which the API server refuses.
+  const { wanted } = survey.snapshot;
+  if (wanted.intent === "apply" && wanted.mode !== survey.secret.mode) return "places";
   const { halted, awaited } = survey.state;
   const isPromoted = survey.isPromoted() && awaited < 0 && !hasOlder;
   const isOut = survey.pods.length === 0 || isPromoted;

@@ -266,6 +266,26 @@ for (const text of ["", "x", "[]", "null", "1", '{"auth":"s3cret"'])
       "--policy: is not a JSON object; give the fields of spec",
     ]));
 
+const unset = [
+  `{"delivery":null}`,
+  `{"delivery":{}}`,
+  `{"delivery":{"mode":null}}`,
+  `{"delivery":{"credentialProvider":{"scope":null}},"sources":null}`,
+];
+for (const text of unset)
+  test(`leaves the fields without a value out of --policy ${text}`, () => {
+    const parsed = parseConfig([`--policy=${text}`]);
+    assert.deepEqual(parsed.ok && parsed.value.policy, {});
+  });
+
+test("keeps the items of a list in --policy unchanged", () => {
+  const sources = `{"sources":[{"name":"a","secretRef":{},"priority":null},null],"rollout":{}}`;
+  const parsed = parseConfig([`--policy=${sources}`]);
+  assert.deepEqual(parsed.ok && parsed.value.policy, {
+    sources: [{ name: "a", secretRef: {}, priority: null }, null],
+  });
+});
+
 test("refuses a policy beyond the installer's own limits", () => {
   const policy = { delivery: { mode: "Restart" }, rollout: { maxUnavailable: "30%" } };
   const given = [`--policy=${JSON.stringify(policy)}`, "--delivery-modes=Reread"];

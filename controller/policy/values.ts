@@ -62,13 +62,35 @@ export function secretReference(
   return new Wrong("is not NAMESPACE/NAME of a Secret (example: kube-system/pull-secret)");
 }
 
-/** Reads the fields of a spec. The API server judges them. */
+/**
+ * Reads the fields of a spec. The API server judges them. A field with the value `null` or `{}` is
+ * left out: an apply would declare it without a value, and so remove the value that is in force.
+ */
 export function policySpec(value: string): GlobalPullSecretSpec | Wrong {
+  const read = asJson(value);
+  return isObject(read)
+    ? withoutUnset(read)
+    : new Wrong("is not a JSON object; give the fields of spec");
+}
+
+function asJson(value: string): unknown {
   try {
-    const read = JSON.parse(value) as unknown;
-    if (typeof read === "object" && read !== null && !Array.isArray(read)) return read;
+    return JSON.parse(value);
   } catch {
-    // The same error as for JSON that is not an object.
+    return undefined;
   }
-  return new Wrong("is not a JSON object; give the fields of spec");
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isUnset = (value: unknown) =>
+  value === null || (isObject(value) && Object.keys(value).length === 0);
+
+function withoutUnset(fields: object): object {
+  const set = Object.entries(fields).map(([name, value]: [string, unknown]) => [
+    name,
+    isObject(value) ? withoutUnset(value) : value,
+  ]);
+  return Object.fromEntries(set.filter(([, value]) => !isUnset(value))) as object;
 }

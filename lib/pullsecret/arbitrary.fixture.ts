@@ -136,10 +136,14 @@ export const ranked: fc.Arbitrary<readonly MergeSource[]> = fc
   .map(([additional, extras, original]) =>
     [
       { id: "additional", accepted: additional },
-      extras.map((extra, index) => ({ id: `team-${index}`, accepted: extra })),
+      extras.map((extra, index) => renamed(`team-${index}`, extra)),
       { id: "original", accepted: original },
     ].flat(),
   );
+
+function renamed(id: string, { warnings, ...rest }: Accepted): MergeSource {
+  return { id, accepted: { ...rest, warnings: warnings.map((one) => ({ ...one, source: id })) } };
+}
 
 /**
  * Up to three sources with one of two credentials for a registry, above an original that has both

@@ -2,6 +2,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
+import { connect } from "#kube/client/client.ts";
+import { owned } from "#kube/client/paths.ts";
+import { loadKubeConfig } from "#kube/load.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { restsFrom } from "../cluster/rest.ts";
@@ -47,17 +50,15 @@ test("rolls out each change once when etcd restarts and other clients write the 
   const restarted = cluster.stopEtcd().then(() => cluster.startEtcd());
   const over = new AbortController();
   const conflict = () => controllerRequests(cluster, since).some(({ code }) => code === 409);
-  const somebody = async (name: string) => {
-    for (let round = 0; !over.signal.aborted && !conflict(); round++) {
-      // After each write of this client the controller's next write conflicts (409). A write of
-      // this client fails while etcd is away.
-      const annotate = [
-        "annotate",
-        "--overwrite",
-        `daemonset/${names.agentName}`,
-        `${name}=${round}`,
-      ];
-      await kubectl(...annotate).catch(() => {});
+  const admin = connect(loadKubeConfig(cluster.kubeconfig), () => {});
+  // Each client writes many times a second, so that its last write is newer than what the
+  // controller has read. Then the controller's next write conflicts (409). A write of such a client
+  // fails while etcd is away.
+  const somebody = async (manager: string) => {
+    for (let round = 0; !over.signal.aborted && (round % 20 > 0 || !conflict()); round++) {
+      const metadata = { name: names.agentName, annotations: { [manager]: String(round) } };
+      const body = { apiVersion: "apps/v1", kind: "DaemonSet", metadata };
+      await admin.apply(owned.daemonSet, body, { manager, force: true }).catch(() => {});
     }
   };
   const others = Promise.all(["one", "two", "three"].map(somebody));

@@ -172,4 +172,18 @@ export const plansOnce: readonly Plan[] = [
     ),
     end: 210,
   },
+  // After a withdrawal and a new installation, an agent with a journal of the withdrawal crashes.
+  {
+    ...usual,
+    seed: 911945,
+    nodes: 12,
+    budget: 3,
+    events: events(
+      [172, "podDelete", 709, 910],
+      [187, "withdraw", 365, 176],
+      [307, "badSome", 390, 524],
+      [471, "crash", 892, 501],
+    ),
+    end: 608,
+  },
 ];

@@ -114,8 +114,9 @@ export class NodeDirectory implements Disposable {
     this.#grant = grantFilesFor(grant);
     const word = join(this.pod, "report");
     const said = existsSync(word) ? readFileSync(word, "utf8") : "";
-    if (!this.#isNew && existsSync(this.pod) && !said.includes(keyOf(grant)))
-      writeFileSync(word, `reported released ${keyOf(grant)}\n`);
+    const own = said.includes(keyOf(grant)) ? said : "";
+    if (!this.#isNew && existsSync(this.pod) && !/^reported /m.test(own))
+      writeFileSync(word, `${own}reported released ${keyOf(grant)}\n`);
     this.#swap();
   }
 

@@ -331,9 +331,15 @@ export function joining(on: () => Rig): void {
       const patch = ["--type=merge", "-p", JSON.stringify({ spec })];
       await east.kubectl("patch", kind, "global-pull-secret-joined-secrets", ...patch);
     }
-    // After any change of a profile, the controller observes the cluster again.
+    // After any change of a profile, the controller observes the cluster again. But only every
+    // tenth observation reads policies that were in place.
     const its = ["clusterprofile", "east", "-n", clustersNamespace];
-    await home.cluster.kubectl("label", ...its, "look=policies");
+    let looks = 0;
+    await until("the controller has read the policies again", async () => {
+      await home.cluster.kubectl("label", "--overwrite", ...its, `look=policies-${looks++}`);
+      const { conditions = [] } = (await profileIn(home.cluster, "east"))?.status ?? {};
+      return conditions.some(({ type, status }) => type === "AccountGuarded" && status === "False");
+    });
     const command = /join it again: kubectl pull-secret clusters join east --context admin@east$/;
     await untilCondition(home.cluster, "east", ["AccountGuarded", "False"], command);
     const listed = await person.ok("clusters list");

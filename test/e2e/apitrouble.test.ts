@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
 import { connect } from "#kube/client/client.ts";
-import { owned } from "#kube/client/paths.ts";
+import { collections } from "#kube/client/paths.ts";
 import { loadKubeConfig } from "#kube/load.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
@@ -40,7 +40,7 @@ test("when the API server is away in the middle of a rollout, loses nothing, rep
   assert.ok(tries <= 120, `${tries} tries`);
 });
 
-test("rolls out each change once when etcd restarts and other clients write the DaemonSet", async () => {
+test("rolls out each change once when etcd restarts and other clients write the agents' pods", async () => {
   const before = await starts(cluster);
   const since = now();
   await product.writeAdditional(cluster, written("first.example"));
@@ -51,17 +51,32 @@ test("rolls out each change once when etcd restarts and other clients write the 
   const over = new AbortController();
   const conflict = () => controllerRequests(cluster, since).some(({ code }) => code === 409);
   const admin = connect(loadKubeConfig(cluster.kubeconfig), () => {});
-  // Each client writes many times a second, so that its last write is newer than what the
-  // controller has read. Then the controller's next write conflicts (409). A write of such a client
-  // fails while etcd is away.
-  const somebody = async (manager: string) => {
-    for (let round = 0; !over.signal.aborted && (round % 20 > 0 || !conflict()); round++) {
-      const metadata = { name: names.agentName, annotations: { [manager]: String(round) } };
-      const body = { apiVersion: "apps/v1", kind: "DaemonSet", metadata };
-      await admin.apply(owned.daemonSet, body, { manager, force: true }).catch(() => {});
+  const labelled = ["-n", names.namespace, "-l", `name=${names.agentName}`];
+  const agents = async () => {
+    type Pods = { items: { metadata: { name: string } }[] };
+    const { items = [] } = (await cluster.get<Pods>("pods", ...labelled)) ?? {};
+    return items.map(({ metadata }) => metadata.name);
+  };
+  const annotate = (name: string, round: number) => {
+    const metadata = { name, annotations: { round: String(round) } };
+    const how = { manager: "somebody", force: true };
+    return admin.apply(
+      `${collections.pods}/${name}`,
+      { apiVersion: "v1", kind: "Pod", metadata },
+      how,
+    );
+  };
+  // Writes each pod many times a second, so that the last write is newer than what the controller
+  // has read. Then the controller's next patch of this pod conflicts (409). A request fails while
+  // etcd is away.
+  const somebody = async () => {
+    while (!over.signal.aborted && !conflict()) {
+      const pods = await agents().catch(() => []);
+      for (let round = 0; round < 20; round += 1)
+        await Promise.allSettled(pods.map((name) => annotate(name, round)));
     }
   };
-  const others = Promise.all(["one", "two", "three"].map(somebody));
+  const others = somebody();
   await restarted;
   // Changes the Secret until a write of the controller has met a conflict: at least two changes, at
   // most six, because the timing is random.

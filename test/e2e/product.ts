@@ -111,7 +111,10 @@ export async function rolledOut(cluster: Cluster): Promise<string> {
   );
 }
 
-/** The revision in global-pull-secret. Undefined if this Secret does not exist. */
+/**
+ * The revision in global-pull-secret. Undefined if this Secret does not exist, or has no revision
+ * because it is not ours.
+ */
 export async function revision(cluster: Cluster): Promise<number | undefined> {
   const secret = await cluster.get<{ data: Record<string, string> }>(
     "secret",
@@ -119,9 +122,8 @@ export async function revision(cluster: Cluster): Promise<number | undefined> {
     "-n",
     names.namespace,
   );
-  return (
-    secret && Number(Buffer.from(secret.data[names.secretKeys.revision] ?? "", "base64").toString())
-  );
+  const text = secret?.data[names.secretKeys.revision];
+  return text === undefined ? undefined : Number(Buffer.from(text, "base64").toString());
 }
 
 type DaemonSet = { status: { desiredNumberScheduled: number; numberAvailable: number } };

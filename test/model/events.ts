@@ -1,4 +1,5 @@
 /** Events of a schedule: what people, machines and networks do. */
+import { mostRevision } from "#contract/grant.ts";
 import { exit } from "./machine.ts";
 import {
   budgetOf,
@@ -71,7 +72,7 @@ function onMachine(w: World, m: Machine, kind: string, n: number): void {
       return;
     case "plant": {
       const pod = api.pods.get(m.name);
-      const revision = [api.secret?.rev ?? 1, 1, 1 + n, 999_999_999_999_999][n % 4] ?? 1;
+      const revision = [api.secret?.rev ?? 1, 1, 1 + n, mostRevision][n % 4] ?? 1;
       if (!pod) return;
       pod.grant = { rev: revision, digest: PLANTED, since: pod.since, word: n % 2 === 1 };
       pod.rv += 1;

@@ -33,7 +33,9 @@ export function checkWindow(w: World, node: string): void {
   const { api, t, truth } = w;
   const { secret, budget, maxFailures } = api;
   if (!secret) return;
-  const most = budget >= 100 ? Infinity : budgetOf(api) + maxFailures;
+  // The controller's view can be a second old.
+  const allowed = Math.max(budgetOf(api), t < truth.lowered.t + 2 ? truth.lowered.budget : 0);
+  const most = budget >= 100 ? Infinity : allowed + maxFailures;
   truth.limit.set(secret.digest, Math.max(truth.limit.get(secret.digest) ?? 0, most));
   if (t - truth.lastKill < 200) return;
   // Ignores a grant whose node need not restart the kubelet. The controller is allowed to write
@@ -59,8 +61,6 @@ export function checkWindow(w: World, node: string): void {
     const verdict = verdictOf(w, pod);
     if (verdict !== "proved" && verdict !== "excused" && verdict !== "failed") count += 1;
   }
-  // The controller's view can be a second old.
-  const allowed = Math.max(budgetOf(api), t < truth.lowered.t + 2 ? truth.lowered.budget : 0);
   if (count > allowed)
     fail("window", `${count} unproved grants, budget ${allowed}, after the grant to ${node}`);
 }

@@ -186,4 +186,16 @@ export const plansOnce: readonly Plan[] = [
     ),
     end: 608,
   },
+  // The budget is lowered while the controller's view is a second old, and the content breaks
+  // kubelets.
+  {
+    ...usual,
+    seed: 2169550,
+    nodes: 12,
+    budget: 100,
+    maxFailures: 1,
+    minInterval: 60,
+    events: events([159, "badSilent", 75, 169], [160, "budget", 896, 438]),
+    end: 210,
+  },
 ];

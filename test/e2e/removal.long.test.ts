@@ -42,7 +42,7 @@ test("H20: reports a kubelet that fails after a removal, and the command that fi
   );
   await product.deleteAdditional(cluster);
   const overduePattern = new RegExp(
-    `waiting for ${stuck.name};.*; to finish without them: kubectl (.*)$`,
+    `waiting for ${stuck.name};.*; to finish without them: kubectl (.*) \\\\[docs/`,
   );
   // The shortest deadline of a withdrawal is one minute, which is also the default timeout of a
   // wait. Therefore this wait has a longer timeout.
@@ -60,7 +60,7 @@ test("H20: reports a kubelet that fails after a removal, and the command that fi
   assert.ok(!(host in auths(stuck)));
 });
 
-const finish = /: kubectl (annotate .*)$/;
+const finish = /: kubectl (annotate .*) \[docs\//;
 
 test("H20: waits only for a node that cannot remove the entries, and reports the command that finishes without this node", async () => {
   const [stuck, other] = cluster.nodes;

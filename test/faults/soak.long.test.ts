@@ -173,8 +173,9 @@ let restarts = 0;
 let rounds = 0;
 
 /**
- * The resources of the agent that stays: the minutes since its start, its resident memory in KiB,
- * and its number of open descriptors.
+ * The resources of the agent that stays: the minutes since its start, its own memory in KiB, and
+ * its number of open descriptors. The memory includes swapped pages, but not the pages of the
+ * program file, which the kernel drops and reads again at any time.
  */
 type Held = Readonly<{ minutes: number; kib: number; descriptors: number }>;
 const held: Held[] = [];
@@ -271,7 +272,12 @@ test("restores a correct state after each random fault, and leaks no memory and 
     const began = performance.now();
     await injectFaults(staying, () => {
       const process = `/proc/${agent?.child.pid}`;
-      const kib = Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`${process}/status`, "utf8"))?.[1]);
+      const status = readFileSync(`${process}/status`, "utf8");
+      const sizes = Array.from(status.matchAll(/^(?:RssAnon|VmSwap):\s+(\d+) kB$/gm), ([, kib]) =>
+        Number(kib),
+      );
+      assert.equal(sizes.length, 2, status);
+      const kib = sizes.reduce((sum, size) => sum + size);
       const minutes = (performance.now() - began) / 60_000;
       held.push({ minutes, kib, descriptors: readdirSync(`${process}/fd`).length });
     });

@@ -198,4 +198,13 @@ export const plansOnce: readonly Plan[] = [
     events: events([159, "badSilent", 75, 169], [160, "budget", 896, 438]),
     end: 210,
   },
+  // A person plants a grant on an absent pod of the last version without grants.
+  {
+    ...usual,
+    seed: 94010,
+    nodes: 12,
+    isOld: true,
+    events: events([19, "outage", 352, 822], [46, "plant", 857, 384]),
+    end: 608,
+  },
 ];

@@ -279,7 +279,8 @@ class Turn {
 
   #takeBack(): void {
     const back = (pod: Pod, digest: string): void => {
-      if (!pod.grant || pod.grant.rev === 0 || !this.#mayPatch(pod)) return;
+      const { grant } = heeding(pod, { templates: this.#templates });
+      if (!grant || grant.rev === 0 || !this.#mayPatch(pod)) return;
       this.#hands.patch(pod, { rev: 0, digest, since: pod.since, word: false });
       this.#written.add(pod);
     };

@@ -42,7 +42,7 @@ test("H20: reports a kubelet that fails after a removal, and the command that fi
   );
   await product.deleteAdditional(cluster);
   const overduePattern = new RegExp(
-    `waiting for ${stuck.name};.*; to finish without them: kubectl (.*) \\\\[docs/`,
+    `waiting for ${stuck.name};.*; to finish without them: kubectl (.*) \\[docs/`,
   );
   // The shortest deadline of a withdrawal is one minute, which is also the default timeout of a
   // wait. Therefore this wait has a longer timeout.

@@ -198,6 +198,24 @@ export const plansOnce: readonly Plan[] = [
     events: events([159, "badSilent", 75, 169], [160, "budget", 896, 438]),
     end: 210,
   },
+  // A pause ends with a retry and a withdrawal of one source, and then the controller is killed.
+  {
+    ...usual,
+    seed: 1664721,
+    budget: 2,
+    maxFailures: 2,
+    events: events(
+      [24, "pause", 833, 624],
+      [53, "kill", 845, 68],
+      [132, "retry", 236, 361],
+      [139, "plant", 277, 269],
+      [140, "outage", 54, 634],
+      [148, "withdrawOne", 995, 449],
+      [163, "pause", 787, 197],
+      [176, "replace", 870, 5],
+    ),
+    end: 203,
+  },
   // A person plants a grant on an absent pod of the last version without grants.
   {
     ...usual,

@@ -209,6 +209,8 @@ function control(w: World, driver: Driver): void {
   // Sometimes the controller's view is a second old.
   const seen = w.snapshot ?? w.api;
   const before = w.random.once(40) ? structuredClone(w.api.pods) : null;
+  // A decision that begins a retry publishes nothing. The next decision does.
+  const retries = seen.retry !== seen.state.retry;
   try {
     if (seen === w.api || isFresh(seen, w.api)) {
       if (driver) productWhenDue(w, seen, driver);
@@ -216,7 +218,8 @@ function control(w: World, driver: Driver): void {
     }
     const { paused, secret } = w.api;
     // During a pause the controller publishes nothing.
-    if (!w.snapshot && (!paused || secret?.digest === wantedDigest(w.api))) noteWithdrawn(w);
+    const publishes = !retries && (!paused || secret?.digest === wantedDigest(w.api));
+    if (!w.snapshot && publishes) noteWithdrawn(w);
   } catch (error) {
     if (error instanceof Killed) {
       log(w, "controller: killed");

@@ -96,7 +96,7 @@ test("H4: reports an outage when two of three nodes die, and serves both nodes w
 async function ended(revision: number, nodes: number): Promise<product.Event> {
   const isEnd = ({ reason, message }: product.Event): boolean =>
     reason === "RolloutHalted"
-      ? message.includes(`revision ${revision} stopped`)
+      ? message.includes(`revision ${revision} failed on`)
       : reason === "RolledOut" && message.includes(`revision ${revision} is on ${nodes} of 3`);
   const found = async () => (await product.events(cluster)).find(isEnd);
   return await until(`the rollout of revision ${revision} has ended`, found, {

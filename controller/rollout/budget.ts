@@ -161,8 +161,10 @@ function isCandidate(survey: Survey, one: SurveyedPod, lost: ReadonlySet<string>
   if (!survey.isRelease() && (survey.taken.has(pod.node) || pod.mode !== secret.mode)) return false;
   // If someone deleted the state, the canary's proof is lost as well. A node that already has the
   // content can then prove it again, without a change.
-  if (holdsNewest(pod, secret))
-    return survey.lacksProof() && one.grantState.is === "proved" && pod.grant?.word === false;
+  if (holdsNewest(pod, secret)) {
+    const isSilent = one.grantState.is === "proved" && pod.grant?.word === false;
+    return survey.lacksProof() && isSilent && survey.mayPatch(record);
+  }
   if (!pod.ready.is && !takesUnready(survey, one)) return false;
   if (!survey.mayPatch(record)) return false;
   const hasEnded =

@@ -87,13 +87,16 @@ test("H20: waits only for a node that cannot remove the entries, and reports the
     "cd /var/lib/kubelet && mv config.json real.json && ln -s real.json config.json",
   ]);
   await product.deleteAdditional(cluster);
-  const overdueEvent = async () =>
-    (await product.events(cluster)).find(
+  const overdueEvent = async () => {
+    // An Event of the last test names an earlier revision.
+    const command = `/released=${await product.revision(cluster)} `;
+    return (await product.events(cluster)).find(
       ({ reason, message }) =>
         ["NodesAwaited", "RemovalOverdue"].includes(reason) &&
         message.includes(stuck.name) &&
-        finish.test(message),
+        message.includes(command),
     );
+  };
   await until(
     `${other.name} has removed the entries`,
     () => !(cluster.registry.host in auths(other)),

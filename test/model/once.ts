@@ -216,6 +216,22 @@ export const plansOnce: readonly Plan[] = [
     ),
     end: 203,
   },
+  // Admission refuses the grant that requests a termination message from a node with the content.
+  {
+    ...usual,
+    seed: 498606,
+    nodes: 2,
+    budget: 100,
+    mode: "CredentialProvider",
+    isOld: true,
+    events: events(
+      [155, "admission", 344, 65],
+      [161, "podDelete", 739, 713],
+      [163, "withdrawOne", 196, 133],
+      [167, "revert", 405, 229],
+    ),
+    end: 210,
+  },
   // A person plants a grant on an absent pod of the last version without grants.
   {
     ...usual,

@@ -266,6 +266,13 @@ for (const text of ["", "x", "[]", "null", "1", '{"auth":"s3cret"'])
       "--policy: is not a JSON object; give the fields of spec",
     ]));
 
+test("refuses a --policy with thousands of objects inside each other", () => {
+  const deep = `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`;
+  assert.deepEqual(errorsOf(`--policy=${deep}`), [
+    "--policy: is not a JSON object; give the fields of spec",
+  ]);
+});
+
 const unset = [
   `{"delivery":null}`,
   `{"delivery":{}}`,

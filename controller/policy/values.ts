@@ -67,18 +67,14 @@ export function secretReference(
  * left out: an apply would declare it without a value, and so remove the value that is in force.
  */
 export function policySpec(value: string): GlobalPullSecretSpec | Wrong {
-  const read = asJson(value);
-  return isObject(read)
-    ? withoutUnset(read)
-    : new Wrong("is not a JSON object; give the fields of spec");
-}
-
-function asJson(value: string): unknown {
   try {
-    return JSON.parse(value);
+    const read: unknown = JSON.parse(value);
+    if (isObject(read)) return withoutUnset(read);
   } catch {
-    return undefined;
+    // The same error as for JSON that is not an object. Also for thousands of objects inside each
+    // other, which overflow the stack.
   }
+  return new Wrong("is not a JSON object; give the fields of spec");
 }
 
 const isObject = (value: unknown): value is object =>

@@ -9,7 +9,7 @@ import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { restsFrom } from "../cluster/rest.ts";
 import { controllerRequests } from "./audit.ts";
-import { auths } from "./nodes.ts";
+import { agents, auths } from "./nodes.ts";
 import { outlives, stages, starts } from "./outage.ts";
 import * as product from "./product.ts";
 import { saturate } from "./apf-saturation.ts";
@@ -51,12 +51,6 @@ test("rolls out each change once when etcd restarts and other clients write the 
   const over = new AbortController();
   const conflict = () => controllerRequests(cluster, since).some(({ code }) => code === 409);
   const admin = connect(loadKubeConfig(cluster.kubeconfig), () => {});
-  const labelled = ["-n", names.namespace, "-l", `name=${names.agentName}`];
-  const agents = async () => {
-    type Pods = { items: { metadata: { name: string } }[] };
-    const { items = [] } = (await cluster.get<Pods>("pods", ...labelled)) ?? {};
-    return items.map(({ metadata }) => metadata.name);
-  };
   const annotate = (name: string, round: number) => {
     const metadata = { name, annotations: { round: String(round) } };
     const how = { manager: "somebody", force: true };
@@ -71,9 +65,9 @@ test("rolls out each change once when etcd restarts and other clients write the 
   // etcd is away.
   const somebody = async () => {
     while (!over.signal.aborted && !conflict()) {
-      const pods = await agents().catch(() => []);
+      const pods = await agents(cluster).catch(() => []);
       for (let round = 0; round < 20; round += 1)
-        await Promise.allSettled(pods.map((name) => annotate(name, round)));
+        await Promise.allSettled(pods.map(({ metadata }) => annotate(metadata.name, round)));
     }
   };
   const others = somebody();

@@ -133,6 +133,7 @@ async function record(change: Change): Promise<Recorded> {
 
 type Journal = Readonly<{
   phase?: string;
+  rereads?: string;
   calls?: readonly number[];
   quarantine?: Readonly<{ since: number }>;
 }>;
@@ -214,7 +215,11 @@ async function booted(change: Change, state: State, years = 0): Promise<boolean>
   // The agent was Ready before the failure, so the files must be durable.
   if (last) checkFiles(place, change);
   const isUndone = phase === "restoring" || phase === "reviving" || asked === change.restarts;
-  const end = isUndone ? change : (change.unbroken ?? change);
+  const completed = isUndone ? change : (change.unbroken ?? change);
+  // The journal names the kubelet process that still had to read the repaired file. After the boot,
+  // another process runs, which has read the file at its start.
+  const hasRead = Boolean(journalOf(state.disk).rereads);
+  const end: Change = hasRead ? { ...completed, code: "GPS200" } : completed;
   await runNextAgent(place, end);
   // The start of the kubelet at boot counts as the owed restart only if the journal shows that the
   // file was in place before the boot.

@@ -29,8 +29,8 @@ export type Change = Readonly<{
   file: string;
   /** The code in the agent's readiness at the end. */
   code: "GPS200" | "GPS219" | "GPS224" | "GPS254";
-  /** The journal's phase at the end. Needed only if the phase does not follow from `code`. */
-  phase?: "applied";
+  /** config.json's mode at the end. Needed only if the mode does not follow from `file`. */
+  mode?: 0o600;
   /** Prepares the node just before the change. */
   before?: (place: AgentPlace) => Promise<void> | void;
   /** Returns true if a restarted kubelet crashes. */
@@ -137,7 +137,6 @@ export const changes: readonly Change[] = [
   change("a drift repair", ours, ours, 0, applied, {
     before: drifts,
     code: "GPS254",
-    phase: "applied",
   }),
   change("a withdrawal", ours, byFile(), 1, theirs),
   change("a rollback", none, ours, 4, theirs, breaking),
@@ -153,9 +152,10 @@ export const changes: readonly Change[] = [
   change("a change to a provider", ours, provided, 0, applied, { answer: mine, always: served }),
   change("a change to a provider that the kubelet has used", ours, provided, 0, elsewhere, {
     answer: mine,
+    // Only a withdrawal or a rollback gives config.json its former mode back.
+    mode: 0o600,
     always: served,
     before: asks,
-    code: "GPS254",
   }),
   change("a change back from a provider", provided, ours, 1, applied, {
     answer: {},
@@ -272,7 +272,7 @@ function assertOwned({ node }: AgentPlace, modes: readonly number[]): void {
  */
 export function checkFiles(place: AgentPlace, row: Change): void {
   const { kubelet, file } = place.node;
-  assertOwned(place, [file === theirsIn(row) ? 0o640 : 0o600]);
+  assertOwned(place, [row.mode ?? (file === theirsIn(row) ? 0o640 : 0o600)]);
   assert.deepEqual(
     { file, answer: answeredPasswords(kubelet) },
     { file: row.file, answer: row.answer },
@@ -283,7 +283,7 @@ export function checkFiles(place: AgentPlace, row: Change): void {
  * Code → the journal's phase at the end. With GPS254 the agent waits until the kubelet reads the
  * file again.
  */
-const phases = { GPS200: "applied", GPS219: "applied", GPS224: undefined, GPS254: "restarting" };
+const phases = { GPS200: "applied", GPS219: "applied", GPS224: undefined, GPS254: "applied" };
 
 /**
  * Checks the node at the end of the change. `restarts`: the number of restarts that the agents must
@@ -306,7 +306,7 @@ export function check(place: AgentPlace, row: Change, restarts = row.restarts): 
       restarts,
       folder: isGone ? "gone" : keeping(theirsIn(row)),
       version: isGone ? undefined : 3,
-      phase: row.phase ?? phases[row.code],
+      phase: phases[row.code],
     },
   );
 }

@@ -36,7 +36,8 @@ export type Case = Readonly<{
  * termination message.
  */
 const endings: Readonly<Record<string, readonly [code: number, message: RegExp]>> = {
-  GPS219: [1, /^GPS218 /],
+  // GPS219 if the journal already records that the agent gave up, but the pod does not.
+  GPS219: [1, /^GPS21[89] .*\[failed /],
   GPS224: [0, /^GPS224 /],
 };
 

@@ -11,6 +11,9 @@ import { OwnError } from "../files/errno.ts";
 /** systemd did not answer, or another program answered. The state of the unit is unknown. */
 export class NoAnswer extends OwnError {}
 
+/** systemd stayed silent until the deadline. */
+export class Silence extends NoAnswer {}
+
 /** systemd answered with an error. */
 export class SystemdError extends OwnError {
   /** Such as `org.freedesktop.DBus.Error.AccessDenied`. */
@@ -56,9 +59,9 @@ export type Peer = Readonly<{
 export type Connection = Readonly<{
   /**
    * Calls `use` after the connection is made. Connecting and `use` together must end within
-   * `deadline` milliseconds. Throws NoAnswer if systemd cannot be reached, refuses us, dies or
-   * stays silent; then this connection cannot be used any more. Throws SystemdError if systemd
-   * answers with an error.
+   * `deadline` milliseconds. Throws NoAnswer if systemd cannot be reached, refuses us or dies, and
+   * Silence if the deadline passes; then this connection cannot be used any more. Throws
+   * SystemdError if systemd answers with an error.
    */
   within<T>(deadline: number, use: (connection: Peer) => Promise<T>): Promise<T>;
   /** Whether the connection died or was stopped. */
@@ -86,9 +89,9 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
   const { Message, MessageType, sessionBus } = await import("dbus-next");
   const { promise: failed, reject } = Promise.withResolvers<never>();
   let broken = false;
-  const fail = (why: string) => {
+  const fail = (why: string, as = NoAnswer) => {
     broken = true;
-    reject(new NoAnswer(why));
+    reject(new as(why));
   };
   // If this promise loses a race below, it must not become an unhandled rejection.
   failed.catch(() => {});
@@ -148,7 +151,10 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
   };
   return {
     within: async (deadline, use) => {
-      const timer = setTimeout(() => fail(`no answer within ${deadline / 1000} s`), deadline);
+      const timer = setTimeout(
+        () => fail(`no answer within ${deadline / 1000} s`, Silence),
+        deadline,
+      );
       try {
         await race(ready);
         return await use(connection);

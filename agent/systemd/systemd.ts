@@ -1,7 +1,15 @@
 /** systemd's units over D-Bus. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Connection, SystemdError, type Peer, NoSystemd, connectTo } from "./connection.ts";
+import {
+  type Connection,
+  SystemdError,
+  type Peer,
+  NoAnswer,
+  NoSystemd,
+  Silence,
+  connectTo,
+} from "./connection.ts";
 import {
   manager,
   readStates,
@@ -74,11 +82,24 @@ export function systemdOver(directory: string, stop: AbortSignal, deadlines = de
       throw error;
     }
   };
+  /**
+   * Asks once more if the connection was lost. systemd closes all connections when it reloads its
+   * own program (`systemctl daemon-reexec`), and without an answer, a withdrawal would restart no
+   * kubelet.
+   */
+  const ask = async <T>(use: (systemd: Peer) => Promise<T>): Promise<T> => {
+    try {
+      return await within(deadlines.question, use);
+    } catch (error) {
+      const isLost = error instanceof NoAnswer && !(error instanceof Silence);
+      if (!isLost || error instanceof NoSystemd || stop.aborted) throw error;
+      return await within(deadlines.question, use);
+    }
+  };
   return {
-    unit: (name) => within(deadlines.question, (systemd) => readUnit(systemd, name)),
-    states: (names) => within(deadlines.question, (systemd) => readStates(systemd, names)),
-    surroundings: (name) =>
-      within(deadlines.question, (systemd) => readSurroundings(systemd, name)),
+    unit: (name) => ask((systemd) => readUnit(systemd, name)),
+    states: (names) => ask((systemd) => readStates(systemd, names)),
+    surroundings: (name) => ask((systemd) => readSurroundings(systemd, name)),
     restart: async (name, recorded) => {
       try {
         return await restart(name, recorded, (use) => within(deadlines.job, use));
@@ -88,7 +109,7 @@ export function systemdOver(directory: string, stop: AbortSignal, deadlines = de
       }
     },
     resetFailed: (name) =>
-      within(deadlines.question, async (systemd) => {
+      ask(async (systemd) => {
         await systemd.call({ ...manager, member: "ResetFailedUnit", signature: "s", body: [name] });
       }),
     disconnect,

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clustersNamespace, expiresAnnotation, issuedAnnotation } from "#contract/joined.ts";
+import { until } from "../cluster/await.ts";
 import { profileIn, untilCondition, type Rig } from "./clusters.ts";
 
 const its = ["east", "-n", clustersNamespace];
@@ -20,6 +21,13 @@ export function ailing(on: () => Rig): void {
     const { home, east } = on();
     await east.stopEtcd();
     try {
+      // The API server keeps the result of its last check of etcd for a moment.
+      await until("/readyz does not answer ok", async () =>
+        east.kubectl("get", "--raw=/readyz").then(
+          () => false,
+          () => true,
+        ),
+      );
       await look("etcd-is-gone");
       await untilReported("ControlPlaneHealthy", "False", /^\/readyz did not answer ok$/);
       const { conditions = [] } = (await profileIn(home.cluster, "east"))?.status ?? {};

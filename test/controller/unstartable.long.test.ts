@@ -75,6 +75,8 @@ const cases = [
 for (const { size, stuck, bare } of cases)
   test(`serves all other nodes if ${stuck} of ${size} nodes cannot start the agent and ${bare} have no pod`, async (t) => {
     isRepaired = false;
+    // The case before ended with one more node, and 10% of 101 nodes is rounded up to 11.
+    kubelets.mostAtOnce = 0;
     await refuseBare();
     const kinds = { stuck, bare, well: size - stuck - bare };
     const names = Object.entries(kinds).flatMap(([kind, count]) =>

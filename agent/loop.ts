@@ -73,9 +73,6 @@ export class Loop {
     let step: Step;
     try {
       step = await round.next();
-      // A stop ends the questions to systemd, so this step might rest on missing answers. The next
-      // agent finds a better one.
-      if (this.#stop.aborted) return { again: 0, code: step.code, exit: undefined };
       round.report(step);
       await round.act(step);
     } catch (error) {

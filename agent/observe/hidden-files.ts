@@ -18,12 +18,13 @@ import {
   type Surroundings,
   surroundings,
 } from "../facts/search.ts";
+import { Stopped } from "../systemd/connection.ts";
 import type { Systemd } from "../systemd/systemd.ts";
 import type { Unit } from "../systemd/unit.ts";
 import { readAsKubelet } from "#pullsecret/kubelet/kubelet.ts";
 import { readRegular } from "../files/own-file.ts";
 
-/** The file that a new config.json would hide from the kubelet of this unit. Never throws. */
+/** The file that a new config.json would hide from the kubelet of this unit. Throws only Stopped. */
 export async function askHides(
   {
     hiddenFiles,
@@ -51,7 +52,8 @@ async function kubeletSurroundings(
   if (unit === undefined) return undefined;
   try {
     return surroundings(await systemd.surroundings(unit.name));
-  } catch {
+  } catch (error) {
+    if (error instanceof Stopped) throw error;
     // `hidden` then counts every file that any kubelet might use.
     return undefined;
   }

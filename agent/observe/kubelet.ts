@@ -1,6 +1,6 @@
 /** Asks systemd for the state of the kubelet's unit, and the kubelet for its health. */
 import { auto } from "#contract/values.ts";
-import { SystemdError, NoSystemd } from "../systemd/connection.ts";
+import { SystemdError, NoSystemd, Stopped } from "../systemd/connection.ts";
 import type { Config } from "../facts/config.ts";
 import { namedUnit } from "../facts/kubelet-state.ts";
 import { activeUnit, kubeletUnits } from "../systemd/distributions.ts";
@@ -14,7 +14,7 @@ type AskedUnit = Readonly<{ systemd: Systemd; config: Pick<Config, "unit" | "res
 
 /**
  * The unit to restart: the unit that a flag names, otherwise the unit of the change under way,
- * otherwise the unit that is active. Never throws.
+ * otherwise the unit that is active. Throws only Stopped.
  */
 export async function askUnit(
   { systemd, config }: AskedUnit,
@@ -34,6 +34,7 @@ export async function askUnit(
       ? { unfound: one.unfound }
       : await systemd.unit(former);
   } catch (error) {
+    if (error instanceof Stopped) throw error;
     return {
       unknown: describe(error),
       absent: error instanceof NoSystemd,

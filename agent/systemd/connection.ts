@@ -14,6 +14,16 @@ export class NoAnswer extends OwnError {}
 /** systemd stayed silent until the deadline. */
 export class Silence extends NoAnswer {}
 
+/**
+ * The agent is being stopped. This says nothing about systemd, so no decision may rest on it: it
+ * ends the round.
+ */
+export class Stopped extends OwnError {
+  constructor() {
+    super("stopped");
+  }
+}
+
 /** systemd answered with an error. */
 export class SystemdError extends OwnError {
   /** Such as `org.freedesktop.DBus.Error.AccessDenied`. */
@@ -61,7 +71,7 @@ export type Connection = Readonly<{
    * Calls `use` after the connection is made. Connecting and `use` together must end within
    * `deadline` milliseconds. Throws NoAnswer if systemd cannot be reached, refuses us or dies, and
    * Silence if the deadline passes; then this connection cannot be used any more. Throws
-   * SystemdError if systemd answers with an error.
+   * SystemdError if systemd answers with an error, and Stopped if the agent is being stopped.
    */
   within<T>(deadline: number, use: (connection: Peer) => Promise<T>): Promise<T>;
   /** Whether the connection died or was stopped. */
@@ -89,14 +99,14 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
   const { Message, MessageType, sessionBus } = await import("dbus-next");
   const { promise: failed, reject } = Promise.withResolvers<never>();
   let broken = false;
-  const fail = (why: string, as = NoAnswer) => {
+  const fail = (error: Error) => {
     broken = true;
-    reject(new as(why));
+    reject(error);
   };
   // If this promise loses a race below, it must not become an unhandled rejection.
   failed.catch(() => {});
-  stop.throwIfAborted();
-  const onStop = () => fail("stopped");
+  if (stop.aborted) throw new Stopped();
+  const onStop = () => fail(new Stopped());
   stop.addEventListener("abort", onStop);
 
   // Only EXTERNAL: with its default methods, dbus-next would search for cookies under $HOME and
@@ -107,12 +117,12 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
   const { stream } = _connection;
   beginAtOnce(stream);
   bus.on("error", (error: unknown) =>
-    fail(error instanceof Error ? error.message : "systemd refused the connection"),
+    fail(new NoAnswer(error instanceof Error ? error.message : "systemd refused the connection")),
   );
   for (const event of ["close", "end"])
-    stream.on(event, () => fail("the connection to systemd was closed"));
+    stream.on(event, () => fail(new NoAnswer("the connection to systemd was closed")));
   // Without this, an error of dbus-next's parser would become an uncaught exception.
-  guard(stream, (error) => fail(`unreadable message: ${error.message}`));
+  guard(stream, (error) => fail(new NoAnswer(`unreadable message: ${error.message}`)));
 
   // dbus-next calls Hello, a method of a message bus. systemd does not have this method and answers
   // with an error, which also ends the handshake.
@@ -152,7 +162,7 @@ export async function connectTo(path: string, stop: AbortSignal): Promise<Connec
   return {
     within: async (deadline, use) => {
       const timer = setTimeout(
-        () => fail(`no answer within ${deadline / 1000} s`, Silence),
+        () => fail(new Silence(`no answer within ${deadline / 1000} s`)),
         deadline,
       );
       try {

@@ -92,7 +92,7 @@ export function systemdOver(directory: string, stop: AbortSignal, deadlines = de
       return await within(deadlines.question, use);
     } catch (error) {
       const isLost = error instanceof NoAnswer && !(error instanceof Silence);
-      if (!isLost || error instanceof NoSystemd || stop.aborted) throw error;
+      if (!isLost || error instanceof NoSystemd) throw error;
       return await within(deadlines.question, use);
     }
   };

@@ -11,7 +11,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import fc from "fast-check";
-import { SystemdError, NoAnswer, NoSystemd } from "#agent/systemd/connection.ts";
+import { askHides } from "#agent/observe/hidden-files.ts";
+import { askUnit } from "#agent/observe/kubelet.ts";
+import { SystemdError, NoAnswer, NoSystemd, Stopped } from "#agent/systemd/connection.ts";
 import { systemdOver } from "#agent/systemd/systemd.ts";
 import { inTime } from "../harness/agent/agent.ts";
 import { AgentPlace } from "./place.ts";
@@ -346,4 +348,17 @@ test("ends the wait for a job at once when the agent is stopped", async (t) => {
   systemd.onCall = (member) => void (member === "RestartUnit" && setImmediate(() => stop.abort()));
   const stopped = open(root, { stop: stop.signal });
   assert.deepEqual(await stopped.restart(recorded), { result: "unknown" });
+});
+
+test("turns no question that the agent's stop has ended into a fact", async (t) => {
+  const root = place(t);
+  await using fake = await ScriptedSystemd.start(root);
+  const unit = await systemdOver(root, never).unit(kubelet);
+  const stop = new AbortController();
+  const systemd = systemdOver(root, stop.signal, longDeadlines);
+  fake.onCall = (member) => void (member === questioned && stop.abort());
+  const config = { unit: kubelet, restart: "Always" } as const;
+  await assert.rejects(askUnit({ systemd, config }, { kind: "none" }), Stopped);
+  const search = { hiddenFiles: "Look", podDirectory: root, kubeletDirectory: root } as const;
+  await assert.rejects(askHides(search, systemd, unit), Stopped);
 });

@@ -260,18 +260,34 @@ test("allows resource requests up to the resource limits in any unit, and allows
   assert.deepEqual(errorsOf("--agent-requests=", "--agent-limits="), []);
 });
 
-for (const text of ["", "x", "[]", "null", "1", '{"auth":"s3cret"'])
+for (const text of ["", "x", "[]", "null", "1", '{"auth":"s3cret"', '{"rollout":{},"rollout":{}}'])
   test(`refuses --policy ${text}, and does not quote it`, () =>
     assert.deepEqual(errorsOf(`--policy=${text}`), [
-      "--policy: is not a JSON object; give the fields of spec",
+      "--policy: is not a JSON object; give the fields of spec, each once",
     ]));
 
-test("refuses a --policy with thousands of objects inside each other", () => {
-  const deep = `${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}`;
-  assert.deepEqual(errorsOf(`--policy=${deep}`), [
-    "--policy: is not a JSON object; give the fields of spec",
-  ]);
-});
+const inside = (levels: number, open: string, close: string) =>
+  `${open.repeat(levels)}1${close.repeat(levels)}`;
+for (const [kind, deep] of Object.entries({
+  "33 objects": inside(33, '{"a":', "}"),
+  "20,000 objects": inside(20_000, '{"a":', "}"),
+  "100,000 lists": `{"sources":${inside(100_000, "[", "]")}}`,
+}))
+  test(`refuses a --policy with ${kind} inside each other`, () =>
+    assert.deepEqual(errorsOf(`--policy=${deep}`), [
+      "--policy: has more than 32 levels; give the fields of spec",
+    ]));
+
+for (const text of [
+  `{"sources":{}}`,
+  `{"protectedRegistries":{}}`,
+  `{"rollout":{"maxUnavailable":{}}}`,
+  `{"rollout":{"maxUnavailble":{}}}`,
+])
+  test(`keeps a wrong value in --policy ${text}, which the API server refuses`, () => {
+    const parsed = parseConfig([`--policy=${text}`]);
+    assert.deepEqual(parsed.ok && parsed.value.policy, JSON.parse(text));
+  });
 
 const unset = [
   `{"delivery":null}`,

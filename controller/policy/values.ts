@@ -1,6 +1,7 @@
 /** Readers of values that only the controller's flags use. */
 import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { oneOf, Wrong } from "#contract/values.ts";
+import { documentLimits, isObject, type JsonObject, readJson } from "#pullsecret/json/json.ts";
 import { allModes, type DeliveryMode } from "./policy.ts";
 
 /** Reads one mode, or several separated by commas. */
@@ -63,30 +64,34 @@ export function secretReference(
 }
 
 /**
- * Reads the fields of a spec. The API server judges them. A field with the value `null` or `{}` is
- * left out: an apply would declare it without a value, and so remove the value that is in force.
+ * Reads the fields of a spec. The API server judges them. Left out are a field with the value
+ * `null`, and an object of `objectFields` without a field: an apply would declare it without a
+ * value, and so remove the value that is in force. `{}` in any other place stays, so that the API
+ * server refuses it.
  */
 export function policySpec(value: string): GlobalPullSecretSpec | Wrong {
-  try {
-    const read: unknown = JSON.parse(value);
-    if (isObject(read)) return withoutUnset(read);
-  } catch {
-    // The same error as for JSON that is not an object. Also for thousands of objects inside each
-    // other, which overflow the stack.
-  }
-  return new Wrong("is not a JSON object; give the fields of spec");
+  const read = readJson(Buffer.from(value));
+  if (!read.ok && read.faults.some(({ kind }) => kind === "tooDeep"))
+    return new Wrong(`has more than ${documentLimits.depth} levels; give the fields of spec`);
+  if (!read.ok || !isObject(read.value))
+    return new Wrong("is not a JSON object; give the fields of spec, each once");
+  return withoutUnset(structuredClone(read.value));
 }
 
-const isObject = (value: unknown): value is object =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+/** The fields of spec that are objects; the CRD has these names for no other field. */
+export const objectFields: readonly string[] = [
+  "delivery",
+  "credentialProvider",
+  "rollout",
+  "withdrawal",
+];
 
-const isUnset = (value: unknown) =>
-  value === null || (isObject(value) && Object.keys(value).length === 0);
-
-function withoutUnset(fields: object): object {
-  const set = Object.entries(fields).map(([name, value]: [string, unknown]) => [
-    name,
-    isObject(value) ? withoutUnset(value) : value,
-  ]);
-  return Object.fromEntries(set.filter(([, value]) => !isUnset(value))) as object;
+function withoutUnset(fields: JsonObject): object {
+  const set = Object.entries(fields).flatMap(([name, value]) => {
+    if (!objectFields.includes(name) || !isObject(value))
+      return value === null ? [] : [[name, value]];
+    const its = withoutUnset(value);
+    return Object.keys(its).length === 0 ? [] : [[name, its]];
+  });
+  return Object.fromEntries(set) as object;
 }

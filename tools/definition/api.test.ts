@@ -5,6 +5,7 @@ import { wholeFleet } from "#api/whole-fleet.fixture.ts";
 import { wholeSync } from "#api/whole-sync.fixture.ts";
 import { defaults } from "#controller/policy/defaults.ts";
 import { providerDefaults } from "#controller/policy/policy.ts";
+import { objectFields } from "#controller/policy/values.ts";
 import { atomicObjects } from "#kube/client/declared-by.ts";
 import { fieldsOf, fleetCrdFile, onlyVersion, ourCrd, syncCrdFile, type Schema } from "./crd.ts";
 
@@ -49,6 +50,16 @@ test("knows the objects that are merged as one value, from which managed fields 
   );
   const names = merged.map(({ path }) => path.slice(path.lastIndexOf(".") + 1));
   assert.deepEqual(names.toSorted(), atomicObjects.toSorted());
+});
+
+test("knows the fields of spec that are objects, and no other field has one of their names", () => {
+  const inSpec = fieldsOf(schema).filter(({ path }) => path.startsWith("spec."));
+  const named = inSpec.filter(({ path }) => objectFields.includes(path.replace(/^.*\./, "")));
+  const objects = inSpec.filter(
+    ({ path, schema: one }) => one.type === "object" && !path.includes("[]"),
+  );
+  assert.deepEqual(named, objects);
+  assert.equal(named.length, objectFields.length);
 });
 
 test("the controller and the API server use the same defaults", () => {

@@ -23,7 +23,13 @@ function object(
   return {
     apiVersion: "globalpullsecret.io/v1alpha1",
     kind: "GlobalPullSecret",
-    metadata: { name: "cluster", uid: "u", resourceVersion: "7", generation, managedFields },
+    metadata: {
+      name: "cluster",
+      uid: "u",
+      resourceVersion: `${generation}`,
+      generation,
+      managedFields,
+    },
     spec,
   };
 }
@@ -56,13 +62,16 @@ const refusals = [
 class Fake {
   readonly sent: unknown[] = [];
   readonly options: object[] = [];
+  /** The resourceVersion of the object to which each apply belongs. */
+  readonly versions: unknown[] = [];
   seconds = 0;
   answer: (spec: GlobalPullSecretSpec) => GlobalPullSecret = (spec) => object(spec, {}, 2);
   readonly cluster = {
-    apply: async (_: string, body: { spec?: GlobalPullSecretSpec }, options: object) => {
-      this.sent.push(body.spec);
+    apply: async (_: string, { spec, metadata }: Partial<GlobalPullSecret>, options: object) => {
+      this.sent.push(spec);
+      this.versions.push(metadata?.resourceVersion);
       this.options.push(options);
-      return this.answer(body.spec ?? {});
+      return this.answer(spec ?? {});
     },
   } as unknown as Cluster;
   declarer(policy: GlobalPullSecretSpec) {
@@ -160,6 +169,7 @@ for (const [what, wanted, owner, sent] of [
   ],
   ["keeps scope Annotated beside the policy's other fields", policy, ours, [scoped, policy]],
   ["leaves Git's scope Annotated unchanged", policy, git, [policy]],
+  ["leaves a scope Annotated that Git declares too", {}, [ours, git], [undefined]],
   ["ends the policy's scope if the policy declares another delivery", reread, ours, [reread]],
   [
     "ends the controller's scope if the policy declares another delivery",
@@ -171,8 +181,10 @@ for (const [what, wanted, owner, sent] of [
   test(what, async () => {
     const fake = new Fake();
     fake.answer = (spec) => object(spec, { [ours]: delivery }, 2);
-    await fake.declarer(wanted)(object(scoped, { [owner]: delivery }));
+    const owners = Object.fromEntries([owner].flat().map((one) => [one, delivery]));
+    await fake.declarer(wanted)(object(scoped, owners));
     assert.deepEqual(fake.sent, sent);
+    assert.deepEqual(fake.versions, sent.length === 2 ? ["1", "2"] : ["1"]);
     const managers = sent.length === 2 ? [fieldManager, ours] : [ours];
     assert.deepEqual(
       fake.options,

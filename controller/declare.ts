@@ -25,7 +25,7 @@ const pauseSeconds = 30;
 /**
  * Our declaration is allowed to change the fields that these managers declare. But it leaves the
  * plugin's `managementState` unchanged while `isHeld` is true. `fieldManager` declares only a scope
- * that a policy declared earlier.
+ * that was in force when its owner went: a policy without it, or a deleted object.
  */
 const ours = [policyManager, pluginManager, fieldManager];
 
@@ -128,13 +128,16 @@ export const createObject = (
     force: false,
   });
 
+const delivery = ["spec", "delivery"] as const;
+
 /**
- * Scope Annotated, if an earlier policy declared it and this policy declares no delivery. The next
- * declaration of this policy would remove the scope, and give the credentials to every pod. An
+ * Scope Annotated, if only an earlier policy declared it and this policy declares no delivery. The
+ * next declaration of this policy would remove the scope, and give the credentials to every pod. An
  * upgrade with Helm can lose values without intention.
  */
 const scopeToKeep = (wanted: GlobalPullSecretSpec, { metadata, spec }: GlobalPullSecret) =>
-  isDeclaredBy(policyManager, metadata, ["spec", "delivery"])
+  isDeclaredBy(policyManager, metadata, delivery) &&
+  undoneBy(metadata, delivery, ours) === undefined
     ? lastingScope(spec ?? {}, wanted)
     : {};
 

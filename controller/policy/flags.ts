@@ -57,7 +57,7 @@ export const flags = {
     read: policySpec,
     standard: "{}",
     unquoted: true,
-    what: "fields of GlobalPullSecret's spec, as JSON, that the controller declares and keeps; it releases a field that you remove",
+    what: "fields of GlobalPullSecret's spec, as JSON, that the controller declares and keeps; it releases a field that you remove, except scope Annotated",
   },
   "restart-control-plane": {
     read: oneOf("Always", "Never"),

@@ -405,9 +405,10 @@ export type View = Readonly<{
   places: number;
   /**
    * Why newer content waits: grants are unproved, minInterval has not passed, or the policy is
-   * paused. During a rollout, a pause also delays the remaining grants.
+   * paused. During a rollout, a pause also delays the remaining grants. `template`: the content
+   * waits for the agents' new mode, which no pause delays.
    */
-  pending: "no" | "places" | "interval" | "paused";
+  pending: "no" | "places" | "interval" | "paused" | "template";
 }>;
 
 export type Decision = Readonly<{

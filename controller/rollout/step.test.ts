@@ -350,7 +350,7 @@ for (const status of [403, 409, 500]) {
       const progress = await world.step(one);
       const { revision, served } = progress;
       assert.deepEqual([revision, served, world.published?.mode], [1, 1, "CredentialProvider"]);
-      assert.equal(progress.view?.pending, "places", "status reports that a change waits");
+      assert.equal(progress.view?.pending, "template", "status reports that the mode waits");
     }
     assert.deepEqual(world.granted, { a: 1, b: 1, c: 1, d: 1 });
     world.api.refuses = () => undefined;

@@ -367,7 +367,7 @@ function pendingOf(
   if (cause !== undefined) return "places";
   // The published content of another mode waits for the template, which the API server refuses.
   const { wanted } = survey.snapshot;
-  if (wanted.intent === "apply" && wanted.mode !== survey.secret.mode) return "places";
+  if (wanted.intent === "apply" && wanted.mode !== survey.secret.mode) return "template";
   const { halted, awaited } = survey.state;
   const isPromoted = survey.isPromoted() && awaited < 0 && !hasOlder;
   const isOut = survey.pods.length === 0 || isPromoted;

@@ -167,6 +167,11 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
     { ...paused, stage: rollout({ view: { pending: "paused" } }) },
     "False Paused - S True",
   ],
+  [
+    "paused, the agents' new mode waits",
+    { ...paused, stage: rollout({ view: { pending: "template" } }) },
+    "False RollingOut R - True",
+  ],
   ["paused, spec waits", { ...paused, specWaits: true }, "False Paused - S True"],
   ["paused, a withdrawal waits", { ...paused, withdrawsAt: now }, "False Paused - S True"],
   [
@@ -368,6 +373,17 @@ test("never applies an object without fields, which the API server would turn in
   ])
     assert.notDeepEqual(statusOf(factsWith(changes), undefined, now).revision, {}, name);
 });
+
+for (const [pending, what] of [
+  ["places", "newer content waits"],
+  ["template", "the new mode waits for the agents' DaemonSet"],
+] as const)
+  test(`reports that ${what}`, () => {
+    const stage = rollout(rollingOut("rollout", { pending }));
+    const { conditions = [] } = statusOf(factsWith({ stage }), undefined, now);
+    const ready = conditions.find(({ type }) => type === "Ready");
+    assert.ok(ready?.message.endsWith(`, ${what}`), ready?.message);
+  });
 
 test("in a cluster without nodes, reports the published revision as in force", () => {
   const stage = rollout({

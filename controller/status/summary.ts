@@ -133,11 +133,10 @@ function ofPause(facts: StatusFacts): Summary | undefined {
   const { stage, managementState, reason, specWaits, withdrawsAt, sources } = facts;
   if (managementState !== "Paused") return undefined;
   const progress = stage.kind === "rollout" ? stage.progress : undefined;
+  const isWaiting = !["no", "template"].includes(progress?.view?.pending ?? "paused");
   const what = [
     ...(withdrawsAt !== undefined || sources.some(isAwaited) ? ["a withdrawal"] : []),
-    ...(progress?.view === undefined || progress.view.pending !== "no"
-      ? ["a change of the Secrets"]
-      : []),
+    ...(isWaiting ? ["a change of the Secrets"] : []),
     ...(specWaits ? ["a change of spec"] : []),
   ];
   const waits = `${what.join(" and ")} ${what.length > 1 ? "wait" : "waits"}`;
@@ -212,10 +211,13 @@ function messageOf({ revision, desired }: Progress, { counts, phase, pending }: 
     ...(waiting > 0 ? [`${waiting} waiting`] : []),
     ...(failed > 0 ? [`${failed} failed`] : []),
     ...(excused > 0 ? [`${excused} left out`] : []),
-    ...(pending === "no" ? [] : ["newer content waits"]),
+    ...(pending === "no" ? [] : [waitingFor(pending)]),
   ];
   return parts.join(", ");
 }
+
+const waitingFor = (pending: Exclude<View["pending"], "no">): string =>
+  pending === "template" ? "the new mode waits for the agents' DaemonSet" : "newer content waits";
 
 /**
  * True when the published content is the wanted content, and every node that can be served has once

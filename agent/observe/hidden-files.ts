@@ -24,7 +24,9 @@ import type { Unit } from "../systemd/unit.ts";
 import { readAsKubelet } from "#pullsecret/kubelet/kubelet.ts";
 import { readRegular } from "../files/own-file.ts";
 
-/** The file that a new config.json would hide from the kubelet of this unit. Throws only Stopped. */
+/**
+ * The file that a new config.json would hide from the kubelet of this unit. Throws only Stopped.
+ */
 export async function askHides(
   {
     hiddenFiles,

@@ -75,6 +75,7 @@ export function policySpec(value: string): GlobalPullSecretSpec | Wrong {
     return new Wrong(`has more than ${documentLimits.depth} levels; give the fields of spec`);
   if (!read.ok || !isObject(read.value))
     return new Wrong("is not a JSON object; give the fields of spec, each once");
+  // The clone gives objects in lists their prototype, which `readJson` leaves out.
   return withoutUnset(structuredClone(read.value));
 }
 

@@ -133,10 +133,10 @@ function ofPause(facts: StatusFacts): Summary | undefined {
   const { stage, managementState, reason, specWaits, withdrawsAt, sources } = facts;
   if (managementState !== "Paused") return undefined;
   const progress = stage.kind === "rollout" ? stage.progress : undefined;
-  const isWaiting = !["no", "template"].includes(progress?.view?.pending ?? "paused");
+  const pending = progress?.view?.pending;
   const what = [
     ...(withdrawsAt !== undefined || sources.some(isAwaited) ? ["a withdrawal"] : []),
-    ...(isWaiting ? ["a change of the Secrets"] : []),
+    ...(pending !== "no" && pending !== "template" ? ["a change of the Secrets"] : []),
     ...(specWaits ? ["a change of spec"] : []),
   ];
   const waits = `${what.join(" and ")} ${what.length > 1 ? "wait" : "waits"}`;

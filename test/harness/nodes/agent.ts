@@ -5,7 +5,7 @@
 import { catalogue } from "#contract/agent-codes.ts";
 import { grantOf, keyOf, type Grant } from "#contract/grant.ts";
 import { exitCodes, type Intent, secretKeys, servedKeys } from "#contract/names.ts";
-import { messageOf, type MessageKind } from "#contract/termination-message.ts";
+import { messageOf, parseMessage, type MessageKind } from "#contract/termination-message.ts";
 import { digestOf } from "#pullsecret/merge/digest.ts";
 import type { Agent, Answer, Content, Journal, ModelNode, ModelPod, Texts } from "./nodes.ts";
 
@@ -22,10 +22,15 @@ const lines: Readonly<Record<Exclude<MessageKind, "failed">, string>> = {
 export const revisionOf = ({ annotations }: Pick<ModelPod, "annotations">): number =>
   grantOf(annotations)?.revision ?? 0;
 
-/** True while the pod has a grant that its node has not fulfilled. */
-export function isAtWork({ journal }: ModelNode, { ending, mounted }: ModelPod): boolean {
+/**
+ * True while the pod has a grant that its node has not fulfilled. A grant that the agent has
+ * answered with a termination message is dead, even if the controller has not revoked it yet.
+ */
+export function isAtWork({ journal }: ModelNode, { ending, mounted, state }: ModelPod): boolean {
   const grant = grantOf(mounted?.annotations);
-  return !ending && grant !== undefined && grant.revision > 0 && !has(journal, grant);
+  if (ending || grant === undefined || grant.revision === 0 || has(journal, grant)) return false;
+  const answered = parseMessage(state.container.last?.message)?.grant;
+  return answered === undefined || keyOf(answered) !== keyOf(grant);
 }
 
 export const agent: Agent = (node, pod, { behaviour, mounted, now, began }) => {

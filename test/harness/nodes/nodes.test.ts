@@ -13,7 +13,7 @@ import {
 } from "#contract/names.ts";
 import { parseMessage } from "#contract/termination-message.ts";
 import { digestOf } from "#pullsecret/merge/digest.ts";
-import { agent } from "./agent.ts";
+import { agent, isAtWork } from "./agent.ts";
 import { syncDaemonSet } from "./daemonset-controller.ts";
 import { type Answer, type Behaviour, NodesModel, readySince, type Texts } from "./nodes.ts";
 import { podStatus } from "./objects.ts";
@@ -118,6 +118,7 @@ test("ends once, with a termination message, when the agent refuses or gives up"
     const { last, restarts } = pod.state.container;
     assert.deepEqual([last?.exitCode, restarts, node.restarts], [code, 1, []]);
     assert.match(last?.message ?? "", message);
+    assert.ok(!isAtWork(node, pod), "the grant is dead before it is revoked");
   }
 });
 

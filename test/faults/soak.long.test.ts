@@ -174,9 +174,9 @@ let restarts = 0;
 let rounds = 0;
 
 /**
- * The resources of the agent that stays: the minutes since its start, its own memory in KiB, and
- * its number of open descriptors. The memory includes swapped pages, but not the pages of the
- * program file, which the kernel drops and reads again at any time.
+ * The resources of the agent that stays: the minutes since it was first Ready, its own memory in
+ * KiB, and its number of open descriptors. The memory includes swapped pages, but not the pages of
+ * the program file, which the kernel drops and reads again at any time.
  */
 type Held = Sample & Readonly<{ descriptors: number }>;
 type Sample = Readonly<{ minutes: number; kib: number }>;

@@ -7,7 +7,16 @@ import { grantOf, keyOf, type Grant } from "#contract/grant.ts";
 import { exitCodes, type Intent, secretKeys, servedKeys } from "#contract/names.ts";
 import { messageOf, parseMessage, type MessageKind } from "#contract/termination-message.ts";
 import { digestOf } from "#pullsecret/merge/digest.ts";
-import type { Agent, Answer, Content, Journal, ModelNode, ModelPod, Texts } from "./nodes.ts";
+import type {
+  Agent,
+  Answer,
+  Content,
+  Journal,
+  ModelNode,
+  ModelPod,
+  PodState,
+  Texts,
+} from "./nodes.ts";
 
 const emptyDocument = '{"auths":{}}';
 
@@ -23,14 +32,22 @@ export const revisionOf = ({ annotations }: Pick<ModelPod, "annotations">): numb
   grantOf(annotations)?.revision ?? 0;
 
 /**
- * True while the pod has a grant that its node has not fulfilled. A grant that the agent has
- * answered with a termination message is dead, even if the controller has not revoked it yet.
+ * True while the pod has a grant that its node has not fulfilled. If the pod's `reported` state
+ * shows that the agent has failed or refused the grant, the grant is dead, even if the controller
+ * has not revoked it yet.
  */
-export function isAtWork({ journal }: ModelNode, { ending, mounted, state }: ModelPod): boolean {
+export function isAtWork(
+  { journal }: ModelNode,
+  { ending, mounted }: ModelPod,
+  reported: PodState | undefined,
+): boolean {
   const grant = grantOf(mounted?.annotations);
   if (ending || grant === undefined || grant.revision === 0 || has(journal, grant)) return false;
-  const answered = parseMessage(state.container.last?.message)?.grant;
-  return answered === undefined || keyOf(answered) !== keyOf(grant);
+  if (journal?.begun !== undefined) return true;
+  const message = parseMessage(reported?.container.last?.message);
+  if (message === undefined || message.kind === "proved" || message.kind === "released")
+    return true;
+  return keyOf(message.grant) !== keyOf(grant);
 }
 
 export const agent: Agent = (node, pod, { behaviour, mounted, now, began }) => {

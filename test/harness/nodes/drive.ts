@@ -64,9 +64,9 @@ const secret = [
 export class NodesDriver implements AsyncDisposable {
   readonly model: NodesModel;
   readonly starts: PodStart[] = [];
-  /** The highest number of nodes that held unfulfilled grants at the same time. */
+  /** The highest number of nodes that held unfulfilled, living grants at the same time. */
   mostAtOnce = 0;
-  /** The number of nodes that hold an unfulfilled grant now. */
+  /** The number of nodes that hold an unfulfilled, living grant now. */
   atWork = 0;
   readonly #cluster: Cluster;
   readonly #options: Required<Omit<Options, "model">>;
@@ -298,7 +298,7 @@ export class NodesDriver implements AsyncDisposable {
   async #play(nodes: readonly ModelNode[]): Promise<void> {
     const ended = nodes.flatMap((node) => this.model.kubelet(node));
     const atWork = this.model.nodes.filter(
-      (node) => node.ready.is && node.pods.some((pod) => isAtWork(node, pod)),
+      (node) => node.ready.is && node.pods.some((pod) => isAtWork(node, pod, this.reported(pod))),
     );
     this.atWork = atWork.length;
     this.mostAtOnce = Math.max(this.mostAtOnce, this.atWork);

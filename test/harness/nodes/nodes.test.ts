@@ -118,7 +118,8 @@ test("ends once, with a termination message, when the agent refuses or gives up"
     const { last, restarts } = pod.state.container;
     assert.deepEqual([last?.exitCode, restarts, node.restarts], [code, 1, []]);
     assert.match(last?.message ?? "", message);
-    assert.ok(!isAtWork(node, pod), "the grant is dead before it is revoked");
+    assert.ok(isAtWork(node, pod, undefined), "nobody knows yet that the grant is dead");
+    assert.ok(!isAtWork(node, pod, pod.state), "the grant is dead before it is revoked");
   }
 });
 

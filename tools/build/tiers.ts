@@ -19,7 +19,7 @@ export type Group = Readonly<{
   name: string;
   files: readonly string[];
   /** `one`: all files in one process. A number: one process for each file, this many at a time. */
-  processes: "one" | 1 | 2;
+  processes: "one" | 2;
   env?: Readonly<Record<string, string>>;
 }>;
 
@@ -52,7 +52,6 @@ export const clusterFiles: readonly string[] = [
  * of them gets the file.
  */
 const shardPaths: Readonly<Record<string, readonly string[]>> = {
-  mutants: ["test/mutants/"],
   soak: ["test/faults/soak"],
   faults: ["test/faults/"],
   nodes: ["test/e2e/"],
@@ -118,9 +117,6 @@ export function groupsOf(tier: Tier): readonly Group[] {
       return shards.map((name) => {
         const its = of.get(name) ?? [];
         if (name === "units") return Object.assign({ name, files: quick.concat(its) }, units);
-        // One file at a time allows lower limits of waits. With a mutant, many tests reach such a
-        // limit.
-        if (name === "mutants") return { name, files: its, processes: 1 };
         return { name, files: its, processes: 2, env: { ...busy, EVERY_POINT: "1" } };
       });
     }

@@ -73,7 +73,7 @@ export function promisesPage(tests: readonly NamedTest[] = allTests()): string {
 
 After this page you know which tests show a promise, and how to run them. The name of a test that shows a promise begins with the promise's number. The third column lists the test files and the command that runs them. \`npm test\` needs only the checkout. The other two commands use real parts: control planes, nodes with systemd and a kubelet, a registry ([the three tiers](../inside/testing.md#three-tiers)).
 
-Each promise also has a deliberate breakage in \`test/mutants\`: one changed line that makes a test fail. \`npm run docs\` writes this page from the names of the tests, and a unit test compares the two.
+\`npm run docs\` writes this page from the names of the tests, and a unit test compares the two.
 
 | number | promise | shown by |
 | --- | --- | --- |

@@ -12,7 +12,7 @@ import { credentialFiles, nodeFiles, podFiles, mountPaths } from "#contract/name
 import { usage } from "#contract/table.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { contentOf } from "./observe/hidden-files.ts";
-import { keepMemoryOutOfCores } from "#program/cores.ts";
+import { keepMemoryOutOfCores } from "#runtime/cores.ts";
 import { legacyName, type SearchResult } from "./facts/search.ts";
 import { directory } from "#contract/values.ts";
 

@@ -5,7 +5,7 @@ import { asksForHelp } from "#contract/arguments.ts";
 import { exitCodes, nodeFiles } from "#contract/names.ts";
 import { act } from "./execute.ts";
 import { parseConfig, type Config, usage } from "./facts/config.ts";
-import { keepMemoryOutOfCores } from "#program/cores.ts";
+import { keepMemoryOutOfCores } from "#runtime/cores.ts";
 import { byProvider, configAfterProvider } from "./delivery/provider/provider.ts";
 import type { Delivery } from "./delivery/delivery.ts";
 import { describe } from "./files/errno.ts";

@@ -13,17 +13,17 @@ import {
 } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { ControllerConfig } from "./policy/config.ts";
-import { isLed, joinElection } from "#kube/lease/election.ts";
-import { fenced } from "#kube/lease/fenced-client.ts";
+import { isLed, joinElection } from "#runtime/election.ts";
+import { fenced } from "#runtime/fenced-client.ts";
 import { imageOf } from "./image.ts";
 import { contested } from "#kube/contested-client.ts";
 import { connect } from "#kube/client/client.ts";
 import { ServerClock } from "#kube/client/server-clock.ts";
 import { loadKubeConfig } from "#kube/load.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
-import { createLoop, hangsSeconds, isConflict, sooner } from "#kube/loop.ts";
+import { createLoop, hangsSeconds, isConflict, sooner } from "#runtime/loop.ts";
 import { kubeConfigOf } from "#kube/remote.ts";
-import { openRemote } from "#program/remote-file.ts";
+import { openRemote } from "#runtime/remote-file.ts";
 import { labels, type ControllerMetrics } from "./status/metrics.ts";
 import { followCollection } from "#kube/watch/collection.ts";
 import { CollectionInformer, Informer } from "#kube/watch/informer.ts";
@@ -37,12 +37,12 @@ import { agentsSelector, keepPod } from "./rollout/pods.ts";
 import { reconcile } from "./reconcile.ts";
 import { tryPolicy } from "./declare.ts";
 import { policyReader } from "./policy-reader.ts";
-import type { Health } from "#program/server.ts";
+import type { Health } from "#runtime/server.ts";
 import type { WatchTarget } from "#kube/watch/watch.ts";
 import { watchOver, watchPolicy } from "./watches.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "#kube/client/retry.ts";
-import { reminder } from "#kube/reminder.ts";
+import { reminder } from "#runtime/reminder.ts";
 
 /**
  * The objects that the controller watches by name, besides GlobalPullSecret, the original and the

@@ -13,7 +13,7 @@ import { quotable } from "#kube/client/conditional.ts";
 import { isDeclaredBy, pathsOf, titleOf, undoneBy } from "#kube/client/declared-by.ts";
 import { fieldManager, pluginManager, policyManager } from "#kube/client/ownership.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
-import type { Again } from "#kube/loop.ts";
+import type { Again } from "#runtime/loop.ts";
 import { laidOver, lastingScope } from "./policy/policy-in-force.ts";
 import { finding } from "./sources/problems.ts";
 

@@ -3,11 +3,11 @@ import { writeFileSync } from "node:fs";
 import { asksForHelp } from "#contract/arguments.ts";
 import { openCluster } from "./cluster.ts";
 import { parseConfig } from "./policy/config.ts";
-import { keepMemoryOutOfCores } from "#program/cores.ts";
+import { keepMemoryOutOfCores } from "#runtime/cores.ts";
 import { usage } from "./policy/flags.ts";
 import { createMetrics } from "./status/metrics.ts";
-import { openLog } from "#program/log.ts";
-import { serve } from "#program/server.ts";
+import { openLog } from "#runtime/log.ts";
+import { serve } from "#runtime/server.ts";
 
 /**
  * The container's termination message. Outside a pod this file does not exist, and we do not create

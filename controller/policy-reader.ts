@@ -8,7 +8,7 @@ import type { Logger } from "pino";
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { sooner, type Again } from "#kube/loop.ts";
+import { sooner, type Again } from "#runtime/loop.ts";
 import { fieldManager, policyManager } from "#kube/client/ownership.ts";
 import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import type { V1Secret } from "@kubernetes/client-node";

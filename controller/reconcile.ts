@@ -13,7 +13,7 @@ import {
   type SourceInput,
 } from "./sources/input.ts";
 import { foreignOf, isForeign, observe, ownedOf, type Snapshot } from "./sources/snapshot.ts";
-import { sooner, type Again } from "#kube/loop.ts";
+import { sooner, type Again } from "#runtime/loop.ts";
 import { isEdited, readPublished } from "./objects/global-secret.ts";
 import { readState, writeState } from "./objects/state.ts";
 import type { Reconciler } from "./assembly.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError } from "#kube/client/api-error.ts";
-import { reminder } from "#kube/reminder.ts";
+import { reminder } from "#runtime/reminder.ts";
 import { policyTries, retryUntilAnswered } from "./cluster.ts";
 
 const failure = (status: number) =>

@@ -1,7 +1,7 @@
 /** One step that brings the sources' content to the nodes, unless a pause delays it. */
 import type { Snapshot } from "./sources/snapshot.ts";
 import type { Admitted } from "#kube/apply/admission.ts";
-import type { Again } from "#kube/loop.ts";
+import type { Again } from "#runtime/loop.ts";
 import { readPublished } from "./objects/global-secret.ts";
 import { readState, writeState } from "./objects/state.ts";
 import type { Reconciler } from "./assembly.ts";

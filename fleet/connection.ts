@@ -8,7 +8,7 @@ import { cached } from "#kube/watch/cached-client.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Informer } from "#kube/watch/informer.ts";
 import { backoff } from "#kube/client/retry.ts";
-import { createLoop, type Again } from "#kube/loop.ts";
+import { createLoop, type Again } from "#runtime/loop.ts";
 import { follow, type WatchTarget } from "#kube/watch/watch.ts";
 import { certificatesIn, type Access } from "#kube/kubeconfig/access.ts";
 import type { AccessReading } from "./inventory/access.ts";

@@ -4,7 +4,7 @@ import { namespace } from "#contract/names.ts";
 import { readFlags, type ParsedFlags } from "#contract/flags.ts";
 import { usage as usageOf, type Table, type TableValues } from "#contract/table.ts";
 import { Wrong } from "#contract/values.ts";
-import { common } from "#program/flags.ts";
+import { common } from "#runtime/flags.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 
 const isNamespace = (name: string): boolean => /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name);

@@ -6,7 +6,7 @@ import type { ClusterAPISource, ClusterStatus, FleetSecret } from "#api/fleet-se
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { watchCollection } from "#kube/watch/collection.ts";
-import { createLoop, isConflict, sooner, type Again } from "#kube/loop.ts";
+import { createLoop, isConflict, sooner, type Again } from "#runtime/loop.ts";
 import { allClusters, clusterProfilesIn, fleetSecretsIn, secretsIn } from "#kube/client/paths.ts";
 import { follow } from "#kube/watch/watch.ts";
 import { Informer } from "#kube/watch/informer.ts";

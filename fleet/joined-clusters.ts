@@ -6,7 +6,7 @@ import { clusterManager } from "#contract/joined.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { inLanes } from "#kube/lanes.ts";
-import { createLoop, type Again } from "#kube/loop.ts";
+import { createLoop, type Again } from "#runtime/loop.ts";
 import { clusterProfilesIn, secretsIn } from "#kube/client/paths.ts";
 import { fleetManager } from "./connection.ts";
 import { readProfile } from "./inventory/cluster-profiles.ts";

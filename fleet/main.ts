@@ -1,5 +1,5 @@
 /** The fleet's controller: reads the command line, and serves FleetSecrets until SIGTERM. */
-import { runProgram } from "#program/run.ts";
+import { runProgram } from "#runtime/run.ts";
 import { createFleets } from "./fleets.ts";
 import { fleetUsage, parseFleetConfig } from "./flags.ts";
 import { fleetManager } from "./connection.ts";

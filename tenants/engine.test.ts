@@ -7,7 +7,7 @@ import { pino, type Logger } from "pino";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { conditionOf } from "#kube/conditions.ts";
-import { fenced } from "#kube/lease/fenced-client.ts";
+import { fenced } from "#runtime/fenced-client.ts";
 import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { refuse } from "#test/harness/api/protocol.ts";

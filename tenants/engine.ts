@@ -11,7 +11,7 @@ import { ApiError } from "#kube/client/api-error.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { Contest } from "#kube/contested-client.ts";
 import { backoff } from "#kube/client/retry.ts";
-import { sooner, type Again } from "#kube/loop.ts";
+import { sooner, type Again } from "#runtime/loop.ts";
 import type { Metrics, Result } from "./metrics.ts";
 import { metadataOf, readObject, writeFinalizer, writeStatus } from "./objects.ts";
 import { judge } from "./rules/content.ts";

@@ -2,7 +2,7 @@
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import { collectDefaultMetrics, Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { warnOf } from "#kube/event.ts";
+import { warnOf } from "#runtime/events.ts";
 import { apiVersion, syncManager } from "./rules/copies.ts";
 
 export type Result = "success" | "conflict" | "error";

@@ -14,7 +14,7 @@ import { collections } from "#kube/client/paths.ts";
 import { otherManager } from "#kube/client/ownership.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
 import { Contest } from "#kube/contested-client.ts";
-import { createLoop, type Again } from "#kube/loop.ts";
+import { createLoop, type Again } from "#runtime/loop.ts";
 import { readKubeconfig } from "#kube/remote.ts";
 import { ageOfToken, requestToken, timesIn } from "#kube/token.ts";
 import { syncManager } from "./rules/copies.ts";

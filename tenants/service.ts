@@ -2,8 +2,8 @@
 import type { Logger } from "pino";
 import { ApiError } from "#kube/client/api-error.ts";
 import { watchCollection } from "#kube/watch/collection.ts";
-import { createLoop } from "#kube/loop.ts";
-import type { ServedProgram } from "#program/run.ts";
+import { createLoop } from "#runtime/loop.ts";
+import type { ServedProgram } from "#runtime/run.ts";
 import { Engine } from "./engine.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Side } from "./side.ts";

@@ -15,7 +15,7 @@ import {
   text,
   unit,
 } from "#contract/values.ts";
-import { common } from "#program/flags.ts";
+import { common } from "#runtime/flags.ts";
 import { protectable } from "#pullsecret/merge/protect.ts";
 import { podFlags } from "./pod.ts";
 import { budget, deliveryModes, namespaceName, policySpec, secretReference } from "./values.ts";

@@ -8,7 +8,7 @@ import { ApiError } from "#kube/client/api-error.ts";
 import { annotate, quotable, removeVersion, type Conditional } from "#kube/client/conditional.ts";
 import { collections } from "#kube/client/paths.ts";
 import type { AgentPod } from "./pods.ts";
-import { isConflict } from "#kube/loop.ts";
+import { isConflict } from "#runtime/loop.ts";
 import type { Agent } from "#controller/objects/agent.ts";
 import type { Requests } from "#controller/policy/policy-in-force.ts";
 import type { Admitted } from "#kube/apply/admission.ts";

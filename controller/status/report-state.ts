@@ -8,7 +8,7 @@ import { contains } from "#kube/apply/difference.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { AdmissionError } from "#kube/apply/demands.ts";
-import { isConflict } from "#kube/loop.ts";
+import { isConflict } from "#runtime/loop.ts";
 import type { Notice } from "./events.ts";
 import * as messages from "./messages.ts";
 import type { Trouble } from "./messages.ts";

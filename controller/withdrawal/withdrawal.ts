@@ -3,7 +3,7 @@
  * Secrets last, because they record how far the removal is. Pure, and derived from what exists, so
  * a new controller continues where the last controller stopped.
  */
-import type { Again } from "#kube/loop.ts";
+import type { Again } from "#runtime/loop.ts";
 import type { Policy } from "../policy/policy.ts";
 import type { RolloutContext } from "../rollout/write.ts";
 import type { Progress } from "../rollout/step.ts";

@@ -13,8 +13,8 @@ import { effectIn, effectOf, isPure, isPureImport, declaresPure } from "./purity
 const order: readonly string[] = [
   "lib/contract: .",
   "lib/pullsecret: problems json registry document kubelet merge .",
-  "lib/kube: kubeconfig client . watch lease apply",
-  "lib/program: .",
+  "lib/kube: kubeconfig client . watch apply",
+  "lib/runtime: .",
   "lib/api: .",
   "agent: files systemd journal delivery delivery/config-json delivery/provider facts decide observe report .",
   "controller: policy objects sources rollout withdrawal status .",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
-import { ApiError } from "./client/api-error.ts";
+import { ApiError } from "#kube/client/api-error.ts";
 import { createLoop, hangsSeconds } from "./loop.ts";
 
 const breathe = () => new Promise((resolve) => setImmediate(resolve));

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { V1ObjectMeta } from "@kubernetes/client-node";
-import type { Cluster } from "./client/cluster.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 
 type Warned = Readonly<{
   /** The program, as the Event's source. */

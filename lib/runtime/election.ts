@@ -9,7 +9,7 @@ import type { V1Lease } from "@kubernetes/client-node";
 import type { Logger } from "pino";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { reminder } from "#kube/reminder.ts";
+import { reminder } from "./reminder.ts";
 import { createLeader, type Leader } from "./leader.ts";
 import { readLease, watch, type WatchedLease } from "./lease.ts";
 

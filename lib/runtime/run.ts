@@ -10,12 +10,12 @@ import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { leaseIn } from "#kube/client/paths.ts";
-import { hangsSeconds } from "#kube/loop.ts";
-import { fenced } from "#kube/lease/fenced-client.ts";
+import { hangsSeconds } from "./loop.ts";
+import { fenced } from "./fenced-client.ts";
 import { keepMemoryOutOfCores } from "./cores.ts";
 import { openLog } from "./log.ts";
 import { serve } from "./server.ts";
-import { joinElection } from "#kube/lease/election.ts";
+import { joinElection } from "./election.ts";
 import type { common } from "./flags.ts";
 
 type Around = Readonly<{

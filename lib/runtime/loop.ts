@@ -3,8 +3,8 @@
  * conflict the next run follows soon. A failed run is retried after an exponentially growing,
  * jittered pause, even if hints keep coming, so no fault of the cluster becomes a hot loop.
  */
-import { ApiError } from "./client/api-error.ts";
-import { backoff } from "./client/retry.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import { backoff } from "#kube/client/retry.ts";
 
 /** Seconds after which to run again even if nothing has happened; no later than `resyncSeconds`. */
 export type Again = Readonly<{ seconds: number }>;

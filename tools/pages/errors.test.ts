@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { AgentCode } from "#contract/agent-codes.ts";
 import { helpIn, helpOf, withHelp } from "#contract/help.ts";
 import { errorsPage, sections } from "./errors.ts";
-import { ofAgents } from "./codes/agents.ts";
-import { ofPrograms } from "./codes/by-itself.ts";
+import { noAction, ofAgents } from "./codes/agents.ts";
+import { general, ofPrograms } from "./codes/by-itself.ts";
 import { meanings } from "./codes/meanings.ts";
 
 const all = sections.flatMap(({ catalogue }) => Object.values(catalogue));
@@ -19,19 +20,34 @@ test("uses each code for one problem", () => {
   assert.deepEqual(codes.toSorted(), [...new Set(codes)].toSorted());
 });
 
-test("gives every code one anchor, the product's own action, and the reader's action", () => {
-  const parts = errorsPage().split(/^### /m).slice(1);
-  const anchors = parts.map(
-    (part) => `docs/reference/errors.md#${part.split("\n")[0]?.toLowerCase()}`,
-  );
+test("gives every code one anchor, a title, the product's own action, and the reader's action", () => {
+  const [, ...pageSections] = errorsPage().split(/^## /m);
+  const anchors: string[] = [];
+  for (const [index, section] of pageSections.entries()) {
+    const [lead = "", ...parts] = section.split(/^### /m);
+    const isRuled = Object.values(general).some((rule) => textOf(lead).includes(rule));
+    for (const part of parts) {
+      const [, id, code, byItself, you] =
+        /^<a id="(gps\d{3})"><\/a>(GPS\d{3}): \S.*[^.]\n\n(?:(?!\*\*)[^]+?\n\n)?(?:\*\*By itself\*\*: ([A-Z][^]+?\.)\n\n)?(?:\*\*You\*\*: ([^]+[.…?])\n+)?$/.exec(
+          `${part.trimEnd()}\n\n`,
+        ) ?? [];
+      assert.equal(id, code?.toLowerCase(), part);
+      assert.ok(id !== undefined, part);
+      assert.ok(isRuled || byItself !== undefined, `${id}: no action of the product`);
+      assert.ok(you !== undefined || needsNoAction(code ?? ""), `${id}: no action of the reader`);
+      anchors.push(`docs/reference/errors.md#${id}`);
+    }
+    assert.equal(parts.length, Object.keys(sections[index]?.catalogue ?? {}).length);
+  }
   assert.deepEqual(anchors.toSorted(), all.map(([code]) => helpOf(code)).toSorted());
-  for (const part of parts)
-    assert.match(
-      part,
-      /^GPS\d{3}\n\n.+\n\n- \*\*By itself\*\*: [A-Z].+\.\n- \*\*You\*\*: .+[.…?]\n/s,
-    );
   assert.doesNotMatch(errorsPage(), /undefined/);
 });
+
+/** The text without line breaks. */
+const textOf = (lead: string) => lead.replaceAll(/\s+/g, " ");
+
+const needsNoAction = (code: string) =>
+  Object.hasOwn(ofAgents, code) && ofAgents[code as AgentCode][1] === noAction;
 
 test("has no text about a code that no longer exists", () => {
   const codes = new Set<string>(all.map(([code]) => code));

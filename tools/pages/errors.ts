@@ -8,7 +8,7 @@ import { catalogue as fleet } from "#fleet/rules/problems.ts";
 import { catalogue as kubeconfigs } from "#kube/kubeconfig/problems.ts";
 import { catalogue as documents } from "#pullsecret/problems/problems.ts";
 import { catalogue as sync } from "#tenants/rules/problems.ts";
-import { ofAgents } from "./codes/agents.ts";
+import { noAction, ofAgents } from "./codes/agents.ts";
 import { general, ofPrograms } from "./codes/by-itself.ts";
 import { meanings } from "./codes/meanings.ts";
 
@@ -16,7 +16,7 @@ type Section = Readonly<{
   title: string;
   lead: string;
   catalogue: Catalogue;
-  /** The product's own action for a code of this section. */
+  /** The product's own action for a code of this section; undefined: `lead` states it. */
   byItself: (code: string) => string | undefined;
 }>;
 
@@ -24,15 +24,18 @@ type Section = Readonly<{
 export const sections: readonly Section[] = [
   {
     title: "Pull secrets",
-    lead: "Found by the controller (Events on `additional-pull-secret`) and by `kubectl pull-secret`. Codes below 150 refuse the whole source, because one bad entry makes the kubelet drop the whole file; other sources stay in use, and `kubectl pull-secret check` ends with exit code 1. Codes from 150 on are warnings, which the Event `AcceptedWithWarnings` reports. `kubectl pull-secret status` shows the code of a refused source.",
+    lead: `Found by the controller (Events on \`additional-pull-secret\`) and by \`kubectl pull-secret\`.
+
+- Codes below 150: ${general.refused} One bad entry would make the kubelet drop the whole file. Other sources stay in use. \`kubectl pull-secret status\` shows the code, and \`kubectl pull-secret check\` ends with exit code 1.
+- Codes from 150 on are warnings: ${general.warning} The Event \`AcceptedWithWarnings\` reports them.`,
     catalogue: documents,
-    byItself: (code) => ofPrograms[code] ?? (isWarning(code) ? general.warning : general.refused),
+    byItself: (code) => ofPrograms[code],
   },
   {
     title: "Agents",
-    lead: "Found by the agent of a node: in its log, in its pod's termination message, and on `http://127.0.0.1:20248/readyz` of the node. The HTTP status is 5nn for GPS2nn while the agent is not ready. The kubelet's Event `Unhealthy` shows this status.",
+    lead: `Found by the agent of a node: in its log, in its pod's termination message, and on \`http://127.0.0.1:20248/readyz\` of the node. The HTTP status is 5nn for GPS2nn while the agent is not ready. The kubelet's Event \`Unhealthy\` shows this status. ${general.agent}`,
     catalogue: agent,
-    byItself: (code) => ofAgents[code as AgentCode][0],
+    byItself: (code) => unlessGeneral(ofAgents[code as AgentCode][0], general.agent),
   },
   {
     title: "Controller",
@@ -42,30 +45,30 @@ export const sections: readonly Section[] = [
   },
   {
     title: "Kubeconfigs",
-    lead: "Found in a kubeconfig that is read as data, such as that of a guest cluster.",
+    lead: `Found in a kubeconfig that is read as data, such as that of a guest cluster. ${general.kubeconfig}`,
     catalogue: kubeconfigs,
-    byItself: () => general.kubeconfig,
+    byItself: () => undefined,
   },
   {
     title: "Fleet",
-    lead: "Found in the status of a FleetSecret. `kubectl pull-secret fleet` lists the codes, each with its cluster.",
+    lead: `Found in the status of a FleetSecret. \`kubectl pull-secret fleet\` lists the codes, each with its cluster. ${general.fleet}`,
     catalogue: fleet,
     byItself: (code) => ofPrograms[code],
   },
   {
     title: "SyncSecrets",
-    lead: "Found in the status of a SyncSecret, and in the log of the program that found it. `kubectl get syncsecrets -A` shows which SyncSecrets are not Ready; [these commands](../extend/tenants.md#when-something-is-wrong) print the code of each.",
+    lead: `Found in the status of a SyncSecret, and in the log of the program that found it. \`kubectl get syncsecrets -A\` shows which SyncSecrets are not Ready; [these commands](../extend/tenants.md#when-something-is-wrong) print the code of each. ${general.tenant}`,
     catalogue: sync,
-    byItself: (code) => ofPrograms[code] ?? general.tenant,
+    byItself: (code) => ofPrograms[code],
   },
 ];
 
-const isWarning = (code: string): boolean => Number(code.slice("GPS".length)) >= 150;
+const unlessGeneral = (action: string, rule: string) => (action === rule ? undefined : action);
 
 /** The page has a section for each catalogue, and in it a section for each code. */
 export function errorsPage(): string {
   const parts = [
-    `# Every code\n\nAfter this page you know what a code means, what the product does by itself, and what you can do. The same code is in the Event, the condition, the log line, the readiness answer and the termination message. Most of these texts end with a link to this page, such as \`${helpOf("GPS218")}\`. \`…\` stands for a detail, which is never a credential. If you know a symptom but no code, begin with [troubleshooting](../use/troubleshoot.md).`,
+    `# Every code\n\nAfter this page you know what a code means, what the product does by itself, and what you can do. The same code is in the Event, the condition, the log line, the readiness answer and the termination message. Most of these texts end with a link to this page, such as \`${helpOf("GPS218")}\`. \`…\` stands for a detail, which is never a credential. Each section begins with what the product does by itself; **By itself** names what a single code adds or changes. A code without **You** needs no action. If you know a symptom but no code, begin with [troubleshooting](../use/troubleshoot.md).`,
     sections
       .map(({ title }) => `[${title}](#${title.toLowerCase().replace(" ", "-")})`)
       .join(" · "),
@@ -80,18 +83,27 @@ function partsOf({ title, lead, catalogue, byItself }: Section): string[] {
   return [`## ${title}\n\n${lead}`].concat(entries);
 }
 
-/** `todo`: the catalogue's instruction, used for codes without an instruction in agents.ts. */
+/**
+ * A message links to the code alone, so the heading has an anchor of its own before the title.
+ * `todo`: the catalogue's instruction, used for codes without an instruction in agents.ts.
+ */
 function entry(code: string, what: string, byItself: string | undefined, todo: string): string {
   const you = Object.hasOwn(ofAgents, code) ? ofAgents[code as AgentCode][1] : sentence(todo);
-  const meaning = what === "{}" ? meanings[code] : sentence(what);
-  return `### ${code}\n\n${meaning}\n\n- **By itself**: ${byItself}\n- **You**: ${you}`;
+  const meaning = (what === "{}" ? meanings[code] : escaped(what)) ?? "";
+  const [, title, rest] = /^(.+?)(?:\. ([A-Z].*)|\.?)$/s.exec(meaning) ?? [];
+  const parts = [`### <a id="${code.toLowerCase()}"></a>${code}: ${title}`];
+  if (rest !== undefined) parts.push(rest);
+  if (byItself !== undefined) parts.push(`**By itself**: ${byItself}`);
+  if (you !== noAction) parts.push(`**You**: ${you}`);
+  return parts.join("\n\n");
 }
 
-/** A catalogue's text as a sentence of the page. Escapes text that looks like markup. */
+/** A catalogue's text as a sentence. Names of fields and commands keep their first letter. */
 function sentence(words: string): string {
-  const text = words
-    .replaceAll("{}", "…")
-    .replaceAll(/[<>*_\\]/g, String.raw`\$&`)
-    .replace(/^[a-z](?!\w*[.(])/, (first) => first.toUpperCase());
+  const text = escaped(words).replace(/^[a-z](?!\w*[.(]|ubectl\b)/, (first) => first.toUpperCase());
   return /[.…]$/.test(text) ? text : `${text}.`;
 }
+
+/** A catalogue's text. Escapes what looks like markup. */
+const escaped = (words: string): string =>
+  words.replaceAll("{}", "…").replaceAll(/[<>*_\\]/g, String.raw`\$&`);

@@ -57,10 +57,15 @@ function filled(block: readonly string[]): readonly string[] {
   return lines;
 }
 
-/** Anchors of a page's headings, as GitHub makes them. */
+/** Anchors of a page's headings, as GitHub makes them, and anchors that the page itself sets. */
 export function anchorsOf(page: string): ReadonlySet<string> {
   const text = page.replaceAll(/^```[^]*?^```$/gm, "");
-  const headings = Array.from(text.matchAll(/^#+ (.*)$/gm), ([, heading = ""]) => heading);
+  const set = Array.from(text.matchAll(/<a id="([\w-]+)"><\/a>/g), ([, id = ""]) => id);
+  const headings = Array.from(
+    text.replaceAll(/<[^<>]*>/g, "").matchAll(/^#+ (.*)$/gm),
+    ([, heading = ""]) => heading,
+  );
   const words = headings.map((heading) => heading.replaceAll(/\]\([^)]*\)/g, "").toLowerCase());
-  return new Set(words.map((one) => one.replaceAll(/[^\w -]/g, "").replaceAll(" ", "-")));
+  const made = words.map((word) => word.replaceAll(/[^\w -]/g, "").replaceAll(" ", "-"));
+  return new Set([...set, ...made]);
 }

@@ -1,10 +1,12 @@
 /** For each code of the agent: the agent's own action, and the action for a person. */
 import type { AgentCode } from "#contract/agent-codes.ts";
+import { general } from "./by-itself.ts";
 
 /** No action for a person. */
-const none = "No action needed.";
-const longer = (what: string) => `No action needed. If this state lasts, ${what}`;
-const untouched = "The agent changes nothing on this node and checks again.";
+export const noAction = "No action needed.";
+const none = noAction;
+const longer = (what: string) => `If this state lasts, ${what}`;
+const untouched = general.agent;
 
 export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, you: string]>> = {
   GPS200: ["The agent watches the file and repairs it when another program changes it.", none],

@@ -4,17 +4,19 @@ const lastGood = "The last accepted entries of this source stay in force.";
 const again = "The controller tries again in growing pauses.";
 const tiedUp = "Nodes keep what they have.";
 
-/** Kind of code → the text for each code of this kind that has no line below. */
+/** Kind of code → the action that the page states once, for all codes of this kind. */
 export const general = {
   refused: `The whole source is refused. ${lastGood}`,
   warning: "The source is used.",
+  agent: "The agent changes nothing on this node and checks again.",
   kubeconfig: "The kubeconfig is not used, and no connection is made.",
+  fleet:
+    "Clusters keep what they have. Other clusters wait only for a cluster with GPS451, and during a halt (GPS441).",
   tenant: "The existing copy stays. The program checks the object again when it changes.",
 } as const;
 
 /** Code → what the program does without a person. */
 export const ofPrograms: Readonly<Record<string, string>> = {
-  GPS127: `The whole source is refused. ${lastGood}`,
   GPS128: "The program rejects the flag or the policy. The previous policy stays in force.",
   GPS129: "Nothing is published. The content in force stays.",
   GPS174:
@@ -62,36 +64,31 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS336: "No rollout waits for the node. The kubelet keeps trying to start the agent.",
   GPS337:
     "No rollout waits for the node. The DaemonSet controller creates the pod as soon as it is allowed to.",
-  GPS431: "Clusters keep what they have.",
-  GPS432: "Clusters keep what they have.",
   GPS433: "Nothing is placed in a cluster.",
   GPS434: "The older object serves the cluster; this object does not touch the cluster.",
   GPS435: "The existing Secret is not touched.",
   GPS436: "The cluster is served as soon as its kubeconfig exists.",
-  GPS437: "No connection to the cluster is made. Other clusters do not wait for it.",
-  GPS438: "The cluster is tried again in growing pauses. Other clusters do not wait for it.",
+  GPS437: "No connection to the cluster is made.",
+  GPS438: "The cluster is tried again in growing pauses.",
   GPS439: "The write is tried again after 5 s, then in pauses that grow to 90 s.",
-  GPS440: "The difference is reported. Other clusters do not wait for this cluster.",
+  GPS440: "The difference is reported.",
   GPS441: "The rollout halts. Clusters keep what they have.",
   GPS442: "The clusters that are already served stay served.",
   GPS443: "The controller reads them again.",
   GPS445: "No connection is made.",
-  GPS446: "No connection to the cluster is made. Other clusters do not wait for it.",
-  GPS447: "No connection to the cluster is made. Other clusters do not wait for it.",
+  GPS446: "No connection to the cluster is made.",
+  GPS447: "No connection to the cluster is made.",
   GPS448: "The cluster is served as soon as its credential exists.",
   GPS449: "All these clusters are served.",
   GPS451: "The cluster's own controller rolls the Secret out.",
-  GPS452: "No other cluster waits for this cluster.",
   GPS453:
     "The controller counts this as a refusal of the content. [Enough refusals](../extend/fleet.md) halt the rollout.",
   GPS454: "The cluster counts as Done.",
-  GPS455: "No other cluster waits for this cluster.",
   GPS456: "The cluster counts as Failed, and the next cluster is served.",
   GPS457: "Every namespace is selected.",
   GPS458: "Cluster API applies the Secret.",
-  GPS459: "No other cluster waits for this cluster.",
   GPS460: "The cluster is tried again in pauses that grow to 30 s.",
-  GPS461: "The Secret is written once a minute. No other cluster waits for this cluster.",
+  GPS461: "The Secret is written once a minute.",
   GPS462: "The Secret in the cluster stays. This object neither changes nor deletes it.",
   GPS466: "The program tries again in growing pauses.",
   GPS467: "The program tries again in growing pauses.",
@@ -100,7 +97,7 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS474: "The program repeats the write once a minute.",
   GPS475:
     "The controller counts this as a refusal of the content. [Enough refusals](../extend/fleet.md) halt the rollout.",
-  GPS476: "The controller does not write to the cluster. Other clusters do not wait for it.",
+  GPS476: "The controller does not write to the cluster.",
   GPS477: "The renewal is tried again each minute. Existing copies stay.",
   GPS478: "The tenant's side deletes the copy later.",
   GPS479: "The copy is gone.",

@@ -1,4 +1,4 @@
-/** Tests one process that serves two clusters. A small HTTP server simulates each API server. */
+/** Tests what serves one cluster. A small HTTP server simulates the API server. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test, type TestContext } from "node:test";
+import { test } from "node:test";
 import { text } from "node:stream/consumers";
 import { pino } from "pino";
 import { issue } from "#test/harness/api/certificate.ts";
@@ -18,26 +18,11 @@ import { parseConfig } from "./policy/config.ts";
 
 /** Simulates an API server that can break. Its cluster is empty, and its Lease is free. */
 class EmptyCluster {
-  broken: boolean;
-  /** The controllers that wrote the Lease, in the order of their first writes. */
-  readonly holders = new Set<string>();
   /** Milliseconds by which the server's clock is ahead of ours. */
   ahead = 0;
   additional: object | undefined;
-  /** The controller's state Secret. Undefined: the controller serves no nodes yet. */
-  state: object | undefined;
-  /**
-   * The HTTP statuses of the next answers to dry runs of a policy. After these, each answer is 200.
-   */
-  refusesPolicy: number[] = [];
-  /** Policies that were tried in a dry run. */
-  readonly tried: unknown[] = [];
   readonly events: string[] = [];
   readonly server = createServer((request, response) => void this.#answer(request, response));
-
-  constructor(broken: boolean) {
-    this.broken = broken;
-  }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await text(request);
@@ -47,18 +32,9 @@ class EmptyCluster {
         .end(JSON.stringify(answer));
     const { pathname, searchParams } = new URL(request.url ?? "", "http://a");
     response.setHeader("date", new Date(Date.now() + this.ahead).toUTCString());
-    if (this.broken) return respond(500, { kind: "Status", reason: "InternalError" });
     if (pathname.includes("/leases") && request.method !== "GET") {
-      const lease = JSON.parse(body) as { spec: { holderIdentity: string }; metadata: object };
-      this.holders.add(lease.spec.holderIdentity);
+      const lease = JSON.parse(body) as { metadata: object };
       return respond(201, { ...lease, metadata: { ...lease.metadata, resourceVersion: "1" } });
-    }
-    if (request.method === "PATCH" && searchParams.has("dryRun")) {
-      this.tried.push((JSON.parse(body) as { spec: object }).spec);
-      assert.equal(this.holders.size, 0, "before it competes for the Lease");
-      const message = "spec.rollout.probation: Invalid value";
-      const status = this.refusesPolicy.shift() ?? 200;
-      return respond(status, status === 200 ? JSON.parse(body) : { kind: "Status", message });
     }
     // A watch stays open and never reports a change.
     if (searchParams.has("watch")) return response.writeHead(200).flushHeaders();
@@ -73,8 +49,6 @@ class EmptyCluster {
       const items = isAsked && this.additional !== undefined ? [this.additional] : [];
       return respond(200, { kind: "List", items, metadata: { resourceVersion: "1" } });
     }
-    if (pathname.endsWith("/global-pull-secret-state") && this.state !== undefined)
-      return respond(200, this.state);
     return respond(404, { kind: "Status", reason: "NotFound" });
   }
 }
@@ -90,62 +64,6 @@ function writeKubeconfig(folder: string, name: string, cluster: object): string 
   writeFileSync(kubeconfig, JSON.stringify(config));
   return kubeconfig;
 }
-
-async function opened(
-  t: TestContext,
-  folder: string,
-  name: string,
-  api: EmptyCluster = new EmptyCluster(false),
-  ...argv: readonly string[]
-) {
-  api.server.listen(0, "127.0.0.1");
-  await once(api.server, "listening");
-  const server = `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`;
-  const kubeconfig = writeKubeconfig(folder, name, { server, "insecure-skip-tls-verify": true });
-  const given = ["--kubeconfig", kubeconfig, "--agent-image", "a.example/gps:1", ...argv];
-  const parsed = parseConfig(given);
-  assert.ok(parsed.ok);
-  const stop = new AbortController();
-  const cluster = openCluster({
-    config: parsed.value,
-    log: pino({ level: "silent" }),
-    metrics: createMetrics(),
-    end: () => assert.fail(`${name} lost its Lease`),
-    leave: () => {},
-  });
-  const served = cluster.serve(stop.signal);
-  const end = async () => {
-    stop.abort();
-    await served;
-  };
-  const isRefused = api.refusesPolicy.includes(422) && api.state === undefined;
-  t.after(async () => {
-    api.broken = false;
-    if (isRefused) await assert.rejects(end(), /the API server refuses it/);
-    else await end();
-    api.server.closeAllConnections();
-    api.server.close();
-  });
-  return { api, end, served, ready: () => cluster.health.ready().ready };
-}
-
-test("serves each of two clusters in one process, even when the other cluster fails or ends", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "gps-two-"));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const [one, other] = [
-    await opened(t, folder, "one", new EmptyCluster(true)),
-    await opened(t, folder, "other"),
-  ];
-  await until("the other cluster is served", other.ready, { timeout: 20_000 });
-  assert.equal(one.ready(), false);
-  assert.equal(one.api.holders.size, 0);
-  one.api.broken = false;
-  await until("the first cluster is served as well", one.ready, { timeout: 20_000 });
-  assert.equal(one.api.holders.size, 1);
-  assert.ok([...one.api.holders].every((holder) => !other.api.holders.has(holder)));
-  await other.end();
-  assert.equal(one.ready(), true);
-});
 
 test("B18: reports at once why an API server cannot be used, in the log", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "gps-silent-"));
@@ -197,52 +115,33 @@ test("B18: reports at once why an API server cannot be used, in the log", async 
 test("uses the API server's clock, however much the controller's clock differs", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "gps-late-"));
   t.after(() => rmSync(folder, { recursive: true }));
-  const api = new EmptyCluster(false);
+  const api = new EmptyCluster();
   const days = 3;
   api.ahead = days * 24 * 3_600_000;
   const metadata = { name: "additional-pull-secret", uid: "u", resourceVersion: "1" };
   api.additional = { metadata, type: "Opaque", data: {} };
-  await opened(t, folder, "late", api);
+  api.server.listen(0, "127.0.0.1");
+  await once(api.server, "listening");
+  const server = `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`;
+  const kubeconfig = writeKubeconfig(folder, "late", { server, "insecure-skip-tls-verify": true });
+  const parsed = parseConfig(["--kubeconfig", kubeconfig, "--agent-image", "a.example/gps:1"]);
+  assert.ok(parsed.ok);
+  const stop = new AbortController();
+  const cluster = openCluster({
+    config: parsed.value,
+    log: pino({ level: "silent" }),
+    metrics: createMetrics(),
+    end: () => assert.fail("the Lease is lost"),
+    leave: () => {},
+  });
+  const served = cluster.serve(stop.signal);
+  t.after(async () => {
+    stop.abort();
+    await served;
+    api.server.closeAllConnections();
+    api.server.close();
+  });
   await until("an Event was created", () => api.events.length > 0, { timeout: 20_000 });
   const [time = ""] = api.events;
   assert.equal(Math.round((Date.parse(time) - Date.now()) / (24 * 3_600_000)), days);
 });
-
-const policy = { rollout: { probation: "1s" } };
-
-test("if the API server refuses the policy, stops with one line and never tries to get the Lease", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "gps-policy-"));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const api = new EmptyCluster(false);
-  api.refusesPolicy = [422];
-  const { served } = await opened(t, folder, "wrong", api, `--policy=${JSON.stringify(policy)}`);
-  await assert.rejects(served, {
-    message:
-      "GPS333: --policy: the API server refuses it: spec.rollout.probation: Invalid value; correct it (with Helm: the value policy)",
-  });
-  assert.deepEqual([api.tried, api.holders.size], [[policy], 0]);
-});
-
-test("waits for the CRD before it tries to get the Lease, so that it never follows the defaults", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "gps-policy-"));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const api = new EmptyCluster(false);
-  api.refusesPolicy = [404];
-  const { ready } = await opened(t, folder, "early", api, `--policy=${JSON.stringify(policy)}`);
-  await until("the policy is tried again", () => api.tried.length === 2, { timeout: 20_000 });
-  await until("the cluster is served", ready, { timeout: 20_000 });
-});
-
-for (const [what, status, state] of [
-  ["is refused while nodes are served and no controller leads", 422, {}],
-  ["cannot be tried", 405, undefined],
-] as const)
-  test(`leads although the policy ${what}`, async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "gps-policy-"));
-    t.after(() => rmSync(folder, { recursive: true }));
-    const api = new EmptyCluster(false);
-    [api.refusesPolicy, api.state] = [[status], state];
-    const { ready } = await opened(t, folder, "led", api, `--policy=${JSON.stringify(policy)}`);
-    await until("the cluster is served", ready, { timeout: 20_000 });
-    assert.deepEqual([api.tried, api.holders.size], [[policy], 1]);
-  });

@@ -1,7 +1,4 @@
-/**
- * Everything that serves one cluster, as one value: client, informers, Lease, loop and reconciler.
- * It has no global state, so one process can serve several clusters.
- */
+/** What serves the cluster, as one value: client, informers, Lease, loop and reconciler. */
 import { once } from "node:events";
 import type { Logger } from "pino";
 import {
@@ -13,7 +10,7 @@ import {
 } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { ControllerConfig } from "./policy/config.ts";
-import { isLed, joinElection } from "#runtime/election.ts";
+import { joinElection } from "#runtime/election.ts";
 import { fenced } from "#runtime/fenced-client.ts";
 import { imageOf } from "./image.ts";
 import { contested } from "#kube/contested-client.ts";
@@ -30,12 +27,11 @@ import { CollectionInformer, Informer } from "#kube/watch/informer.ts";
 import { cached } from "#kube/watch/cached-client.ts";
 import { followExtras } from "./sources/extras.ts";
 import { openOriginal } from "./sources/original.ts";
-import { collections, leaseIn, owned } from "#kube/client/paths.ts";
+import { collections, leaseIn } from "#kube/client/paths.ts";
 import { wantedOf } from "./objects/global-secret.ts";
 import { assembleReconciler } from "./assembly.ts";
 import { agentsSelector, keepPod } from "./rollout/pods.ts";
 import { reconcile } from "./reconcile.ts";
-import { tryPolicy } from "./declare.ts";
 import { policyReader } from "./policy-reader.ts";
 import type { Health } from "#runtime/server.ts";
 import type { WatchTarget } from "#kube/watch/watch.ts";
@@ -60,13 +56,6 @@ const targets: readonly WatchTarget[] = [
 
 /** The path of GlobalPullSecret, the only watched object whose CRD can be missing. */
 const policyTarget = { collection: collections.globalPullSecrets, name: globalPullSecretName };
-
-/**
- * How many times the controller tries a dry run of the policy. All tries together take about a
- * minute. If no try gets an answer, the controller continues, because nodes might need a rotation
- * or a withdrawal.
- */
-export const policyTries = 8;
 
 type Options = Readonly<{
   config: ControllerConfig;
@@ -118,8 +107,7 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
   const pods = new CollectionInformer(keepPod);
   const known = { original, pods, contests: listContests };
   const open = { log, metrics, live, cluster, ...known, seconds, now };
-  const { installed, policy: declares } = config;
-  const policy = policyReader({ cluster, installed, declares, log, now });
+  const policy = policyReader({ cluster, installed: config.installed, log, seconds });
 
   let succeeded = false;
   let reconcilerOf: ReturnType<typeof assembleReconciler> | undefined;
@@ -161,34 +149,13 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
       void stopped.then(() => stopping.abort());
       const failed = ({ message }: ApiError) =>
         log.warn({ error: message }, "the API server cannot be used; it will be retried");
-      const starting = async () => {
-        const image = await retryUntilAnswered(() => imageOf(config, home), { failed });
-        // This process tries a dry run of its policy before it competes for the Lease. So if the
-        // API server refuses the policy, the current leader stays, with its own policy.
-        const tries = { failed, awaitsCrd: true, most: policyTries };
-        await retryUntilAnswered(() => tryPolicy(served, declares), tries).catch(
-          continueUndeclared,
-        );
-        return image;
-      };
-      const continueUndeclared = async (error: Error) => {
-        // If the API server refuses the policy, this process continues only if nodes are served
-        // already and no other controller leads.
-        const isMissed = async () =>
-          (await served.get(owned.state)) !== undefined && !(await isLed(place));
-        if (!(error instanceof ApiError) && !(await retryUntilAnswered(isMissed, { failed })))
-          throw error;
-        log.warn(
-          { error: error.message },
-          "the policy is not declared yet; the controller continues, and declares it when it can",
-        );
-      };
-      const run = await Promise.race([starting(), stopped.then(() => undefined)]);
+      const starting = retryUntilAnswered(() => imageOf(config, home), { failed });
+      const run = await Promise.race([starting, stopped.then(() => undefined)]);
       if (run === undefined) return;
       log.info({ cluster: served.identity, ...run }, "started");
       const followed = [...here, ...(original === undefined ? [] : [original.followed])];
       const watches = followed.map((one) => watchOver(one, loop.hint, signal, log));
-      watches.push(watchPolicy(policyHere, () => (policy.hint(), loop.hint()), signal, log));
+      watches.push(watchPolicy(policyHere, loop.hint, signal, log));
       const over = new AbortController();
       const campaign = leader.until(over.signal);
       await Promise.race([leader.elected, stopped]);
@@ -234,10 +201,6 @@ export function openCluster({ config, log, metrics, end, leave }: Options): Serv
 type RetryOptions = Readonly<{
   /** Called at the first failure, and then once a minute, with the reason. */
   failed: (error: ApiError) => void;
-  /** If true, also repeats a request that fails because the object's CRD is missing. */
-  awaitsCrd?: boolean;
-  /** The number of attempts. If all fail, `retryUntilAnswered` rejects with the last failure. */
-  most?: number;
   due?: ReturnType<typeof reminder>;
   pause?: (milliseconds: number) => Promise<unknown>;
 }>;
@@ -248,16 +211,14 @@ type RetryOptions = Readonly<{
  */
 export async function retryUntilAnswered<T>(
   ask: () => Promise<T>,
-  { failed, awaitsCrd = false, most = Infinity, due = reminder(), pause = sleep }: RetryOptions,
+  { failed, due = reminder(), pause = sleep }: RetryOptions,
 ): Promise<T> {
   for (let failures = 1; ; failures++) {
     try {
       return await ask();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      const isAwaited = error.status === 429 || (awaitsCrd && error.status === 404);
-      if (error.status > 0 && error.status < 500 && !isAwaited) throw error;
-      if (failures >= most) throw error;
+      if (error.status > 0 && error.status < 500 && error.status !== 429) throw error;
       if (due(error.message)) failed(error);
       await pause(backoff(failures));
     }

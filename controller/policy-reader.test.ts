@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { newborn, type Cluster } from "#kube/client/cluster.ts";
-import { policyManager } from "#kube/client/ownership.ts";
+import { fieldManager } from "#kube/client/ownership.ts";
 import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import { stateSecret, noState } from "./objects/state.ts";
 import { parseConfig } from "./policy/config.ts";
+import { defaults } from "./policy/defaults.ts";
 import { policyReader } from "./policy-reader.ts";
 
 const modes = "--delivery-modes=Restart,CredentialProvider";
@@ -25,32 +27,30 @@ const refusal = (status: number) =>
 
 /** A cluster with the object (or the error) `found` and the recorded policy `remembered`. */
 class Fake {
-  readonly #declares: GlobalPullSecretSpec;
   found: GlobalPullSecret | Error | undefined;
   remembered: GlobalPullSecretSpec | Error | undefined;
   making: Error | undefined;
-  made = 0;
+  /** The specs of the attempts to create the object. */
+  readonly made: (GlobalPullSecretSpec | undefined)[] = [];
   seconds = 0;
   readonly warned: string[] = [];
-  readonly policyReading;
+  readonly reader;
 
-  constructor(declares: GlobalPullSecretSpec = {}) {
-    this.#declares = declares;
-    this.policyReading = policyReader({
+  constructor() {
+    this.reader = policyReader({
       cluster: {
         get: async (path: string) => this.#get(path),
-        apply: async (_: string, body: object, how: Readonly<{ manager: string }>) =>
-          this.#make(body as GlobalPullSecret, how),
+        apply: async (_: string, body: object, options: object) =>
+          this.#make(body as GlobalPullSecret, options),
       } as unknown as Cluster,
       installed,
-      declares,
       log: { warn: (_: object, message: string) => void this.warned.push(message) } as never,
-      now: () => new Date(this.seconds * 1000),
+      seconds: () => this.seconds,
     });
   }
 
   async budget() {
-    return (await this.policyReading.read()).policy.rollout.maxUnavailable;
+    return (await this.reader.read()).policy.rollout.maxUnavailable;
   }
 
   #get(path: string) {
@@ -62,72 +62,98 @@ class Fake {
     return this.found;
   }
 
-  #make(body: GlobalPullSecret, { manager }: Readonly<{ manager: string }>) {
-    this.made += 1;
+  #make({ spec, metadata }: GlobalPullSecret, options: object) {
+    assert.equal(metadata.resourceVersion, newborn, "an existing object is never changed");
+    assert.deepEqual(options, { manager: fieldManager, force: false });
+    this.made.push(spec);
     if (this.making !== undefined) throw this.making;
-    const { delivery } = this.remembered instanceof Error ? {} : (this.remembered ?? {});
-    const scope = this.#declares.delivery === undefined && delivery ? { delivery } : {};
-    const isNew = body.metadata.resourceVersion === newborn;
-    const byPolicy = isNew ? { ...this.#declares, ...scope } : this.#declares;
-    const written = manager === policyManager ? byPolicy : scope;
-    assert.deepEqual(body.spec ?? {}, written, "nothing else is written");
-    const before = this.found instanceof Error ? undefined : this.found?.spec;
-    const spec = { delivery: { mode: "Restart" }, ...before, ...body.spec } as const;
-    const fieldsV1 = { "f:spec": body.spec?.delivery ? { "f:delivery": {} } : {} };
-    const managedFields = [{ manager, operation: "Apply", fieldsV1 }];
-    this.found = {
-      ...object(spec),
-      metadata: { ...body.metadata, resourceVersion: "7", managedFields },
-    };
+    this.found = object({ ...defaults, ...spec });
     return this.found;
   }
 }
 
 const asks = (maxUnavailable: string) => ({ rollout: { maxUnavailable } });
 
-test("creates a missing object once, without a spec, and applies the defaults", async () => {
+for (const [what, missing] of [
+  ["the object", undefined],
+  ["the CRD", refusal(404)],
+] as const)
+  test(`creates the object when ${what} has been missing for 30 s, and follows the default policy meanwhile`, async () => {
+    const fake = new Fake();
+    fake.seconds = 1000;
+    fake.found = missing;
+    for (let passed = 0; passed < 30; passed += 1, fake.seconds += 1) {
+      const { policy, again, object: read } = await fake.reader.read();
+      assert.equal(policy.rollout.maxUnavailable, "10%");
+      assert.deepEqual([read, again, fake.made], [undefined, { seconds: 30 - passed }, []]);
+    }
+    const created = await fake.reader.read();
+    assert.deepEqual([created.object, created.again], [fake.found, undefined]);
+    assert.equal(created.policy.rollout.maxUnavailable, "10%");
+    await fake.reader.read();
+    assert.deepEqual(fake.made, [undefined]);
+  });
+
+test("follows the installer's object, and does not change it, if it appears within 30 s", async () => {
   const fake = new Fake();
-  assert.equal(await fake.budget(), "10%");
-  assert.equal(await fake.budget(), "10%");
-  assert.equal(fake.made, 1);
+  await fake.budget();
+  fake.seconds = 29;
+  fake.found = object(asks("30%"));
+  const { policy, again } = await fake.reader.read();
+  assert.deepEqual([policy.rollout.maxUnavailable, again], ["30%", undefined]);
+  fake.seconds = 1000;
+  assert.equal(await fake.budget(), "30%");
+  assert.deepEqual(fake.made, []);
 });
 
-test("applies the defaults while the CRD is missing, and reads again after 30 s or when the watch shows the object", async () => {
-  const fake = new Fake();
-  fake.found = refusal(404);
-  fake.making = refusal(404);
-  for (; fake.seconds < 29; fake.seconds += 1) assert.equal(await fake.budget(), "10%");
-  assert.equal(fake.made, 1);
-  fake.seconds = 31;
-  await fake.budget();
-  assert.equal(fake.made, 2);
-  fake.policyReading.hint();
-  await fake.budget();
-  assert.equal(fake.made, 3);
-  assert.deepEqual(fake.warned, []);
-});
+test("law: creates the object only after 30 s without an object, and never changes an object", () =>
+  fc.assert(
+    fc.asyncProperty(
+      fc.array(
+        fc.record({
+          seconds: fc.integer({ min: 0, max: 20 }),
+          shows: fc.constantFrom("object", "nothing", "no CRD", "error"),
+        }),
+      ),
+      async (steps) => {
+        const fake = new Fake();
+        let missing: number | undefined;
+        for (const { seconds, shows } of steps) {
+          fake.seconds += seconds;
+          const shown = { object: object({}), nothing: undefined, "no CRD": refusal(404) };
+          fake.found = shows === "error" ? refusal(500) : shown[shows];
+          const isMissing = shows === "nothing" || shows === "no CRD";
+          missing = isMissing ? (missing ?? fake.seconds) : undefined;
+          const before = fake.made.length;
+          await fake.reader.read();
+          const isDue = missing !== undefined && fake.seconds - missing >= 30;
+          assert.equal(fake.made.length - before, isDue ? 1 : 0);
+          if (isDue) missing = undefined;
+        }
+      },
+    ),
+  ));
 
 test("keeps the policy when a spec exceeds the limits, even after a restart of the controller", async () => {
   const fake = new Fake();
   fake.found = object(asks("30%"));
   assert.equal(await fake.budget(), "30%");
   fake.found = object(asks("60%"));
-  const policyReading = await fake.policyReading.read();
-  assert.equal(policyReading.policy.rollout.maxUnavailable, "30%");
-  assert.match(policyReading.problems.join(), /maxUnavailable/);
+  const { policy, problems } = await fake.reader.read();
+  assert.equal(policy.rollout.maxUnavailable, "30%");
+  assert.match(problems.join(), /maxUnavailable/);
   const restarted = new Fake();
   restarted.remembered = asks("30%");
   restarted.found = object(asks("60%"));
   assert.equal(await restarted.budget(), "30%");
 });
 
-test("keeps the policy when the object cannot be read, even after a restart, and applies the defaults when the object is deleted", async () => {
+test("keeps the policy of an object that cannot be read, even after a restart, and does not create the object", async () => {
   const fake = new Fake();
   fake.remembered = asks("30%");
   fake.found = refusal(403);
-  assert.equal(await fake.budget(), "30%");
-  fake.found = undefined;
-  assert.equal(await fake.budget(), "10%");
+  for (; fake.seconds < 100; fake.seconds += 10) assert.equal(await fake.budget(), "30%");
+  assert.deepEqual(fake.made, []);
 });
 
 test("keeps the policy of a deleted object for 30 s, and then creates the object with the defaults", async () => {
@@ -137,47 +163,34 @@ test("keeps the policy of a deleted object for 30 s, and then creates the object
   await fake.budget();
   for (const gone of [undefined, refusal(404)]) {
     fake.found = gone;
-    const { policy, again } = await fake.policyReading.read();
-    assert.deepEqual([policy.managementState, again, fake.made], ["Withdrawn", { seconds: 30 }, 0]);
+    const { policy, again } = await fake.reader.read();
+    assert.deepEqual([policy.managementState, again], ["Withdrawn", { seconds: 30 }]);
     fake.seconds += 29;
-    assert.deepEqual((await fake.policyReading.read()).again, { seconds: 1 });
+    assert.deepEqual((await fake.reader.read()).again, { seconds: 1 });
     fake.found = object(withdrawn);
-    assert.equal((await fake.policyReading.read()).again, undefined);
+    assert.equal((await fake.reader.read()).again, undefined);
   }
+  assert.deepEqual(fake.made, []);
   fake.found = undefined;
   await fake.budget();
   fake.seconds += 30;
-  const { policy, again } = await fake.policyReading.read();
-  assert.deepEqual([policy.managementState, again, fake.made], ["Managed", undefined, 1]);
+  const { policy, again } = await fake.reader.read();
+  assert.deepEqual([policy.managementState, policy.rollout.maxUnavailable], ["Managed", "10%"]);
+  assert.deepEqual([again, fake.made], [undefined, [undefined]]);
 });
 
-const scoped = {
-  delivery: { mode: "CredentialProvider", credentialProvider: { scope: "Annotated" } },
-} as const;
-const itsDelivery = { mode: "CredentialProvider", scope: "Annotated" };
-
-for (const [what, declares, delivery] of [
-  ["with scope Annotated if this scope was in force", {}, itsDelivery],
-  ["with scope Annotated and the installer's other fields", asks("20%"), itsDelivery],
-  ["with the installer's delivery", { delivery: { mode: "Restart" } }, { mode: "Restart" }],
-] as const)
-  test(`creates a deleted object again ${what}`, async () => {
-    const fake = new Fake(declares);
-    fake.remembered = scoped;
-    for (const _ of [1, 2]) {
-      const { policy } = await fake.policyReading.read();
-      assert.deepEqual(policy.agent.delivery, delivery);
-      const { rollout } = declares as GlobalPullSecretSpec;
-      assert.equal(policy.rollout.maxUnavailable, rollout?.maxUnavailable ?? "10%");
-    }
-  });
-
-test("keeps the earlier policy if the API server refuses to create the object with the installer's fields", async () => {
-  const fake = new Fake(asks("20%"));
-  fake.remembered = { ...scoped, ...asks("30%") };
-  fake.making = refusal(422);
-  assert.equal(await fake.budget(), "30%");
-  assert.equal(fake.found, undefined);
+test("creates a deleted object again with scope Annotated if this scope was in force", async () => {
+  const delivery = {
+    mode: "CredentialProvider",
+    credentialProvider: { scope: "Annotated" },
+  } as const;
+  const fake = new Fake();
+  fake.remembered = { delivery, ...asks("30%") };
+  for (; fake.seconds < 40; fake.seconds += 10) {
+    const { policy } = await fake.reader.read();
+    assert.deepEqual(policy.agent.delivery, { mode: "CredentialProvider", scope: "Annotated" });
+  }
+  assert.deepEqual(fake.made, [{ delivery }]);
 });
 
 test("decides nothing after a start until the earlier policy is known", async () => {
@@ -189,96 +202,28 @@ test("decides nothing after a start until the earlier policy is known", async ()
   assert.equal(await fake.budget(), "30%");
 });
 
-test("warns when the object cannot be created although the CRD exists, and retries by itself", async () => {
-  const fake = new Fake();
-  fake.making = refusal(403);
-  assert.deepEqual((await fake.policyReading.read()).again, { seconds: 30 });
-  assert.equal(fake.warned.length, 1);
-  // A run before the end of the pause sends no request, but still schedules the next run.
-  assert.deepEqual((await fake.policyReading.read()).again, { seconds: 30 });
-  assert.equal(fake.made, 1);
-  fake.seconds = 30;
-  fake.making = undefined;
-  assert.equal((await fake.policyReading.read()).again, undefined);
-  assert.equal(fake.made, 2);
-});
-
-test("waits at most a minute for a deleted or refused object even if the clock is set back by a year", async () => {
-  const year = 365 * 24 * 3600;
-  const fake = new Fake();
-  fake.seconds = 50 * year;
-  fake.found = object({});
-  await fake.budget();
-  fake.found = undefined;
-  await fake.budget();
-  fake.seconds -= year;
-  assert.deepEqual((await fake.policyReading.read()).again, { seconds: 30 });
-  fake.seconds += 30;
-  fake.making = refusal(403);
-  await fake.budget();
-  assert.equal(fake.made, 1);
-  fake.seconds -= year;
-  for (const seconds of [0, 30, 30]) {
-    fake.seconds += seconds;
-    await fake.budget();
-  }
-  assert.equal(fake.made, 2);
-});
-
-for (const status of [503, 500, 409, 404, 0])
-  test(`never applies the defaults before the installer's policy, even if the object cannot be created (${status})`, async () => {
-    const fake = new Fake(asks("30%"));
+for (const [status, warnings] of [
+  [403, 1],
+  [422, 1],
+  [500, 1],
+  [404, 0],
+  [409, 0],
+] as const)
+  test(`keeps the policy and tries again after 30 s when the API server answers ${status} to the creation, with ${warnings} warnings`, async () => {
+    const fake = new Fake();
+    fake.remembered = asks("30%");
     fake.making = refusal(status);
-    assert.equal(await fake.budget(), "30%");
-    fake.policyReading.hint();
+    await fake.budget();
+    fake.seconds = 30;
+    const { policy, again } = await fake.reader.read();
+    assert.deepEqual([policy.rollout.maxUnavailable, again], ["30%", { seconds: 30 }]);
+    assert.deepEqual([fake.made.length, fake.warned.length], [1, warnings]);
+    fake.seconds = 59;
+    // A run before the end of the pause sends no request, but still schedules the next run.
+    assert.deepEqual((await fake.reader.read()).again, { seconds: 1 });
+    assert.equal(fake.made.length, 1);
+    fake.seconds = 60;
     fake.making = undefined;
-    const { policy, undeclared, object: created } = await fake.policyReading.read();
-    assert.deepEqual([policy.rollout.maxUnavailable, undeclared], ["30%", []]);
-    assert.notEqual(created, undefined);
+    assert.equal((await fake.reader.read()).again, undefined);
+    assert.equal(fake.made.length, 2);
   });
-
-test("keeps the last policy when the API server refuses to create a deleted object with the installer's policy", async () => {
-  const fake = new Fake(asks("30%"));
-  fake.found = object(asks("20%"));
-  fake.making = refusal(403);
-  assert.equal(await fake.budget(), "20%");
-  fake.found = undefined;
-  await fake.budget();
-  fake.seconds += 31;
-  for (const _ of [1, 2]) {
-    const { policy, undeclared, again } = await fake.policyReading.read();
-    assert.deepEqual([policy.rollout.maxUnavailable, undeclared.length], ["20%", 1]);
-    assert.deepEqual(again, { seconds: 30 });
-  }
-  assert.equal(fake.made, 2);
-  const restarted = new Fake(asks("30%"));
-  restarted.making = refusal(403);
-  await assert.rejects(restarted.budget(), / 403 /);
-  restarted.remembered = asks("20%");
-  assert.equal(await restarted.budget(), "20%");
-});
-
-test("declares the installer's policy in an object that has other fields, before it follows the object", async () => {
-  const fake = new Fake(asks("30%"));
-  fake.found = object({ managementState: "Managed" });
-  assert.equal(await fake.budget(), "30%");
-  assert.equal(fake.made, 1);
-});
-
-test("reports why the installer's policy is not declared, and follows the object", async () => {
-  const fake = new Fake(asks("30%"));
-  fake.found = object(asks("20%"));
-  fake.making = refusal(422);
-  const { policy, undeclared, problems, again } = await fake.policyReading.read();
-  assert.equal(policy.rollout.maxUnavailable, "20%");
-  assert.deepEqual([undeclared.length, problems, again], [1, [], { seconds: 30 }]);
-});
-
-test("follows the installer's fields and the spec's other fields while another client writes first", async () => {
-  const fake = new Fake(asks("30%"));
-  fake.found = object({ managementState: "Withdrawn", ...asks("50%") });
-  fake.making = refusal(409);
-  const { policy, undeclared, again } = await fake.policyReading.read();
-  assert.deepEqual([policy.managementState, policy.rollout.maxUnavailable], ["Withdrawn", "30%"]);
-  assert.deepEqual([undeclared, again], [[], { seconds: 1 }]);
-});

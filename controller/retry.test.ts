@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError } from "#kube/client/api-error.ts";
 import { reminder } from "#runtime/reminder.ts";
-import { policyTries, retryUntilAnswered } from "./cluster.ts";
+import { retryUntilAnswered } from "./cluster.ts";
 
 const failure = (status: number) =>
   new ApiError({ status, reason: "Unreachable", method: "GET", path: "/pod", detail: "why" });
@@ -36,25 +36,4 @@ test("gives up after a refusal that will not change, and after an error that is 
       }),
       error,
     );
-});
-
-test("tries the policy for about a minute, and then rejects with the last failure", async () => {
-  for (const status of [0, 404, 500]) {
-    let [passed, asked] = [0, 0];
-    const asking = retryUntilAnswered(
-      () => {
-        asked += 1;
-        return Promise.reject(failure(status));
-      },
-      {
-        failed: () => {},
-        awaitsCrd: true,
-        most: policyTries,
-        pause: async (milliseconds) => void (passed += milliseconds),
-      },
-    );
-    await assert.rejects(asking, ApiError);
-    assert.equal(asked, policyTries);
-    assert.ok(passed > 30_000 && passed < 120_000, String(passed));
-  }
 });

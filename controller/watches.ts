@@ -79,7 +79,7 @@ export function watchPolicy(
       log.warn(
         { error: error.message },
         undefinedHere
-          ? "the CRD of GlobalPullSecret is missing, so the installer's policy and the defaults are in force; apply manifests/crds"
+          ? "the CRD of GlobalPullSecret is missing, so the policy stays as it is; apply manifests/crds"
           : "GlobalPullSecret cannot be watched; the policy stays as last read",
       );
     },

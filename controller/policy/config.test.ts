@@ -43,7 +43,6 @@ test("uses the documented defaults without flags", () => {
           },
         },
       },
-      policy: {},
       original: undefined,
       originalKubeconfig: undefined,
       guestKubeconfig: undefined,
@@ -66,7 +65,6 @@ test("reads every flag", () => {
     "--agent-label a=b --agent-label example.com/c= --agent-annotation d=e,f=g --agent-priority-class low " +
     "--agent-image-pull-secret x --agent-image-pull-secret y --agent-node-selector !a,b " +
     "--agent-requests cpu=1 --agent-limits cpu=1500m,memory=1Gi " +
-    `--policy {"delivery":{"mode":"Reread"}} ` +
     "--agent-image i:1 --kubeconfig /kc --listen [::1]:9090 --log-level debug";
   const parsed = parseConfig(argv.split(" "));
   assert.deepEqual(parsed, {
@@ -102,7 +100,6 @@ test("reads every flag", () => {
           },
         },
       },
-      policy: { delivery: { mode: "Reread" } },
       original: { namespace: "ns", name: "pull" },
       originalKubeconfig: "/k",
       guestKubeconfig: "/g",
@@ -260,66 +257,6 @@ test("allows resource requests up to the resource limits in any unit, and allows
   assert.deepEqual(errorsOf("--agent-requests=", "--agent-limits="), []);
 });
 
-for (const text of ["", "x", "[]", "null", "1", '{"auth":"s3cret"', '{"rollout":{},"rollout":{}}'])
-  test(`refuses --policy ${text}, and does not quote it`, () =>
-    assert.deepEqual(errorsOf(`--policy=${text}`), [
-      "--policy: is not a JSON object; give the fields of spec, each once",
-    ]));
-
-const inside = (levels: number, open: string, close: string) =>
-  `${open.repeat(levels)}1${close.repeat(levels)}`;
-for (const [kind, deep] of Object.entries({
-  "33 objects": inside(33, '{"a":', "}"),
-  "20,000 objects": inside(20_000, '{"a":', "}"),
-  "100,000 lists": `{"sources":${inside(100_000, "[", "]")}}`,
-}))
-  test(`refuses a --policy with ${kind} inside each other`, () =>
-    assert.deepEqual(errorsOf(`--policy=${deep}`), [
-      "--policy: has more than 32 levels; give the fields of spec",
-    ]));
-
-for (const text of [
-  `{"sources":{}}`,
-  `{"protectedRegistries":{}}`,
-  `{"rollout":{"maxUnavailable":{}}}`,
-  `{"rollout":{"maxUnavailble":{}}}`,
-])
-  test(`keeps a wrong value in --policy ${text}, which the API server refuses`, () => {
-    const parsed = parseConfig([`--policy=${text}`]);
-    assert.deepEqual(parsed.ok && parsed.value.policy, JSON.parse(text));
-  });
-
-const unset = [
-  `{"delivery":null}`,
-  `{"delivery":{}}`,
-  `{"delivery":{"mode":null}}`,
-  `{"delivery":{"credentialProvider":{"scope":null}},"sources":null}`,
-];
-for (const text of unset)
-  test(`leaves the fields without a value out of --policy ${text}`, () => {
-    const parsed = parseConfig([`--policy=${text}`]);
-    assert.deepEqual(parsed.ok && parsed.value.policy, {});
-  });
-
-test("keeps the items of a list in --policy unchanged", () => {
-  const sources = `{"sources":[{"name":"a","secretRef":{},"priority":null},null],"rollout":{}}`;
-  const parsed = parseConfig([`--policy=${sources}`]);
-  assert.deepEqual(parsed.ok && parsed.value.policy, {
-    sources: [{ name: "a", secretRef: {}, priority: null }, null],
-  });
-});
-
-test("refuses a policy beyond the installer's own limits", () => {
-  const policy = { delivery: { mode: "Restart" }, rollout: { maxUnavailable: "30%" } };
-  const given = [`--policy=${JSON.stringify(policy)}`, "--delivery-modes=Reread"];
-  const errors = errorsOf(...given, "--max-unavailable-limit=25%").join("\n");
-  assert.match(
-    errors,
-    /^--policy: spec\.delivery\.mode: Restart is not .*\n--policy: spec\.rollout/,
-  );
-  assert.deepEqual(errorsOf(`--policy=${JSON.stringify(policy)}`), []);
-});
-
 test("refuses an empty protected registry", () => {
   assert.deepEqual(errorsOf("--protect", ""), [
     '--protect "": is empty; give a registry such as quay.io',
@@ -343,7 +280,7 @@ test("reports all errors at once", () =>
 test("names every flag once in the usage", () => {
   const names = [...usage().matchAll(/^ {2}--([a-z-]+) /gm)].map(([, name]) => name);
   assert.equal(new Set(names).size, names.length);
-  assert.equal(names.length, 28);
+  assert.equal(names.length, 27);
 });
 
 const fields: readonly (readonly [flag: string, field: string])[] = [

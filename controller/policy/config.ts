@@ -1,18 +1,14 @@
 /** The controller's configuration: the values of its flags, grouped by the parts that use them. */
-import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { namespace } from "#contract/names.ts";
 import { readFlags, type ParsedFlags, type Rule } from "#contract/flags.ts";
 import type { TableValues } from "#contract/table.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { flags } from "./flags.ts";
 import { podOf, requestsFit } from "./pod.ts";
-import { beyondLimits } from "./defaults.ts";
 import { type DeliveryMode, type Installed, standardModes } from "./policy.ts";
 
 export type ControllerConfig = Readonly<{
   installed: Installed;
-  /** The fields of GlobalPullSecret's spec that the controller declares. */
-  policy: GlobalPullSecretSpec;
   /** The Secret with the original pull secret. Undefined: each node's own file is the original. */
   original: Readonly<{ namespace: string; name: string }> | undefined;
   /** Kubeconfig of the cluster that holds the original. Undefined: the controller's own cluster. */
@@ -50,19 +46,7 @@ const oneLease: Rule<typeof flags> = ({ namespace: own = namespace, ...given }) 
     ? `--namespace: without --guest-kubeconfig, it must be ${namespace}`
     : undefined;
 
-/**
- * Refuses a policy beyond the installer's own limits, because such a policy would never be in
- * force.
- */
-const policyAllowed: Rule<typeof flags> = (given) => {
-  const { policy, "max-unavailable-limit": most } = given;
-  if (policy === undefined || most === undefined) return undefined;
-  const limits = { deliveryModes: modesOf(given["delivery-modes"] ?? []), maxUnavailable: most };
-  const problems = beyondLimits(limits, policy).map((one) => `--policy: ${one}`);
-  return problems.length > 0 ? problems.join("\n") : undefined;
-};
-
-const rules = [portsDiffer, kubeconfigHasOriginal, oneLease, requestsFit, policyAllowed];
+const rules = [portsDiffer, kubeconfigHasOriginal, oneLease, requestsFit];
 
 /**
  * Reads the command line after the program's name. All errors are reported at once, one sentence
@@ -76,7 +60,6 @@ export function parseConfig(argv: readonly string[]): ParsedFlags<ControllerConf
 function toConfig(given: TableValues<typeof flags>): ControllerConfig {
   return {
     installed: installedOf(given),
-    policy: given.policy,
     original: given.original,
     originalKubeconfig: given["original-kubeconfig"],
     guestKubeconfig: given["guest-kubeconfig"],

@@ -18,7 +18,7 @@ import {
 import { common } from "#runtime/flags.ts";
 import { protectable } from "#pullsecret/merge/protect.ts";
 import { podFlags } from "./pod.ts";
-import { budget, deliveryModes, namespaceName, policySpec, secretReference } from "./values.ts";
+import { budget, deliveryModes, namespaceName, secretReference } from "./values.ts";
 
 export const flags = {
   original: {
@@ -52,12 +52,6 @@ export const flags = {
     read: budget,
     standard: "100%",
     what: "highest allowed value of spec.rollout.maxUnavailable, N or N%",
-  },
-  policy: {
-    read: policySpec,
-    standard: "{}",
-    unquoted: true,
-    what: "fields of GlobalPullSecret's spec, as JSON, that the controller declares and keeps; it releases a field that you remove, except scope Annotated",
   },
   "restart-control-plane": {
     read: oneOf("Always", "Never"),

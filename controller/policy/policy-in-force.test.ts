@@ -9,13 +9,7 @@ import type {
 import { parseConfig } from "./config.ts";
 import { allowedDefaults, defaults, beyondLimits } from "./defaults.ts";
 import type { DeliveryPolicy, DeliveryMode } from "./policy.ts";
-import {
-  inForce,
-  laidOver,
-  readAccepted,
-  type AcceptedSpec,
-  type DeclaredObject,
-} from "./policy-in-force.ts";
+import { inForce, readAccepted, scopeToKeep, type AcceptedSpec } from "./policy-in-force.ts";
 import { policyOf } from "./spec.ts";
 import { policyWith } from "./policy.fixture.ts";
 
@@ -25,7 +19,7 @@ function installedBy(...argv: string[]) {
   return parsed.value.installed;
 }
 const installed = installedBy("--protect", "platform.example");
-const object = (spec?: GlobalPullSecretSpec, annotations = {}): DeclaredObject =>
+const object = (spec?: GlobalPullSecretSpec, annotations = {}): GlobalPullSecret =>
   ({ metadata: { name: "cluster", annotations }, ...(spec && { spec }) }) as GlobalPullSecret;
 
 const remember = (spec: GlobalPullSecretSpec, sourcesFrom = "u"): AcceptedSpec => ({
@@ -34,7 +28,7 @@ const remember = (spec: GlobalPullSecretSpec, sourcesFrom = "u"): AcceptedSpec =
 });
 
 test("derives the same policy from an empty spec, no spec, no object and the written-out defaults", () => {
-  const standard = inForce(installed, "absent", undefined).policy;
+  const standard = inForce(installed, undefined, undefined).policy;
   for (const spec of [undefined, {}, defaults])
     assert.deepEqual(inForce(installed, object(spec), undefined).policy, standard);
 });
@@ -190,10 +184,13 @@ test("carries out a withdrawal even if other fields of the spec are not allowed"
   assert.match(problems.join(), /^spec\.rollout\.maxUnavailable: 90% exceeds .*; set 20% or less$/);
 });
 
-test("keeps the policy when the object cannot be read, and uses the defaults when the object is missing", () => {
-  const accepted = remember({ rollout: { maxUnavailable: 2 } });
-  assert.equal(inForce(installed, "unreadable", accepted).policy.rollout.maxUnavailable, 2);
-  assert.equal(inForce(installed, "absent", accepted).policy.rollout.maxUnavailable, "10%");
+test("keeps the policy, a pause and a withdrawal without an object", () => {
+  for (const managementState of ["Managed", "Paused", "Withdrawn"] as const) {
+    const accepted = remember({ managementState, rollout: { maxUnavailable: 2 } });
+    const { policy, accepted: kept } = inForce(installed, undefined, accepted);
+    assert.deepEqual([policy.managementState, policy.rollout.maxUnavailable], [managementState, 2]);
+    assert.equal(kept, accepted);
+  }
 });
 
 test("reads requests from annotations, and cuts a long reason", () => {
@@ -209,12 +206,12 @@ test("reads requests from annotations, and cuts a long reason", () => {
 const sources = [{ name: "team-a", secretRef: { name: "team-a-pull" } }];
 const another = [{ name: "team-b", secretRef: { name: "team-b-pull" } }];
 /** The object with this uid, with the API server's defaults. */
-const declared = (uid: string, spec?: GlobalPullSecretSpec): DeclaredObject =>
+const declared = (uid: string, spec?: GlobalPullSecretSpec): GlobalPullSecret =>
   ({ metadata: { uid }, spec: { ...defaults, ...spec } }) as GlobalPullSecret;
 
 const takenOver: readonly (readonly [
   what: string,
-  now: DeclaredObject,
+  now: GlobalPullSecret | undefined,
   names: string,
   orphans: string,
 ])[] = [
@@ -228,8 +225,7 @@ const takenOver: readonly (readonly [
   ],
   ["another object that is withdrawn", declared("v", { managementState: "Withdrawn" }), "", ""],
   ["another object that names other sources", declared("v", { sources: another }), "team-b", ""],
-  ["no object and no CRD", "absent", "team-a", ""],
-  ["an object that cannot be read", "unreadable", "team-a", ""],
+  ["no object", undefined, "team-a", ""],
 ];
 for (const [what, now, names, orphans] of takenOver)
   test(`with ${what} after accepted sources, the sources in force are: ${names || "none"}`, () => {
@@ -241,102 +237,23 @@ for (const [what, now, names, orphans] of takenOver)
     assert.deepEqual([again.policy, again.orphans], [found.policy, found.orphans]);
   });
 
-test("lays fields over a spec as an apply does", () => {
-  const [a, b] = [1, 2].map((priority) => ({ name: "a", secretRef: { name: "s" }, priority }));
-  assert.ok(a && b);
-  const spec = {
-    managementState: "Paused",
-    sources: [a, ...another],
-    protectedRegistries: ["quay.io"],
-    rollout: { maxUnavailable: 3, maxFailures: 1 },
-  } as const;
-  const fields = {
-    managementState: "Managed",
-    sources: [b, ...sources],
-    protectedRegistries: ["a.example", "quay.io"],
-    rollout: { maxUnavailable: "5%" },
-    delivery: { mode: "Reread" },
-  } as const;
-  assert.deepEqual(laidOver(spec, fields), {
-    managementState: "Managed",
-    sources: [b, ...another, ...sources],
-    protectedRegistries: ["quay.io", "a.example"],
-    rollout: { maxUnavailable: "5%", maxFailures: 1 },
-    delivery: { mode: "Reread" },
-  });
-  assert.deepEqual([laidOver(spec, {}), laidOver(undefined, fields)], [spec, fields]);
-});
-
-test("replaces the delivery as a whole, as an apply does", () => {
-  const scoped = {
-    mode: "CredentialProvider",
-    credentialProvider: { scope: "Annotated" },
-  } as const;
-  const delivery = { mode: "Reread" } as const;
-  assert.deepEqual(laidOver({ delivery: scoped }, { delivery }), { delivery });
-});
-
-test("keeps the other fields of a named source, as an apply does", () => {
-  const source = { name: "x", secretRef: { name: "old" }, priority: 5 };
-  const fields = { sources: [{ name: "x", secretRef: { name: "new" } }] };
-  assert.deepEqual(laidOver({ sources: [source] }, fields), {
-    sources: [{ name: "x", secretRef: { name: "new" }, priority: 5 }],
-  });
-});
-
-const reread = { delivery: { mode: "Reread" }, managementState: "Managed", sources } as const;
-for (const [what, now, accepted, mode, state, names] of [
-  ["no object", "absent", undefined, "Reread", "Managed", "team-a"],
-  ["an object that cannot be read", "unreadable", undefined, "Reread", "Managed", "team-a"],
-  ["a deleted object", "absent", { sources: another }, "Reread", "Managed", "team-a,team-b"],
-  [
-    "a withdrawn object",
-    "absent",
-    { managementState: "Withdrawn" },
-    "Reread",
-    "Withdrawn",
-    "team-a",
-  ],
-  ["a recorded policy", "unreadable", { sources: another }, "Restart", "Managed", "team-b"],
-] as const)
-  test(`applies the installer's policy with ${what}: ${mode}, ${state}, ${names}`, () => {
-    const known = accepted && remember(accepted);
-    const { policy } = inForce(installed, now, known, reread);
-    const found = policy.sources.map(({ name }) => name).join();
-    assert.deepEqual(
-      [policy.agent.delivery.mode, policy.managementState, found],
-      [mode, state, names],
-    );
-  });
-
-test("withdraws no source of a deleted object if the installer's policy exceeds a limit", () => {
-  const bounded = installedBy("--max-unavailable-limit", "20%");
-  const beyond = { rollout: { maxUnavailable: "90%" } };
-  const { policy } = inForce(bounded, "absent", remember({ sources }), beyond);
-  assert.deepEqual(
-    [policy.sources.map(({ name }) => name), policy.rollout.maxUnavailable],
-    [["team-a"], "10%"],
-  );
-});
-
 const scoped = {
   delivery: { mode: "CredentialProvider", credentialProvider: { scope: "Annotated" } },
   sources,
 } as const;
 
 for (const [what, now, flags] of [
-  ["without the CRD", "absent", "--delivery-modes Restart,CredentialProvider"],
-  ["without the CRD, if the mode is not allowed any more", "absent", "--delivery-modes Restart"],
+  ["without an object", undefined, "--delivery-modes Restart,CredentialProvider"],
+  ["without an object, if the mode is not allowed any more", undefined, "--delivery-modes Reread"],
   ["if the mode is not allowed any more", declared("u", scoped), "--delivery-modes Restart"],
-  ["if the object cannot be read", "unreadable", "--delivery-modes Reread"],
 ] as const)
   test(`keeps scope Annotated, so that not every pod gets the credentials: ${what}`, () => {
     const limited = installedBy(...flags.split(" "));
     const known = readAccepted(limited, { policy: scoped, sourcesFrom: "u" });
-    const { policy, accepted } = inForce(limited, now, known, {});
+    const { policy, accepted } = inForce(limited, now, known);
     assert.deepEqual(policy.agent.delivery, { mode: "CredentialProvider", scope: "Annotated" });
     assert.equal(policy.sources.length, 1);
-    assert.deepEqual(inForce(limited, now, accepted, {}).policy, policy);
+    assert.deepEqual(inForce(limited, now, accepted).policy, policy);
     const [mode = "Restart"] = limited.limits.deliveryModes;
     const other = inForce(limited, declared("u", { delivery: { mode } }), accepted);
     assert.equal(other.policy.agent.delivery.mode, mode);
@@ -362,18 +279,9 @@ for (const [what, flags, spec, left] of [
     }
   });
 
-test("ends scope Annotated when no object exists and the installer declares another delivery", () => {
-  const { policy } = inForce(installed, "absent", remember(scoped), reread);
-  assert.equal(policy.agent.delivery.mode, "Reread");
-});
-
-test("without an object, keeps a withdrawal or a pause, and uses the defaults for the other fields", () => {
-  for (const managementState of ["Withdrawn", "Paused"] as const) {
-    const spec = { managementState, rollout: { maxUnavailable: 2 } };
-    const { policy } = inForce(installed, "absent", remember(spec));
-    assert.deepEqual(
-      [policy.managementState, policy.rollout.maxUnavailable],
-      [managementState, "10%"],
-    );
-  }
+test("passes only scope Annotated to the object that replaces a deleted one", () => {
+  assert.deepEqual(scopeToKeep(remember(scoped)), { spec: { delivery: scoped.delivery } });
+  const all = { mode: "CredentialProvider", credentialProvider: { scope: "All" } } as const;
+  for (const accepted of [undefined, {}, { sources }, { delivery: all }])
+    assert.deepEqual(scopeToKeep(accepted && remember(accepted)), {});
 });

@@ -6,18 +6,10 @@
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { Wrong } from "#contract/values.ts";
 import { protectable } from "#pullsecret/merge/protect.ts";
-import { atomicObjects } from "#kube/client/declared-by.ts";
 import { reasonAnnotation, retryAnnotation, withdrawNowAnnotation } from "#contract/names.ts";
-import { allowedDefaults } from "./defaults.ts";
-import { policyOf } from "./spec.ts";
-import type { Installed, Policy } from "./policy.ts";
-
-/**
- * The object as it was read. `absent`: the object or its CRD does not exist. `unreadable`: the spec
- * is unknown, because the controller cannot read the object, or because the object has just been
- * deleted.
- */
-export type DeclaredObject = GlobalPullSecret | "absent" | "unreadable";
+import { allowedDefaults, beyondLimits } from "./defaults.ts";
+import { policyOf, translate } from "./spec.ts";
+import type { Installed, Limits, Policy } from "./policy.ts";
 
 /** One-time requests, which users make by annotations on the object. */
 export type Requests = Readonly<{
@@ -55,25 +47,25 @@ export type InForce = Readonly<{
 const longestReason = 256;
 
 /**
- * Decides the policy in force. `accepted`: the recorded spec. `declares`: the installer's
- * `--policy`, which is used if the object is absent or unreadable.
+ * Decides the policy in force. `declared` is undefined if the object does not exist or cannot be
+ * read: the policy then stays the same. So if the object or its CRD is deleted, nothing is
+ * withdrawn, no pause and no withdrawal ends, and no more pods get a credential.
  */
 export function inForce(
   installed: Installed,
-  declared: DeclaredObject,
+  declared: GlobalPullSecret | undefined,
   accepted: AcceptedSpec | undefined,
-  declares: GlobalPullSecretSpec = {},
 ): InForce {
-  const nothing = { orphans: [], problems: [], waits: false, requests: noRequests };
-  if (declared === "unreadable")
-    return { ...nothing, policy: keptPolicy(installed, accepted?.spec ?? declares), accepted };
-  if (declared === "absent") {
-    const lasting = outlasting(accepted?.spec ?? {}, declares);
-    const spec = stillAllowed(installed, laidOver(declares, lasting))?.spec ?? lasting;
-    const left = { spec, sourcesFrom: accepted?.sourcesFrom };
-    return { ...nothing, policy: keptPolicy(installed, spec), accepted: left };
-  }
   const kept = keptPolicy(installed, accepted?.spec);
+  if (declared === undefined)
+    return {
+      policy: kept,
+      accepted,
+      orphans: [],
+      problems: [],
+      waits: false,
+      requests: noRequests,
+    };
   const sources = orphaned(declared, accepted);
   const spec = { ...declared.spec, ...(sources && { sources }) };
   const sourcesFrom = sources ? accepted?.sourcesFrom : declared.metadata.uid;
@@ -115,47 +107,33 @@ export function readAccepted(
   { policy, sourcesFrom }: Readonly<{ policy: unknown; sourcesFrom: string | undefined }>,
 ): AcceptedSpec | undefined {
   if (typeof policy !== "object" || policy === null) return undefined;
-  const stored = policy as GlobalPullSecretSpec;
-  const isKept = (one: unknown) => typeof one !== "string" || !(protectable(one) instanceof Wrong);
-  const { protectedRegistries: all } = stored;
-  const spec = Array.isArray(all) ? { ...stored, protectedRegistries: all.filter(isKept) } : stored;
-  const kept = stillAllowed(installed, spec);
-  return kept && { spec: kept.spec, sourcesFrom };
+  const { protectedRegistries: all } = policy as GlobalPullSecretSpec;
+  const isKept = (registry: unknown) =>
+    typeof registry !== "string" || !(protectable(registry) instanceof Wrong);
+  const registries = Array.isArray(all) && { protectedRegistries: all.filter(isKept) };
+  try {
+    const spec = allowedPart(installed.limits, { ...policy, ...registries });
+    return translate(installed, spec).ok ? { spec, sourcesFrom } : undefined;
+  } catch {
+    // After an edit, the recorded spec can have any content.
+    return undefined;
+  }
 }
 
 /**
- * The part of the last spec that stays in force without an object. Deleting the CRD withdraws
- * nothing, ends neither a withdrawal nor a pause, and gives no credential to more pods. Everything
- * else returns to the installer's policy and the defaults.
+ * The fields of an object that replaces a deleted one. Scope Annotated stays until a client
+ * declares another delivery, because any other delivery gives the credentials to every pod.
  */
-function outlasting(
-  spec: GlobalPullSecretSpec,
-  declares: GlobalPullSecretSpec,
-): GlobalPullSecretSpec {
-  const { sources, managementState } = spec;
-  const isStopped = managementState !== undefined && managementState !== "Managed";
-  return {
-    ...(sources && { sources }),
-    ...(isStopped && { managementState }),
-    ...lastingScope(spec, declares),
-  };
+export function scopeToKeep(
+  accepted: AcceptedSpec | undefined,
+): Readonly<{ spec?: GlobalPullSecretSpec }> {
+  const { delivery } = accepted?.spec ?? {};
+  return delivery && isScoped(delivery) ? { spec: { delivery } } : {};
 }
-
-/**
- * The delivery with scope Annotated. It stays in force after the object is deleted, until another
- * delivery is declared. Empty for other deliveries, and if the installer declares a delivery.
- */
-export const lastingScope = (
-  spec: GlobalPullSecretSpec,
-  declares: GlobalPullSecretSpec,
-): Pick<GlobalPullSecretSpec, "delivery"> =>
-  isScoped(spec) && spec.delivery && declares.delivery === undefined
-    ? { delivery: spec.delivery }
-    : {};
 
 /** Whether only annotated pods get the credentials. Every other delivery serves all pods. */
-const isScoped = ({ delivery }: GlobalPullSecretSpec) =>
-  delivery?.mode === "CredentialProvider" && delivery.credentialProvider?.scope === "Annotated";
+const isScoped = ({ mode, credentialProvider }: NonNullable<GlobalPullSecretSpec["delivery"]>) =>
+  mode === "CredentialProvider" && credentialProvider?.scope === "Annotated";
 
 /**
  * The sources of a deleted object, if its replacement names no sources, because the deletion of an
@@ -182,73 +160,34 @@ function requestsOf({ metadata }: GlobalPullSecret): Requests {
   };
 }
 
-/**
- * The spec with these fields laid over it, as an apply would set them. Other fields and other items
- * of lists stay. An item with a name is laid over the item with the same name.
- */
-export const laidOver = (
-  spec: GlobalPullSecretSpec | undefined,
-  fields: GlobalPullSecretSpec,
-): GlobalPullSecretSpec => over(spec, fields) as GlobalPullSecretSpec;
-
-type Fields = Readonly<Record<string, unknown>>;
-
-function over(below: unknown, above: unknown): unknown {
-  if (Array.isArray(above)) {
-    const items = new Map<unknown, unknown>();
-    for (const one of [...(Array.isArray(below) ? below : []), ...above]) {
-      const key = (Object(one) as Fields)["name"] ?? one;
-      items.set(key, over(items.get(key), one));
-    }
-    return [...items.values()];
-  }
-  if (typeof above !== "object" || above === null) return above;
-  const others = Object(below) as Fields;
-  const set = Object.entries(above).map(([name, one]) => [
-    name,
-    atomicObjects.includes(name) ? one : over(others[name], one),
-  ]);
-  return { ...others, ...Object.fromEntries(set) };
-}
-
-/** The last accepted policy, as far as it is still allowed. */
-function keptPolicy(installed: Installed, accepted: GlobalPullSecretSpec | undefined): Policy {
-  const kept = stillAllowed(installed, accepted ?? {});
-  if (kept !== undefined) return kept.policy;
+/** The last accepted policy, as far as it is still allowed. Without one, the defaults. */
+function keptPolicy(installed: Installed, accepted: GlobalPullSecretSpec = {}): Policy {
+  const kept = translate(installed, allowedPart(installed.limits, accepted));
+  if (kept.ok) return kept.policy;
   const standard = policyOf(installed, allowedDefaults(installed.limits));
   if (standard.ok) return standard.policy;
   throw new Error(standard.problems.join("; "));
 }
 
-type Kept = Readonly<{ spec: GlobalPullSecretSpec; policy: Policy }>;
-
 /**
  * An earlier spec without the fields that exceed a limit of the installer. The other fields stay,
- * so a lower limit does not withdraw the spec's sources. Undefined if the other fields cannot be
- * followed.
+ * so a lower limit does not withdraw the spec's sources. Scope Annotated stays even if its mode is
+ * not allowed any more, because any other delivery would give the credentials to every pod.
  */
-function stillAllowed(installed: Installed, spec: GlobalPullSecretSpec): Kept | undefined {
-  const { rollout } = spec;
-  const smaller = rollout ? { ...spec, rollout: without("maxUnavailable", rollout) } : spec;
-  for (const rest of [spec, smaller, without("delivery", spec), without("delivery", smaller)]) {
-    const read = policyOf(withOwnMode(installed, rest), rest);
-    if (read.ok) return { spec: rest, policy: read.policy };
-  }
-  return undefined;
+function allowedPart(limits: Limits, spec: GlobalPullSecretSpec): GlobalPullSecretSpec {
+  const { rollout, delivery, ...others } = spec;
+  const { maxUnavailable, ...slower } = rollout ?? {};
+  const isFast = maxUnavailable !== undefined && isBeyond(limits, { rollout: { maxUnavailable } });
+  const isDropped = delivery && !isScoped(delivery) && isBeyond(limits, { delivery });
+  return {
+    ...others,
+    ...(rollout && { rollout: isFast ? slower : rollout }),
+    ...(delivery && !isDropped && { delivery }),
+  };
 }
 
-const without = (field: string, fields: object): Fields =>
-  Object.fromEntries(Object.entries(fields).filter(([name]) => name !== field));
-
-/**
- * The installer's limits, with the mode of scope Annotated also allowed if the spec has this scope.
- * Any other delivery would give the credentials to every pod.
- */
-function withOwnMode(installed: Installed, spec: GlobalPullSecretSpec): Installed {
-  if (!isScoped(spec)) return installed;
-  const deliveryModes = [...installed.limits.deliveryModes, "CredentialProvider"] as const;
-  return { ...installed, limits: { ...installed.limits, deliveryModes } };
-}
+const isBeyond = (limits: Limits, spec: GlobalPullSecretSpec) =>
+  beyondLimits(limits, spec).length > 0;
 
 /** Compares as text, because `policyOf` always writes the fields in the same order. */
-const isSame = (one: Policy, other: Policy) => JSON.stringify(one) === JSON.stringify(other);
+const isSame = (policy: Policy, other: Policy) => JSON.stringify(policy) === JSON.stringify(other);

@@ -6,7 +6,7 @@ import type { Policy, WithdrawalPolicy } from "./policy.ts";
 const parsed = parseConfig([]);
 if (!parsed.ok) throw new Error(parsed.errors.join());
 const { installed } = parsed.value;
-const { policy } = inForce(installed, "absent", undefined);
+const { policy } = inForce(installed, undefined, undefined);
 
 export function policyWith(
   rollout: Partial<Policy["rollout"]> = {},

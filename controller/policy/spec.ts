@@ -16,21 +16,37 @@ export type Translated =
 
 /**
  * The whole policy of this spec, with defaults for missing fields. The API server refuses most
- * mistakes, but cannot check the installer's limits. With another CRD, or after an edit of the
- * recorded spec, the spec can have any content. So this function never throws.
+ * mistakes, but cannot check the installer's limits.
  */
 export function policyOf(installed: Installed, spec: GlobalPullSecretSpec): Translated {
+  return guarded(() => translated(installed, spec, beyondLimits(installed.limits, spec)));
+}
+
+/** The policy of this spec, even if the spec exceeds the installer's limits. */
+export function translate(installed: Installed, spec: GlobalPullSecretSpec): Translated {
+  return guarded(() => translated(installed, spec, []));
+}
+
+/**
+ * With another CRD, or after an edit of the recorded spec, the spec can have any content. So we
+ * never throw.
+ */
+function guarded(translation: () => Translated): Translated {
   try {
-    return translated(installed, spec);
+    return translation();
   } catch {
     const todo = "apply manifests/crds of this version, then the object again";
     return { ok: false, problems: [`spec: does not match this version's CRD; ${todo}`] };
   }
 }
 
-function translated(installed: Installed, spec: GlobalPullSecretSpec): Translated {
+/** `problems`: known problems, to which this function adds one for each wrong field. */
+function translated(
+  installed: Installed,
+  spec: GlobalPullSecretSpec,
+  problems: string[],
+): Translated {
   const standard = allowedDefaults(installed.limits);
-  const problems = beyondLimits(installed.limits, spec);
   const read = <Value>(field: string, value: Value | Wrong): Value => {
     if (!(value instanceof Wrong)) return value;
     problems.push(`spec.${field}: ${value.message}`);

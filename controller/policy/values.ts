@@ -1,7 +1,5 @@
 /** Readers of values that only the controller's flags use. */
-import type { GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { oneOf, Wrong } from "#contract/values.ts";
-import { documentLimits, isObject, type JsonObject, readJson } from "#pullsecret/json/json.ts";
 import { allModes, type DeliveryMode } from "./policy.ts";
 
 /** Reads one mode, or several separated by commas. */
@@ -61,38 +59,4 @@ export function secretReference(
   if (more.length === 0 && dnsName.test(namespace) && dnsName.test(name))
     return { namespace, name };
   return new Wrong("is not NAMESPACE/NAME of a Secret (example: kube-system/pull-secret)");
-}
-
-/**
- * Reads the fields of a spec. The API server judges them. Left out are a field with the value
- * `null`, and an object of `objectFields` without a field: an apply would declare it without a
- * value, and so remove the value that is in force. `{}` in any other place stays, so that the API
- * server refuses it.
- */
-export function policySpec(value: string): GlobalPullSecretSpec | Wrong {
-  const read = readJson(Buffer.from(value));
-  if (!read.ok && read.faults.some(({ kind }) => kind === "tooDeep"))
-    return new Wrong(`has more than ${documentLimits.depth} levels; give the fields of spec`);
-  if (!read.ok || !isObject(read.value))
-    return new Wrong("is not a JSON object; give the fields of spec, each once");
-  // The clone gives objects in lists their prototype, which `readJson` leaves out.
-  return withoutUnset(structuredClone(read.value));
-}
-
-/** The fields of spec that are objects; the CRD has these names for no other field. */
-export const objectFields: readonly string[] = [
-  "delivery",
-  "credentialProvider",
-  "rollout",
-  "withdrawal",
-];
-
-function withoutUnset(fields: JsonObject): object {
-  const set = Object.entries(fields).flatMap(([name, value]) => {
-    if (!objectFields.includes(name) || !isObject(value))
-      return value === null ? [] : [[name, value]];
-    const its = withoutUnset(value);
-    return Object.keys(its).length === 0 ? [] : [[name, its]];
-  });
-  return Object.fromEntries(set) as object;
 }

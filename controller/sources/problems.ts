@@ -102,11 +102,6 @@ export const catalogue = {
     "is skipped: the container runtimes of {} cannot mount the root directory recursively read-only",
     "search / and /root yourself for the files that docs/reference/errors.md lists, or update the runtimes and restart the controller; agents still check .dockercfg in the kubelet's own directory; to end this report, set --hidden-files Ignore",
   ],
-  undeclared: [
-    "GPS333",
-    "{}",
-    "declare each field in one place, --policy (with Helm: the value policy) or the other tool; until then the spec stays as it is",
-  ],
   unanswered: [
     "GPS325",
     "{}",

@@ -94,13 +94,6 @@ export function notAllowed(problems: readonly string[], subject: string): Notice
   return lasting("notAllowed", line(found), subject);
 }
 
-/** `problems`: one sentence for each field that is not declared. */
-export function undeclared(problems: readonly string[], subject: string): Notice {
-  const what = problems.join(" | ");
-  const found = finding("undeclared", "GlobalPullSecret", "cluster", what);
-  return lasting("notAllowed", line(found), subject);
-}
-
 /** The agents stay in the directory where they have written. */
 export function directoryInUse(kept: string, wanted: string): Notice {
   const detail = `${wanted}, while entries are in ${kept}`;

@@ -149,7 +149,6 @@ test("reports a refused write that no rollout waits for, from the second refusal
     report.begins({
       policy: { managementState: "Managed" },
       problems: [],
-      undeclared: [],
     } as never);
     await report.progress(progressWith({ failure: error }), snapshotOf({}));
     report.succeeded();
@@ -318,20 +317,9 @@ test("when a rollout is halted, gives a retry command for an object that exists"
   ] as const) {
     const { report, announced } = watched();
     const policy = { managementState: "Managed" };
-    report.begins({ policy, problems: [], undeclared: [], object } as never);
+    report.begins({ policy, problems: [], object } as never);
     await report.progress(isHalted, snapshotOf(found));
     const halts = announced.filter((one) => one.startsWith("RolloutHalted: GPS305 "));
     assert.deepEqual([halts.length, halts[0]?.includes(wanted)], [1, true], wanted);
   }
-});
-
-test("reports fields of the installer's policy while they are not declared", async () => {
-  const { report, announced, series } = watched();
-  const begin = (undeclared: readonly string[]) =>
-    report.begins({ policy: { managementState: "Managed" }, problems: [], undeclared } as never);
-  begin(['spec.conflictPolicy: declared by the installer\'s --policy and by "argocd"']);
-  assert.match(announced.join(), /^PolicyNotAllowed: GPS333 .*spec\.conflictPolicy: .*"argocd"/);
-  assert.deepEqual(await series(), { 'trouble{reason="PolicyNotAllowed"}': 1 });
-  begin([]);
-  assert.deepEqual(await series(), {});
 });

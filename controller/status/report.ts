@@ -40,7 +40,6 @@ type Options = Readonly<{
  */
 type Area =
   | "policy"
-  | "undeclared"
   | "directory"
   | "search"
   | "cluster"
@@ -137,16 +136,12 @@ export function createReport({
       status.begins(policyReading);
       failure = undefined;
       paused = policyReading.policy.managementState === "Paused";
-      const { problems, undeclared, object } = policyReading;
+      const { problems, object } = policyReading;
       hasObject = object !== undefined;
       const subject = String(object?.metadata.generation ?? 0);
       setTroubles(
         "policy",
         problems.length === 0 ? [] : [["notAllowed", messages.notAllowed(problems, subject)]],
-      );
-      setTroubles(
-        "undeclared",
-        undeclared.length === 0 ? [] : [["notAllowed", messages.undeclared(undeclared, subject)]],
       );
     },
 

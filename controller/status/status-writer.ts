@@ -137,7 +137,6 @@ const later = (milliseconds: number) =>
 /** The part of a run's policy that status reports. */
 export type ReportedPolicy = Pick<InForce, "waits" | "requests" | "problems"> &
   Readonly<{
-    undeclared: readonly string[];
     policy: Pick<Policy, "managementState">;
     object: GlobalPullSecret | undefined;
   }>;

@@ -8,8 +8,8 @@ import type { ConditionType } from "./reasons.ts";
 
 /**
  * The policy for the pull secrets of kube-system, and the state of their rollout to every node.
- * There is one object, named cluster. The controller creates it if it is missing, and writes only
- * the spec fields that its flag --policy sets.
+ * There is one object, named cluster. The controller creates it if it is missing for 30 s, and
+ * changes no spec.
  */
 export type GlobalPullSecret = Readonly<{
   /** globalpullsecret.io/v1alpha1. */

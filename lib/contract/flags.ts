@@ -98,10 +98,9 @@ function readRow(name: string, flag: Flag, texts: Texts, quote: Quote): ParsedFl
   const title = titleOf(name, flag);
   const given = texts.length === 0 && flag.standard !== undefined ? [flag.standard] : texts;
   const values = given.map((text) => (text === undefined ? noValue(title) : flag.read(text)));
-  const errors = values.flatMap((value, at) => {
-    const text = flag.unquoted ? undefined : given[at];
-    return value instanceof Wrong ? [problemLine(title, text, value, quote)] : [];
-  });
+  const errors = values.flatMap((value, at) =>
+    value instanceof Wrong ? [problemLine(title, given[at], value, quote)] : [],
+  );
   const lacks = given.length === 0 ? "missing" : values.includes(undefined) ? "empty" : undefined;
   if (lacks !== undefined && flag.required) errors.push(`${title}: is ${lacks}; give ${flag.what}`);
   if (given.length > 1 && !flag.repeated)

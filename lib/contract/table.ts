@@ -16,11 +16,6 @@ export type Flag = Readonly<{
   required?: true;
   /** The flag can be given several times, so its value is a list. */
   repeated?: true;
-  /**
-   * Errors about the flag do not quote the value, because people might paste anything into a long
-   * value.
-   */
-  unquoted?: true;
   /** One letter. */
   short?: string;
   /** The flag without a value means `true`. */

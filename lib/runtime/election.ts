@@ -5,13 +5,11 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { V1Lease } from "@kubernetes/client-node";
 import type { Logger } from "pino";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { reminder } from "./reminder.ts";
 import { createLeader, type Leader } from "./leader.ts";
-import { readLease, watch, type WatchedLease } from "./lease.ts";
 
 /** The cluster and path of the Lease. `name`: only for a Lease other than the controller's. */
 type Place = Readonly<{ cluster: Cluster; path: string; name?: string }>;
@@ -56,30 +54,6 @@ export function joinElection(
     },
   });
   return { leader: guarded(leader), leads: () => leads, standby: () => standby };
-}
-
-type Waits = Readonly<{
-  /** Seconds of a monotonic clock. */
-  clock?: () => number;
-  pause?: (milliseconds: number) => Promise<unknown>;
-}>;
-
-/**
- * True if another process renews the Lease. The answer takes a few seconds or, if the holder has
- * crashed, the whole duration of the Lease.
- */
-export async function isLed(
-  { cluster, path }: Place,
-  { clock = () => performance.now() / 1000, pause = sleep }: Waits = {},
-): Promise<boolean> {
-  for (let before: WatchedLease | undefined; ;) {
-    const found = await cluster.get<V1Lease>(path);
-    const { watched, take, again } = watch(before, found && readLease(found), "", clock());
-    if (take) return false;
-    if (before !== undefined && before.renewal !== watched.renewal) return true;
-    before = watched;
-    await pause(again * 1000);
-  }
 }
 
 /**

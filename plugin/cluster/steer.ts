@@ -13,7 +13,7 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { isDeclaredBy, undoneBy } from "#kube/client/declared-by.ts";
-import { pluginManager as manager, policyManager } from "#kube/client/ownership.ts";
+import { pluginManager as manager } from "#kube/client/ownership.ts";
 import { Refused } from "../terminal/io.ts";
 
 type State = NonNullable<GlobalPullSecretSpec["managementState"]>;
@@ -22,12 +22,13 @@ type State = NonNullable<GlobalPullSecretSpec["managementState"]>;
 export type Change = Readonly<{
   state?: State;
   annotations: Readonly<Record<string, string | undefined>>;
-  /**
-   * Writes even if the controller's --policy declares another state. A pause or a withdrawal by the
-   * plugin lasts until `resume`, whatever --policy declares.
-   */
-  overPolicy?: boolean;
 }>;
+
+/**
+ * Field manager of Helm. Helm writes fields only during an install, upgrade or rollback, so it does
+ * not revert a change in between.
+ */
+const helm = "helm";
 
 /**
  * Maximum number of attempts at a write. If all attempts end in a conflict, another client writes
@@ -60,10 +61,7 @@ export async function steer(cluster: Cluster, change: Change): Promise<void> {
   }
 }
 
-function refuseDeclared(
-  live: GlobalPullSecret | undefined,
-  { state, annotations, overPolicy }: Change,
-): void {
+function refuseDeclared(live: GlobalPullSecret | undefined, { state, annotations }: Change): void {
   const set = Object.entries(annotations).filter(([, value]) => value !== undefined);
   // If a tool declares the state that we want, the tool does not revert our change.
   const isThere = state === undefined || live?.spec?.managementState === state;
@@ -71,17 +69,12 @@ function refuseDeclared(
     ...(isThere ? [] : [["spec", "managementState"]]),
     ...set.map(([name]) => ["metadata", "annotations", name]),
   ];
-  const ours = overPolicy ? [manager, policyManager] : [manager];
   for (const path of paths) {
-    const who = undoneBy(live?.metadata, path, ours);
+    const who = undoneBy(live?.metadata, path, [manager, helm]);
     if (who === undefined) continue;
-    const [by, where] =
-      who === policyManager
-        ? ["the controller's --policy", "there (with Helm: the value policy)"]
-        : [JSON.stringify(who), "in that tool"];
     throw new Refused(
-      `globalpullsecret/${globalPullSecretName}: ${path.join(".")}: declared by ${by}, ` +
-        `which would revert the change; nothing is written. Change the field ${where}`,
+      `globalpullsecret/${globalPullSecretName}: ${path.join(".")}: declared by ${JSON.stringify(who)}, ` +
+        `which would revert the change; nothing is written. Change the field in that tool`,
     );
   }
 }

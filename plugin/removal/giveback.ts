@@ -34,8 +34,7 @@ export async function giveBack(
   const state = "Withdrawn";
   const annotations = { [reasonAnnotation]: "kubectl pull-secret uninstall" };
   const object = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
-  if (object?.spec?.managementState !== state)
-    await steer(cluster, { state, annotations, overPolicy: true });
+  if (object?.spec?.managementState !== state) await steer(cluster, { state, annotations });
   // In a dry run, the nodes do not change, so we do not wait.
   if (dryRun) return { is: "back", why: "" };
   let last = "the API server did not answer";

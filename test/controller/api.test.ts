@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fieldManager, policyManager } from "#kube/client/ownership.ts";
+import { fieldManager } from "#kube/client/ownership.ts";
 import { until } from "../cluster/await.ts";
 import { may } from "../cluster/rights.ts";
 import * as plane from "./plane.ts";
@@ -87,12 +87,8 @@ test("lets any client change a delivery that the controller has written", async 
   const scoped = { mode, credentialProvider: { scope: "Annotated" } };
   for (const other of [{ mode: "Reread" }, { mode }]) {
     assert.deepEqual(await applied(scoped, fieldManager), scoped);
-    assert.deepEqual(await applied(other, policyManager), other);
+    assert.deepEqual(await applied(other), other);
   }
-  await applied(scoped, policyManager);
-  await applied(scoped, fieldManager);
-  assert.deepEqual(await applied(undefined, policyManager), scoped);
-  assert.deepEqual(await applied({ mode: "Reread" }), { mode: "Reread" });
 });
 
 test("prints READY, REVISION, NODES and AGE in kubectl get", async () => {

@@ -57,7 +57,7 @@ export const boundArguments = given.flatMap(([flag, args]) => (isBound(flag) ? a
 function ofArguments(args: readonly string[]): V1DaemonSet {
   const parsed = parseConfig(args);
   assert.ok(parsed.ok);
-  const { policy } = inForce(parsed.value.installed, "absent", undefined);
+  const { policy } = inForce(parsed.value.installed, undefined, undefined);
   const { imagePullSecrets } = policy.agent.pod;
   const { probationSeconds } = policy.rollout;
   return daemonSet({

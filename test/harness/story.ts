@@ -5,7 +5,11 @@
  */
 import assert from "node:assert/strict";
 import type { V1DaemonSet, V1Lease, V1Pod, V1Secret } from "@kubernetes/client-node";
-import type { GlobalPullSecret, StatusCondition } from "#api/global-pull-secret.ts";
+import type {
+  GlobalPullSecret,
+  GlobalPullSecretSpec,
+  StatusCondition,
+} from "#api/global-pull-secret.ts";
 import { agentName, secretKeys } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
@@ -78,6 +82,7 @@ export async function play(stage: Stage): Promise<Chapter[]> {
   const teller = new Teller(stage);
   const { nodes } = stage;
   for (const name of nodeNames) await nodes.add(name);
+  await teller.install();
   const controller = stage.start();
   await teller.untilReady("NoSource");
   await teller.steer("100%");
@@ -155,21 +160,33 @@ class Teller {
     await this.#stage.admin.apply(additional, secret, administrator);
   }
 
+  /** Creates GlobalPullSecret with its defaults, as the installer does. */
+  async install(): Promise<void> {
+    await this.#declarePolicy({});
+  }
+
   /** Declares the policy, and waits until it is in force. */
   async steer(maxUnavailable: number | string): Promise<void> {
     const { probation, grace } = seconds;
-    const object = await this.#stage.admin.apply<GlobalPullSecret>(
+    const { generation } = await this.#declarePolicy({
+      rollout: { maxUnavailable, probation },
+      withdrawal: { grace },
+    });
+    await this.#untilCondition("Ready", (found) => found.observedGeneration === generation);
+  }
+
+  async #declarePolicy(spec: GlobalPullSecretSpec) {
+    const { metadata } = await this.#stage.admin.apply<GlobalPullSecret>(
       globalPullSecretPath,
       {
         apiVersion: "globalpullsecret.io/v1alpha1",
         kind: "GlobalPullSecret",
         metadata: { name: "cluster" },
-        spec: { rollout: { maxUnavailable, probation }, withdrawal: { grace } },
+        spec,
       },
       administrator,
     );
-    const { generation } = object.metadata;
-    await this.#untilCondition("Ready", (found) => found.observedGeneration === generation);
+    return metadata;
   }
 
   async untilReady(reason: string): Promise<void> {

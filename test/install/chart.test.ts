@@ -24,7 +24,6 @@ import { badSamples, samples } from "#tools/install/flag-samples.fixture.ts";
 import { roles, usedBy, type Role } from "#tools/install/roles.ts";
 import { flagValues } from "#tools/install/values-schema.ts";
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
-import { policyManager } from "#kube/client/ownership.ts";
 import { globalPullSecretPath, leaseIn } from "#kube/client/paths.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
 import { object, conditionsOf } from "#plugin/object.fixture.ts";
@@ -375,26 +374,6 @@ function installed(holderIdentity: string | undefined, spec?: GlobalPullSecretSp
   return cluster;
 }
 
-test("passes the policy in a flag, without an additional hook, account or right", async () => {
-  const policies = [
-    policy,
-    { rollout: { maxFailures: "50%" } },
-    { conflictPolicy: "PreferOriginal" },
-  ];
-  for (const one of policies) {
-    const { "Deployment/global-pull-secret-controller": _, ...others } = await released(
-      `--set-json=policy=${JSON.stringify(one)}`,
-    );
-    const { "Deployment/global-pull-secret-controller": __, ...usual } = await released();
-    assert.deepEqual(others, usual);
-    const parsed = parseConfig(await controllerArgs(`--set-json=policy=${JSON.stringify(one)}`));
-    assert.ok(parsed.ok);
-    assert.deepEqual(parsed.value.policy, one);
-  }
-  const hooks = (await charted(withPolicy)).filter(isHook).map(nameOf);
-  assert.deepEqual(hooks, (await charted()).filter(isHook).map(nameOf));
-});
-
 test("on uninstall with a running controller, withdraws and waits, even if the policy declares another state", async () => {
   const words = (await hookCommand("withdraw", withPolicy)) ?? [];
   assert.deepEqual(words, await hookCommand("withdraw"));
@@ -430,7 +409,7 @@ test("withdraws nothing on uninstall if no controller runs", async () => {
 test("leaves managementState Managed after an uninstall, even if the policy declares Withdrawn", async () => {
   const cluster = installed("", { managementState: "Withdrawn" });
   const fieldsV1 = { "f:spec": { "f:managementState": {} } };
-  const managedFields = [{ manager: policyManager, operation: "Apply", fieldsV1 }];
+  const managedFields = [{ manager: "helm", operation: "Update", fieldsV1 }];
   const spec = { managementState: "Withdrawn" } as const;
   cluster.objects.set(globalPullSecretPath, object({ spec, metadata: { managedFields } }));
   assert.equal((await call((await hookCommand("settle")) ?? [], { cluster })).code, 0);

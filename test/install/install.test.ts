@@ -3,9 +3,8 @@ import assert from "node:assert/strict";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import * as names from "#contract/names.ts";
-import { policyManager } from "#kube/client/ownership.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { buildImage } from "../cluster/kit/image.ts";
@@ -115,31 +114,6 @@ test("serves a node after helm install, and applies a new CRD and flag in an upg
 const upgrade = (...args: readonly string[]) =>
   helmOn(cluster, "upgrade", "gps", chart, "--reset-then-reuse-values", "--wait", ...args);
 const specOf = async () => (await cluster.get<GlobalPullSecret>(...object))?.spec;
-const policyIs = async (what: string, is: (spec: GlobalPullSecretSpec) => boolean) =>
-  await until(what, async () => is((await specOf()) ?? {}));
-const managersOf = async (): Promise<readonly string[]> => {
-  const { metadata } = (await cluster.get<GlobalPullSecret>(...object)) ?? {};
-  return (metadata?.managedFields ?? []).map(({ manager = "" }) => manager);
-};
-
-test("applies the policy from the values, reverts edits of these fields, and releases a field whose value is removed or rolled back", async () => {
-  const mine = JSON.stringify({ spec: { rollout: { minInterval: "7s" } } });
-  await cluster.kubectl("patch", ...object, "--type=merge", "-p", mine);
-  await upgrade("--set=policy.managementState=Paused", "--set=policy.rollout.maxFailures=2");
-  await policyIs("the policy is declared", ({ managementState }) => managementState === "Paused");
-  const edit = JSON.stringify({ spec: { rollout: { maxFailures: 3 } } });
-  await cluster.kubectl("patch", ...object, "--type=merge", "-p", edit);
-  await policyIs("the edit is reverted", ({ rollout }) => rollout?.maxFailures === 2);
-  await helmOn(cluster, "rollback", "gps", "--wait");
-  await policyIs("it is rolled back", ({ managementState }) => managementState === "Managed");
-  await upgrade("--set=policy.rollout.maxFailures=2");
-  await policyIs("it is declared again", ({ rollout }) => rollout?.maxFailures === 2);
-  // Omits --reset-then-reuse-values, with which Helm would keep the removed value.
-  await helmOn(cluster, "upgrade", "gps", chart, ...image, "--wait");
-  await policyIs("it is released", ({ rollout }) => rollout?.maxFailures === 0);
-  assert.equal((await specOf())?.rollout?.minInterval, "7s");
-  assert.ok(!(await managersOf()).includes(policyManager));
-});
 
 test("keeps the running controller and its policy when an upgrade contains a policy that the API server refuses", async () => {
   const wrong = ["--set=policy.rollout.probation=1s", "--atomic", "--timeout=40s"];

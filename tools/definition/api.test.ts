@@ -5,8 +5,6 @@ import { wholeFleet } from "#api/whole-fleet.fixture.ts";
 import { wholeSync } from "#api/whole-sync.fixture.ts";
 import { defaults } from "#controller/policy/defaults.ts";
 import { providerDefaults } from "#controller/policy/policy.ts";
-import { objectFields } from "#controller/policy/values.ts";
-import { atomicObjects } from "#kube/client/declared-by.ts";
 import { fieldsOf, fleetCrdFile, onlyVersion, ourCrd, syncCrdFile, type Schema } from "./crd.ts";
 
 const { schema } = onlyVersion(ourCrd());
@@ -42,24 +40,6 @@ test("declares for every list how it is merged, and describes every field", () =
     const items = path.endsWith("[]") && one.type !== "object";
     if (path !== "metadata" && !items) assert.match(one.description ?? "", /^\S.*\.$/, path);
   }
-});
-
-test("knows the objects that are merged as one value, from which managed fields list no field", () => {
-  const merged = fieldsOf(schema).filter(
-    ({ schema: one }) => one["x-kubernetes-map-type"] === "atomic",
-  );
-  const names = merged.map(({ path }) => path.slice(path.lastIndexOf(".") + 1));
-  assert.deepEqual(names.toSorted(), atomicObjects.toSorted());
-});
-
-test("knows the fields of spec that are objects, and no other field has one of their names", () => {
-  const inSpec = fieldsOf(schema).filter(({ path }) => path.startsWith("spec."));
-  const named = inSpec.filter(({ path }) => objectFields.includes(path.replace(/^.*\./, "")));
-  const objects = inSpec.filter(
-    ({ path, schema: one }) => one.type === "object" && !path.includes("[]"),
-  );
-  assert.deepEqual(named, objects);
-  assert.equal(named.length, objectFields.length);
 });
 
 test("the controller and the API server use the same defaults", () => {

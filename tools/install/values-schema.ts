@@ -106,7 +106,7 @@ const properties = described({
     ),
   }),
   policy: policySchema(
-    "The spec of GlobalPullSecret, such as {rollout: {maxUnavailable: 25%}}; docs/reference/globalpullsecret.md lists the fields. The controller declares these fields and reverts edits by others, except those of `kubectl pull-secret pause` and `withdraw`, which last until `resume`. A field that you remove here returns to its default, except scope Annotated. If empty, the controller declares no field, and you edit the object yourself.",
+    "The spec of GlobalPullSecret, such as {rollout: {maxUnavailable: 25%}}; docs/reference/globalpullsecret.md lists the fields. If empty, you edit the object yourself.",
   ),
   original: text(
     "The Secret with the original pull secret, as NAMESPACE/NAME. The chart also grants the right to read it. If empty, the original is each node's own file.",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1ManagedFieldsEntry, V1ObjectMeta } from "@kubernetes/client-node";
-import { hasDeclaredMore, pathsOf, titleOf, undoneBy } from "./declared-by.ts";
+import { hasDeclaredMore, undoneBy } from "./declared-by.ts";
 
 const path = ["spec", "managementState"];
 const state = { "f:spec": { "f:managementState": {} } };
@@ -70,50 +70,6 @@ const cases: readonly (readonly [what: string, metadata: V1ObjectMeta, who: stri
 for (const [what, metadata, who] of cases)
   test(`${what}: ${who === undefined ? "no manager undoes it" : `${who} undoes it`}`, () =>
     assert.equal(undoneBy(metadata, path, ["kubectl-pull-secret"]), who));
-
-const spec = {
-  rollout: { maxUnavailable: "25%" },
-  protectedRegistries: ["quay.io"],
-  sources: [{ name: "team-a", secretRef: { name: "a" }, priority: 1 }],
-};
-
-test("finds every value of a declaration, also in lists", () => {
-  assert.deepEqual(pathsOf(spec, ["spec"]).map(titleOf), [
-    "spec.rollout.maxUnavailable",
-    "spec.protectedRegistries[quay.io]",
-    "spec.sources[team-a].name",
-    "spec.sources[team-a].secretRef.name",
-    "spec.sources[team-a].priority",
-  ]);
-});
-
-const team = { "f:priority": {}, "f:secretRef": {} };
-const listed = {
-  "f:protectedRegistries": { 'v:"quay.io"': {} },
-  "f:sources": { 'k:{"name":"team-a"}': team },
-};
-const titlesOf = (metadata: V1ObjectMeta) =>
-  pathsOf(spec, ["spec"])
-    .filter((one) => undoneBy(metadata, one, []) !== undefined)
-    .map(titleOf);
-
-test("names the items of lists that another tool declares, and no other item", () => {
-  const declared = (fields: object) =>
-    titlesOf({
-      managedFields: [entry("argocd-controller", "Apply", { fieldsV1: { "f:spec": fields } })],
-    });
-  const theirs = [
-    "spec.protectedRegistries[quay.io]",
-    "spec.sources[team-a].secretRef.name",
-    "spec.sources[team-a].priority",
-  ];
-  assert.deepEqual(declared(listed), theirs);
-  assert.deepEqual(declared({ "f:sources": { 'k:{"name":"team-b"}': team } }), []);
-  const remembered = { managedFields: [], annotations: lastApplied(spec) };
-  assert.equal(titlesOf(remembered).length, 5);
-  const others = { ...spec, sources: [{ name: "team-b" }], protectedRegistries: ["ghcr.io"] };
-  assert.deepEqual(titlesOf({ annotations: lastApplied(others) }), ["spec.rollout.maxUnavailable"]);
-});
 
 const whole = {
   "f:metadata": { "f:labels": { "f:constructor": {}, "f:example.com/team": {} } },

@@ -1,10 +1,7 @@
 /** Which tool declares a field. That tool writes the field again after any change by others. */
 import type { V1ManagedFieldsEntry, V1ObjectMeta } from "@kubernetes/client-node";
 
-/**
- * The path of a field: `["spec", "managementState"]`. An item of a list is `k:{"name":"a"}` (a list
- * with keys) or `v:"quay.io"` (a set), as managed fields write it.
- */
+/** The path of a field: `["spec", "managementState"]`. */
 export type Path = readonly string[];
 
 type Fields = { readonly [name: string]: Fields } | undefined;
@@ -15,30 +12,7 @@ type Fields = { readonly [name: string]: Fields } | undefined;
  */
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** The paths of all values of a declaration. In its lists, objects are identified by `name`. */
-export function pathsOf(value: object, above: Path): readonly Path[] {
-  return Object.entries(value).flatMap(([name, one]) => leaves(one, [...above, name]));
-}
-
-function leaves(value: unknown, path: Path): readonly Path[] {
-  if (Array.isArray(value)) return value.flatMap((one) => leaves(one, [...path, itemOf(one)]));
-  return typeof value === "object" && value !== null ? pathsOf(value, path) : [path];
-}
-
-function itemOf(item: unknown): string {
-  if (typeof item !== "object" || item === null) return `v:${JSON.stringify(item)}`;
-  return `k:${JSON.stringify({ name: (item as { name?: unknown }).name })}`;
-}
-
-/** The path as people write it: `spec.sources[team-a].priority`. */
-export function titleOf(path: Path): string {
-  return path.reduce((title, step) => {
-    if (!isItem(step)) return title === "" ? step : `${title}.${step}`;
-    const item = JSON.parse(step.slice(2)) as string | Readonly<{ name: string }>;
-    return `${title}[${typeof item === "string" ? item : item.name}]`;
-  }, "");
-}
-
+/** An item of a list is `k:{"name":"a"}` (a list with keys) or `v:"quay.io"` (a set). */
 const isItem = (step: string): boolean => step.startsWith("k:") || step.startsWith("v:");
 
 /**
@@ -118,25 +92,16 @@ function partOf(value: unknown, step: string): unknown {
   return value.find((one) => names.every(([name, its]) => fieldIn(one, name) === its));
 }
 
-/**
- * The objects of GlobalPullSecret that the API server merges as one value. Managed fields list the
- * object, but not its fields.
- */
-export const atomicObjects: readonly string[] = ["delivery", "secretRef"];
-
 function owns({ fieldsV1 }: V1ManagedFieldsEntry, path: Path): boolean {
   let fields = fieldsV1 as Fields;
-  for (const step of path) {
-    fields = fields?.[isItem(step) ? step : `f:${step}`];
-    if (atomicObjects.includes(step)) break;
-  }
+  for (const step of path) fields = fields?.[`f:${step}`];
   return fields !== undefined;
 }
 
 function declares(text: string, path: Path): boolean {
   try {
     let value = JSON.parse(text) as unknown;
-    for (const step of path) value = isItem(step) ? itemIn(value, step) : fieldIn(value, step);
+    for (const step of path) value = fieldIn(value, step);
     return value !== undefined;
   } catch {
     // The annotation is not valid, so a person wrote it, and no tool uses it to apply.
@@ -146,6 +111,3 @@ function declares(text: string, path: Path): boolean {
 
 const fieldIn = (value: unknown, name: string): unknown =>
   (value as Record<string, unknown> | null | undefined)?.[name];
-
-const itemIn = (value: unknown, step: string): unknown =>
-  Array.isArray(value) ? value.find((one) => itemOf(one) === step) : undefined;

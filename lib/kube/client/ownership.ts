@@ -28,12 +28,6 @@ export const stateManager = "global-pull-secret-controller-state";
 /** Field manager of what the plugin writes. The audit log shows this name, too. */
 export const pluginManager = "kubectl-pull-secret";
 
-/**
- * Field manager of the installer's policy (`--policy`). A separate manager, because an apply
- * removes the fields that it does not repeat.
- */
-export const policyManager = "global-pull-secret-policy";
-
 const ownerLabel = "app.kubernetes.io/managed-by";
 export const ownerLabels: Readonly<Record<string, string>> = { [ownerLabel]: globalSecretName };
 

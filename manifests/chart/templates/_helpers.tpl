@@ -51,9 +51,6 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- with .Values.original }}
 - --original={{ . }}
 {{- end }}
-{{- with .Values.policy }}
-- {{ printf "--policy=%s" (toJson .) | quote }}
-{{- end }}
 {{- end }}
 {{- range $name, $value := .Values.flags }}
 {{- range $one := kindIs "slice" $value | ternary $value (list $value) }}

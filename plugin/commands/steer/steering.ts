@@ -44,8 +44,8 @@ const more =
   "another tool, such as Argo CD, declares that field, nothing is written, and the exit code is 1.";
 
 const overPolicy =
-  "It overrides the managementState that the installer declares (with Helm: the value policy) until\n" +
-  "`kubectl pull-secret resume`. All other fields of that policy stay in force.";
+  "If Helm declares managementState (the chart's value policy), this command overrides it until the\n" +
+  "next helm upgrade. All other fields of that policy stay in force.";
 
 const asked = "requested; next: kubectl pull-secret wait\n";
 const judged = "the API server accepts it; nothing is written (server dry run)\n";
@@ -72,7 +72,7 @@ export const pause = steering(
     example: '--reason "until the maintenance is over"',
     more: `${more}\n\n${overPolicy}`,
   },
-  { state: "Paused", annotations: {}, overPolicy: true },
+  { state: "Paused", annotations: {} },
   "paused; kubectl pull-secret resume ends it",
 );
 
@@ -85,7 +85,7 @@ export const resume = command(
     flags: {
       "if-withdrawn": {
         ...toggle,
-        what: "only if the state is Withdrawn, even if the installer set it; for helm uninstall",
+        what: "only if the state is Withdrawn, even if Helm declares it; for helm uninstall",
       },
       ...flags,
     },
@@ -98,7 +98,7 @@ export const resume = command(
     }
     // This removes the annotation of --now, so that the next withdrawal has a grace period again.
     const annotations = { [reasonAnnotation]: reason, [withdrawNowAnnotation]: undefined };
-    await steer(cluster, { state: "Managed", annotations, overPolicy: ifWithdrawn });
+    await steer(cluster, { state: "Managed", annotations });
     io.out(dryRunNote(how) === "" ? "resumed; next: kubectl pull-secret wait\n" : judged);
     return 0;
   },
@@ -151,7 +151,7 @@ export const withdraw = command(
     await agree(yes || isDry, `Take the pull secret off every node of ${cluster.identity}?`, io);
     const haste = now ? "true" : undefined;
     const annotations = { [reasonAnnotation]: reason, [withdrawNowAnnotation]: haste };
-    await steer(cluster, { state: "Withdrawn", annotations, overPolicy: true });
+    await steer(cluster, { state: "Withdrawn", annotations });
     if (wait !== undefined && !isDry)
       return await untilServed(cluster, { timeout: wait, present: [] }, io);
     io.out(isDry ? judged : asked);

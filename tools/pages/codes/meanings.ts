@@ -28,8 +28,6 @@ export const meanings: Readonly<Record<string, string>> = {
     "The API server refuses to delete older pods of agents, so these agents are not upgraded. The message names their nodes.",
   GPS330:
     "The spec of GlobalPullSecret `cluster` exceeds a limit that the installer set. The message names the fields.",
-  GPS333:
-    "The controller cannot declare the installer's policy (`--policy`, or the chart's value `policy`), because another tool declares one of its fields, the API server refuses it, or there is no usable answer. The message names the fields or the reason.",
   GPS432: "The source Secret is not a valid pull secret. The message names the problem.",
   GPS438: "The cluster cannot be reached. The message quotes the last error.",
   GPS439: "The cluster's API server refuses a write of the target. The message quotes the refusal.",

@@ -1,6 +1,5 @@
-/** docs/reference/metrics.md: metrics, and lasting failures. */
+/** docs/reference/metrics.md: metrics and alerts. */
 import type { NodeState } from "#controller/rollout/facts.ts";
-import { troubles } from "#controller/status/troubles.ts";
 import { alerts } from "#tools/install/alerts.ts";
 import { table, type Row } from "./markdown.ts";
 
@@ -14,14 +13,9 @@ const states: Readonly<Record<NodeState, string>> = {
     "cannot be served, so no rollout waits for it: away, not started, not Ready, unfit, or its grant is refused by admission",
 };
 
-/** The page of metrics, and of the Events and conditions of lasting failures. */
+/** The page of metrics, alerts and the dashboard. */
 export function metricsPage(): string {
-  const rows = Object.values(troubles).map(({ event, condition, reason }): Row => [
-    event,
-    condition ?? "",
-    condition === undefined ? "" : reason,
-  ]);
-  return `# Metrics, conditions, Events
+  return `# Metrics and alerts
 
 After this page you can scrape the programs and alert on what matters. The controller serves metrics at \`:8080/metrics\`, each name with the prefix \`global_pull_secret_\`. A series is absent while its subject does not exist:
 
@@ -67,10 +61,7 @@ ${table(
 
 ## Lasting failures
 
-While a failure lasts, \`trouble{reason}\` is 1, [GlobalPullSecret's status](../use/operate.md) reports it, and the Event (Warning, on
-\`additional-pull-secret\`) is repeated every half hour ([why](../inside/decisions/lasting-failures.md)).
-
-${table(["Event, `reason`", "condition", "its reason"], rows)}
+While [a failure lasts](reasons.md#lasting-failures), \`trouble{reason}\` is 1. \`reason\` is the reason of its Event.
 
 ## Alerts and a dashboard
 

@@ -2,7 +2,8 @@
 import * as fleet from "#api/fleet-reasons.ts";
 import * as reasons from "#api/reasons.ts";
 import * as sync from "#api/sync-reasons.ts";
-import { table } from "./markdown.ts";
+import { troubles } from "#controller/status/troubles.ts";
+import { table, type Row } from "./markdown.ts";
 
 /** The page has a section for each table of lib/api/reasons.ts. */
 export function reasonsPage(): string {
@@ -51,10 +52,11 @@ ${named("reason", reasons.newsReasons)}
 
 ## Lasting failures
 
-These Events are Warnings on \`additional-pull-secret\`, repeated every half hour. The page about metrics
-lists [the condition and the metric of each](metrics.md).
+Each failure has a [metric](metrics.md#lasting-failures) and an Event: a Warning on
+\`additional-pull-secret\`, repeated every half hour ([why](../inside/decisions/lasting-failures.md)).
+An empty meaning is that of the condition's reason above.
 
-${named("reason", reasons.troubleReasons)}
+${lasting()}
 
 ## FleetSecret
 
@@ -100,6 +102,16 @@ Reasons of Warning, which changes no other condition:
 
 ${named("reason", sync.syncWarningReasons)}
 `;
+}
+
+/** A row for each Event of a lasting failure, with the condition that reports the failure. */
+function lasting(): string {
+  const rows = Object.values(troubles).map(({ event, condition, reason }): Row => {
+    const meaning =
+      event === reason && condition !== undefined ? "" : reasons.troubleReasons[event];
+    return [event, condition === undefined ? "" : `${condition}: ${reason}`, meaning];
+  });
+  return table(["Event", "condition: reason", "meaning"], rows);
 }
 
 function named(what: string, names: Readonly<Record<string, string>>, means = "meaning"): string {

@@ -10,7 +10,7 @@ import {
   type Field,
   type Schema,
 } from "../definition/crd.ts";
-import { table } from "./markdown.ts";
+import { table, type Row } from "./markdown.ts";
 
 /** docs/reference/globalpullsecret.md. */
 export const reference = (): string =>
@@ -62,10 +62,30 @@ ${status}
 `;
 }
 
+/**
+ * Leaves out fields that Kubernetes defines, the fields of an entry that an earlier list has as
+ * well, and the entries of lists as a whole, because the row of the list describes them.
+ */
 function tableOf(fields: readonly Field[]): string {
-  const rows = fields
-    .filter(({ schema }) => schema.description !== undefined)
-    .map(({ path, schema }) => [`\`${path}\``, kindOf(schema), meaningOf(schema, "`")]);
+  const lists = new Map<string, string>();
+  const hidden: string[] = [];
+  const rows: Row[] = [];
+  for (const { path, schema } of fields) {
+    if (path.endsWith("[]") || hidden.some((prefix) => path.startsWith(prefix))) continue;
+    const entry = JSON.stringify(schema.items?.properties);
+    const same = entry === undefined ? undefined : lists.get(entry);
+    if (entry !== undefined && same === undefined) lists.set(entry, path);
+    const isSelector = schema.properties?.["matchExpressions"] !== undefined;
+    const isCondition = schema.items?.properties?.["lastTransitionTime"] !== undefined;
+    const notes = [
+      isSelector && "Its fields are `matchLabels` and `matchExpressions`, as in Kubernetes.",
+      isCondition && "Their fields are those of every Kubernetes condition.",
+      !isCondition && same !== undefined && `Entries have the fields of \`${same}\`.`,
+    ].filter((note) => note !== false);
+    if (notes.length > 0) hidden.push(`${path}.`, `${path}[]`);
+    if (schema.description === undefined) continue;
+    rows.push([`\`${path}\``, kindOf(schema), [meaningOf(schema, "`"), ...notes].join(" ")]);
+  }
   return table(["field", "type", "meaning"], rows);
 }
 

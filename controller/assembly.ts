@@ -1,13 +1,17 @@
 /** Assembles a reconciler from everything except the policy, which each run reads again. */
 import type { Logger } from "pino";
-import { announcer } from "./status/events.ts";
+import { announcer } from "#runtime/events.ts";
+import { statusWriter } from "#runtime/status.ts";
+import { onAdditional, type Notice } from "./status/events.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import type { ContestedObject } from "#kube/contested-client.ts";
 import type { ControllerMetrics } from "./status/metrics.ts";
 import type { AgentImage } from "./objects/agent.ts";
 import { platformClock } from "./platform.ts";
 import type { PolicyReading } from "./policy-reader.ts";
-import { statusWriter } from "./status/status-writer.ts";
+import { fieldManager } from "#kube/client/ownership.ts";
+import { globalPullSecretPath } from "#kube/client/paths.ts";
+import { statusManager } from "./status/status-writer.ts";
 import { createReport, type Report } from "./status/report.ts";
 import { noMemory } from "./rollout/facts.ts";
 import { Admitted } from "#kube/apply/admission.ts";
@@ -50,8 +54,9 @@ export function assembleReconciler(
         "admission changes the declared object; the change stays",
       ),
   });
-  const { announce } = announcer({
+  const { announce } = announcer<Notice>({
     cluster: live,
+    component: fieldManager,
     reported: ({ type, reason, message }) =>
       log[type === "Warning" ? "warn" : "info"]({ event: reason }, message),
     sent: ({ reason }) => metrics.events.inc({ reason }),
@@ -77,13 +82,15 @@ export function assembleReconciler(
     unchangedSeconds: unchangedClock(seconds),
     platform: platformClock(live, seconds),
     report: createReport({
-      announce,
+      announce: (notice, secret) => announce(notice, onAdditional(secret)),
       metrics,
       admitted,
       contests,
       now,
       status: statusWriter({
         cluster: live,
+        path: () => globalPullSecretPath,
+        manager: statusManager,
         failed: (error) =>
           log.warn({ error: error.message }, "status could not be written; it will be retried"),
       }),

@@ -1,11 +1,13 @@
 /** Serves one FleetSecret. Each run brings its clusters closer to the spec. */
-import type { V1Secret } from "@kubernetes/client-node";
-import type { ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
+import type { V1ObjectMeta, V1Secret } from "@kubernetes/client-node";
+import type { ClusterStatus, FleetSecret, FleetSecretStatus } from "#api/fleet-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { sooner, type Again } from "#runtime/loop.ts";
-import { secretsIn } from "#kube/client/paths.ts";
-import { warnOf } from "#runtime/events.ts";
+import { fleetSecretsIn, secretsIn } from "#kube/client/paths.ts";
+import { warn } from "#runtime/events.ts";
+import { writeFinalizer } from "#runtime/finalizer.ts";
+import { statusWriter, type StatusWriter } from "#runtime/status.ts";
 import { fleetManager } from "./connection.ts";
 import { FleetClusters, adoptionRule, type Run } from "./clusters.ts";
 import { releasedFrom, selectedBy } from "./inventory/inventory.ts";
@@ -15,8 +17,7 @@ import { isGivenUp } from "./rules/cluster-state.ts";
 import { judge, ownerOf, type Judged } from "./rules/content.ts";
 import { sentence } from "./rules/problems.ts";
 import { membersOf, rivalsOf, type Members, type Rivals } from "./rules/members.ts";
-import { stalledBy, sameStatus, statusOf, type FoundClusters, warningsOf } from "./rules/status.ts";
-import { pathOf, writeFinalizer, writeStatus } from "./write.ts";
+import { stalledBy, statusOf, type FoundClusters, warningsOf } from "./rules/status.ts";
 
 export type FleetPlace = Readonly<{
   /** The management cluster. Writes fail if this process does not hold the Lease. */
@@ -31,8 +32,9 @@ export type FleetPlace = Readonly<{
   log: (fields: object, message: string) => void;
 }>;
 
-/** Shortest time between two writes of status, in milliseconds. */
-const statusMilliseconds = 2000;
+/** Keeps a deleted object until we have removed the Secret from its clusters. */
+const finalizer = "globalpullsecret.io/fleet";
+
 /** Seconds until the next run while a change is under way. */
 const soonSeconds = 5;
 
@@ -47,12 +49,18 @@ type RunReport = Pick<FoundClusters, "clusters" | "stalled" | "givenUp"> &
 export class Fleet {
   readonly #place: FleetPlace;
   readonly #clusters: FleetClusters;
-  /** When the API server answered the last write of status, by a monotonic clock. */
-  #written = Number.NEGATIVE_INFINITY;
+  readonly #status: StatusWriter<FleetSecret, FleetSecretStatus>;
 
   constructor(place: FleetPlace) {
     this.#place = place;
     this.#clusters = new FleetClusters(place);
+    this.#status = statusWriter({
+      cluster: place.home,
+      path: resourceOf,
+      manager: `${fleetManager}-status`,
+      failed: (error) =>
+        place.log({ error: error.message }, "status could not be written; it will be retried"),
+    });
   }
 
   /** Closes all connections. The Secrets stay in the clusters. */
@@ -64,13 +72,15 @@ export class Fleet {
   async run(object: FleetSecret, all: readonly FleetSecret[]): Promise<Again | undefined> {
     const { home } = this.#place;
     const deleted = object.metadata.deletionTimestamp !== undefined;
-    if (!deleted) await writeFinalizer(home, object, true);
+    if (!deleted) await writeFinalizer(home, resourceOf(object.metadata), object, finalizer, true);
     const selected = deleted ? [] : await this.#selected(object);
     if (selected instanceof ApiError) {
       // We cannot find out which clusters are selected, so we change nothing.
       const message = sentence("unreadable", selected.message);
-      const again = await this.#reportStalled(object, { reason: "InventoryUnreadable", message });
-      return sooner(again, { seconds: soonSeconds });
+      // Changes nothing, and reports the reason in status.
+      const clusters = object.status?.clusters ?? [];
+      this.#report(object, { clusters, stalled: { reason: "InventoryUnreadable", message } });
+      return { seconds: soonSeconds };
     }
     const now = Date.now();
     const { claims, offers, heirs, older, younger } = rivalsOf(object, all);
@@ -96,11 +106,11 @@ export class Fleet {
     // with the object.
     await Promise.all(givenUp.map((one) => this.#reportGivenUp(object, one)));
     if (deleted && left.length === 0) {
-      await writeFinalizer(home, object, false);
+      await writeFinalizer(home, resourceOf(object.metadata), object, finalizer, false);
       return undefined;
     }
     return sooner(
-      await this.#serve(run, members, {
+      this.#serve(run, members, {
         givenUp,
         others: [
           ...known.served.flatMap((name) => claimed(name, claims.get(name))),
@@ -117,11 +127,11 @@ export class Fleet {
     );
   }
 
-  async #serve(
+  #serve(
     run: Run,
     { served, cut }: Members,
     { others, givenUp }: Readonly<{ others: readonly Found[]; givenUp: readonly GivenUp[] }>,
-  ): Promise<Again | undefined> {
+  ): Again | undefined {
     const { object, source, owner, now } = run;
     const judged = served.map((name) => ({ name, ...this.#clusters.judge(name, run) }));
     const { canary = 1, maxConcurrency = "10%", maxFailures = "5%" } = object.spec.rollout ?? {};
@@ -129,7 +139,7 @@ export class Fleet {
     const refusing = judged.filter((one) => isRefusal(one.rolloutState)).map(({ name }) => name);
     const stalled = stalledBy({ source, halted: action.halted, refusing, cut });
     const clusters = [...judged, ...others].map((one) => statusEntry(one));
-    const again = await this.#report(object, { clusters, stalled, source, givenUp });
+    this.#report(object, { clusters, stalled, source, givenUp });
     const goesOn = source?.ok === true && !isPaused(object);
     if (goesOn) {
       // Change only clusters that status already names, so that the next controller finds them if
@@ -150,7 +160,7 @@ export class Fleet {
     const soon =
       unreadable || (goesOn && moving && !action.halted) ? { seconds: soonSeconds } : undefined;
     return sooner(
-      sooner(again, soon),
+      soon,
       soonest(
         judged.map(({ next }) => next),
         now,
@@ -274,57 +284,34 @@ export class Fleet {
     return { left, givenUp: abandoned };
   }
 
-  async #reportGivenUp(
-    { metadata, apiVersion, kind }: FleetSecret,
-    { name, reason: why = "" }: GivenUp,
-  ): Promise<void> {
+  async #reportGivenUp(object: FleetSecret, { name, reason: why = "" }: GivenUp): Promise<void> {
     const message = "given up: it may keep the Secret";
-    this.#place.log({ cluster: name, object: pathOf(metadata) }, message);
-    await warnOf(this.#place.home, {
-      component: fleetManager,
-      apiVersion,
-      kind,
-      metadata,
+    this.#place.log({ cluster: name, object: pathOf(object.metadata) }, message);
+    await warn(this.#place.home, fleetManager, object, {
       reason: "ClusterGivenUp",
       message: `${name}: ${message}; ${why}`,
     });
   }
 
-  /** Changes nothing, and reports the reason in status. */
-  async #reportStalled(
-    object: FleetSecret,
-    stalled: FoundClusters["stalled"],
-  ): Promise<Again | undefined> {
-    return await this.#report(object, { clusters: object.status?.clusters ?? [], stalled });
-  }
-
-  async #report(object: FleetSecret, { source, ...found }: RunReport): Promise<Again | undefined> {
-    const { spec, metadata } = object;
-    const now = new Date();
-    const status = statusOf(
-      {
-        ...found,
-        generation: metadata.generation ?? 0,
-        now,
-        version: source?.ok ? source.version : object.status?.sourceResourceVersion,
-        paused: isPaused(object),
-        warnings: warningsOf(spec),
-      },
-      object.status,
-    );
-    if (sameStatus(status, object.status)) return undefined;
-    const wait = this.#written + statusMilliseconds - performance.now();
-    if (wait > 0) return { seconds: wait / 1000 };
-    try {
-      await writeStatus(this.#place.home, object, status);
-    } finally {
-      // We count from the answer, so that the next request does not arrive just after a delayed
-      // request.
-      this.#written = performance.now();
-    }
-    return { seconds: 0.1 };
+  #report(object: FleetSecret, { source, ...found }: RunReport): void {
+    const { spec, metadata, status } = object;
+    const facts = {
+      ...found,
+      generation: metadata.generation ?? 0,
+      now: new Date(),
+      version: source?.ok ? source.version : status?.sourceResourceVersion,
+      paused: isPaused(object),
+      warnings: warningsOf(spec),
+    };
+    this.#status.write(object, statusOf(facts, this.#status.before(object)));
   }
 }
+
+/** `namespace/name` of an object. */
+export const pathOf = ({ namespace, name }: V1ObjectMeta): string => `${namespace}/${name}`;
+
+const resourceOf = ({ namespace = "", name }: V1ObjectMeta): string =>
+  `${fleetSecretsIn(namespace)}/${name}`;
 
 /**
  * True if the user paused the object. A deleted object does not count as paused, because its

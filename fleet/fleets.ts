@@ -1,25 +1,24 @@
 /** Serves all FleetSecrets of one namespace in one loop. */
 import type { V1Namespace } from "@kubernetes/client-node";
 import type { Logger } from "pino";
-import { Gauge, type Registry } from "prom-client";
 import type { ClusterAPISource, ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { watchCollection } from "#kube/watch/collection.ts";
+import type { Meters } from "#runtime/metrics.ts";
 import { createLoop, isConflict, sooner, type Again } from "#runtime/loop.ts";
 import { allClusters, clusterProfilesIn, fleetSecretsIn, secretsIn } from "#kube/client/paths.ts";
 import { follow } from "#kube/watch/watch.ts";
 import { Informer } from "#kube/watch/informer.ts";
-import { Fleet, type FleetPlace } from "./fleet.ts";
+import { Fleet, pathOf, type FleetPlace } from "./fleet.ts";
 import { servedVersion } from "./inventory/selector.ts";
 import { keepJoinedClusters } from "./joined-clusters.ts";
-import { pathOf } from "./write.ts";
 
 type Options = Readonly<{
   home: Cluster;
   holds: () => boolean;
   log: Logger;
-  registry: Registry;
+  meters: Meters;
   namespace: string;
   /**
    * Namespaces whose ClusterProfiles we watch. In these namespaces, we also update the
@@ -31,14 +30,12 @@ type Options = Readonly<{
 type Served = { fleet: Fleet; source: AbortController };
 
 export function createFleets(options: Options) {
-  const { home, holds, log, registry, namespace, clusterNamespaces } = options;
+  const { home, holds, log, meters, namespace, clusterNamespaces } = options;
   const served = new Map<string, Served>();
-  const gauge = new Gauge({
-    name: "global_pull_secret_fleet_clusters",
-    help: "clusters of each FleetSecret, by state",
-    labelNames: ["object", "state"],
-    registers: [registry],
-  });
+  const gauge = meters.gauge("fleet_clusters", "clusters of each FleetSecret, by state", [
+    "object",
+    "state",
+  ]);
   let clusterId: string | undefined;
   /** Starts the watch of Cluster API's Clusters. Only FleetSecrets that select Clusters need it. */
   let watchClusters: ((path: string) => void) | undefined;

@@ -1,7 +1,7 @@
 /** Keeps the ClusterProfiles of joined clusters up to date: conditions, version and token. */
 import type { V1Secret } from "@kubernetes/client-node";
 import type { Logger } from "pino";
-import { clusterProfileVersion, type ClusterProfile } from "#api/cluster-profile.ts";
+import type { ClusterProfile, ClusterProfileStatus } from "#api/cluster-profile.ts";
 import { clusterManager } from "#contract/joined.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -11,6 +11,7 @@ import { clusterProfilesIn, secretsIn } from "#kube/client/paths.ts";
 import { fleetManager } from "./connection.ts";
 import { readProfile } from "./inventory/cluster-profiles.ts";
 import { isReported, statusOf, ageOf } from "./joined-status.ts";
+import { statusWriter, type StatusWriter } from "#runtime/status.ts";
 import { JoinedCluster } from "./joined.ts";
 
 type Options = Readonly<{
@@ -29,8 +30,26 @@ const secondsBetweenRounds = 30;
  */
 const lanes = 50;
 
+/** A joined cluster, and the status of its profile. */
+type Kept = Readonly<{
+  joined: JoinedCluster;
+  status: StatusWriter<ClusterProfile, ClusterProfileStatus>;
+}>;
+
 export function keepJoinedClusters({ home, log, namespaces }: Options) {
-  const known = new Map<string, JoinedCluster>();
+  const known = new Map<string, Kept>();
+
+  const newKept = (): Kept => ({
+    joined: new JoinedCluster(),
+    status: statusWriter({
+      cluster: home,
+      path: ({ namespace = "", name }) => `${clusterProfilesIn(namespace)}/${name}`,
+      manager: `${fleetManager}-status`,
+      isShown: isReported,
+      failed: (error) =>
+        log.warn({ error: error.message }, "status could not be written; it will be retried"),
+    }),
+  });
 
   async function run(): Promise<Again> {
     const all = (await Promise.all(namespaces.map(profilesIn))).flat();
@@ -61,8 +80,8 @@ export function keepJoinedClusters({ home, log, namespaces }: Options) {
     const { namespace = "", name = "", uid = "" } = profile.metadata;
     const cluster = `${namespace}/${name}`;
     try {
-      const joined = known.get(uid) ?? new JoinedCluster();
-      known.set(uid, joined);
+      const { joined, status } = known.get(uid) ?? newKept();
+      known.set(uid, { joined, status });
       const { read, secret: its } = await readProfile(home, profile);
       const found = await joined.observe(read);
       const secret =
@@ -70,8 +89,7 @@ export function keepJoinedClusters({ home, log, namespaces }: Options) {
           ? its
           : await home.get<V1Secret>(`${secretsIn(namespace)}/${name}`);
       const age = ageOf(secret, Date.now());
-      const status = statusOf(profile, found, age, new Date());
-      if (!isReported(profile, status)) await write(profile, status);
+      status.write(profile, statusOf(profile, found, age, new Date()));
       if (age !== "due" || found.kind !== "answers" || secret === undefined) return;
       await joined.renew(home, profile, secret);
       log.info({ cluster }, "the token of a joined cluster was renewed");
@@ -81,18 +99,6 @@ export function keepJoinedClusters({ home, log, namespaces }: Options) {
         "a joined cluster could not be updated",
       );
     }
-  }
-
-  async function write({ metadata }: ClusterProfile, status: object): Promise<void> {
-    const { namespace = "", name = "", uid } = metadata;
-    const body = {
-      apiVersion: clusterProfileVersion,
-      kind: "ClusterProfile",
-      metadata: { name, uid },
-      status,
-    };
-    const how = { manager: `${fleetManager}-status`, force: true };
-    await home.apply(`${clusterProfilesIn(namespace)}/${name}/status`, body, how);
   }
 
   return createLoop({

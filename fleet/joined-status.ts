@@ -151,17 +151,17 @@ function joinCommand({ metadata: { name, annotations = {} } }: ClusterProfile): 
   );
 }
 
-/** Whether the profile already shows this status. */
+/** Whether a profile's status already shows ours. Other programs write to it too. */
 export function isReported(
-  { status }: ClusterProfile,
-  wanted: ReturnType<typeof statusOf>,
+  status: ClusterProfileStatus | undefined,
+  wanted: ClusterProfileStatus | undefined,
 ): boolean {
   const shown = (all: readonly V1Condition[] = []) =>
-    all.map(({ type, status, reason, message }) => [type, status, reason, message].join("\n"));
+    all.map(({ type, status: is, reason, message }) => [type, is, reason, message].join("\n"));
   const has = new Set(shown(status?.conditions));
   return (
-    shown(wanted.conditions).every((one) => has.has(one)) &&
-    status?.version?.kubernetes === wanted.version?.kubernetes
+    shown(wanted?.conditions).every((condition) => has.has(condition)) &&
+    status?.version?.kubernetes === wanted?.version?.kubernetes
   );
 }
 

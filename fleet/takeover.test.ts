@@ -78,11 +78,12 @@ class Home {
       const object = path.replace(/\/status$/, "");
       const found = this.objects.get(object) as FleetSecret | undefined;
       if (found?.kind !== "FleetSecret") return this.put(path, body);
-      if (path !== object)
-        return this.put(object, { ...found, status: body.status } as FleetSecret);
-      const { finalizers } = body.metadata;
-      if (finalizers === undefined) return this.drop(object);
-      return this.put(object, { ...found, metadata: { ...found.metadata, finalizers } });
+      return this.put(object, { ...found, status: body.status } as FleetSecret);
+    },
+    patch: async (path: string, { metadata: { finalizers = [] } }: FleetSecret) => {
+      const found = this.objects.get(path);
+      if (finalizers.length === 0) return this.drop(path);
+      return this.put(path, { ...found, metadata: { ...found?.metadata, finalizers } });
     },
     remove: async (path: string) => this.drop(path),
     create: async () => {},

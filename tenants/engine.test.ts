@@ -215,7 +215,7 @@ for (const [status, reason] of [
     management.refuses = ({ path }) =>
       path.endsWith(uid) ? refuse(403, "Forbidden", "no") : undefined;
     home.refuses = ({ path }, verb) =>
-      path.endsWith("/one") && verb === "update" ? refuse(status, reason, "no") : undefined;
+      path.endsWith("/one") && verb === "patch" ? refuse(status, reason, "no") : undefined;
     await leave();
     await create("two");
     await pass(3601);

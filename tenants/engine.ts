@@ -11,15 +11,17 @@ import { ApiError } from "#kube/client/api-error.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { Contest } from "#kube/contested-client.ts";
 import { backoff } from "#kube/client/retry.ts";
+import { writeFinalizer } from "#runtime/finalizer.ts";
 import { sooner, type Again } from "#runtime/loop.ts";
+import { applyStatus, isSameStatus } from "#runtime/status.ts";
 import type { Metrics, Result } from "./metrics.ts";
-import { metadataOf, readObject, writeFinalizer, writeStatus } from "./objects.ts";
+import { metadataOf, pathOf, readObject } from "./objects.ts";
 import { judge } from "./rules/content.ts";
 import { sentence } from "./rules/problems.ts";
-import { sameStatus, statusOf, type Found } from "./rules/status.ts";
+import { statusOf, type Found } from "./rules/status.ts";
 import { stepOf, replacement, type Live } from "./rules/step.ts";
 import { Elsewhere, elsewhere, type Side } from "./side.ts";
-import type { Wanted } from "./rules/copies.ts";
+import { syncManager, type Wanted } from "./rules/copies.ts";
 
 /** Seconds until the next attempt after a conflict. */
 const conflictSeconds = 0.5;
@@ -199,7 +201,7 @@ export class Engine {
     if (found === undefined) return undefined;
     if (found.metadata.deletionTimestamp !== undefined) return await this.#leave(found);
     const object =
-      finalizer === undefined ? found : await writeFinalizer(from, found, finalizer, true);
+      finalizer === undefined ? found : await this.#writeFinalizer(found, finalizer, true);
     const judged = judge(object);
     if (!judged.ok)
       return await this.#report(object, made, { reason: "Invalid", message: judged.message });
@@ -230,7 +232,7 @@ export class Engine {
    * gone.
    */
   async #leave(object: SyncSecret): Promise<Again | undefined> {
-    const { from, to, finalizer, isOurs, noun, propagation } = this.#side;
+    const { to, finalizer, isOurs, noun, propagation } = this.#side;
     // Without a finalizer, the garbage collector deletes the result.
     if (finalizer === undefined) return await this.#release(object);
     if (object.metadata.finalizers?.includes(finalizer) !== true) return undefined;
@@ -238,7 +240,7 @@ export class Engine {
     const { namespace, name } = object.metadata;
     const live = await elsewhere(to.get<Live>(path, { as: "metadata" }));
     if (live === undefined || !isOurs(live.metadata, uidOf(object))) {
-      await writeFinalizer(from, object, finalizer, false);
+      await this.#writeFinalizer(object, finalizer, false);
       this.#log.info({ namespace, name }, `cleaned up: the ${noun} is gone`);
       return undefined;
     }
@@ -254,14 +256,14 @@ export class Engine {
 
   /** Removes foreign finalizers from a deleted copy after the deadline. */
   async #release(object: SyncSecret): Promise<Again | undefined> {
-    const { from, leftBehind } = this.#side;
+    const { leftBehind } = this.#side;
     const { metadata } = object;
     const planted = (metadata.finalizers ?? []).filter((one) => !collectors.has(one));
     const [first] = planted;
     if (first === undefined) return undefined;
     if (!this.#isOverdue(metadata)) return { seconds: waitSeconds };
     let left = object;
-    for (const one of planted) left = await writeFinalizer(from, left, one, false);
+    for (const one of planted) left = await this.#writeFinalizer(left, one, false);
     const message = sentence("planted", first);
     this.#log.warn({ namespace: metadata.namespace, name: metadata.name }, message);
     await leftBehind?.(metadata, message);
@@ -277,7 +279,7 @@ export class Engine {
     if (finalizer === undefined || !this.#isOverdue(metadata)) return false;
     const object = await readObject(from, metadata);
     if (object === undefined) return true;
-    await writeFinalizer(from, object, finalizer, false);
+    await this.#writeFinalizer(object, finalizer, false);
     const message = sentence("leftBehind", why);
     this.#log.warn({ namespace: metadata.namespace, name: metadata.name }, message);
     await leftBehind?.(metadata, message);
@@ -321,12 +323,30 @@ export class Engine {
     return found.reason === "Waiting" ? { seconds: waitSeconds } : undefined;
   }
 
+  async #writeFinalizer(
+    object: SyncSecret,
+    finalizer: string,
+    wanted: boolean,
+  ): Promise<SyncSecret> {
+    return await writeFinalizer(
+      this.#side.from,
+      pathOf(object.metadata),
+      object,
+      finalizer,
+      wanted,
+    );
+  }
+
   async #writeStatus(object: SyncSecret, found: Found): Promise<SyncSecret> {
     const { namespace, name, generation = 0 } = object.metadata;
     const whole = { ...kept(object), ...found, warning: this.#side.warning?.() };
     const status = statusOf(whole, generation, new Date(), object.status);
-    if (sameStatus(status, object.status)) return object;
-    const written = await writeStatus(this.#side.from, object, status);
+    if (isSameStatus(status, object.status)) return object;
+    const written = await applyStatus(
+      { cluster: this.#side.from, path: pathOf, manager: `${syncManager}-status` },
+      object,
+      status,
+    );
     const level = found.reason === "Synced" || found.reason === "Waiting" ? "info" : "warn";
     const text = found.reason === "Synced" ? "in sync" : found.message;
     this.#log[found.reason === "Leaving" ? "info" : level](

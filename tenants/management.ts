@@ -84,6 +84,6 @@ runProgram({
   lease: "global-pull-secret-sync-management",
   usage: managementUsage,
   parse: parseManagementConfig,
-  open: (_config, { home, log, registry }) =>
-    serveTenants(home, log, createMetrics(registry), createAlarm(home, registry)),
+  open: (_config, { home, log, meters }) =>
+    serveTenants(home, log, createMetrics(meters), createAlarm(home, meters)),
 });

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CoreV1Event } from "@kubernetes/client-node";
-import { Registry } from "prom-client";
+import { openMeters } from "#runtime/metrics.ts";
 import { FakeApi } from "#test/harness/api/api.ts";
 import { directly } from "#test/harness/api/direct.ts";
 import { createAlarm, createExpiry } from "./metrics.ts";
 
 test("L20: counts by namespace the deletions that ended at the deadline, and reports each in an Event on the object", async () => {
   const api = new FakeApi();
-  const registry = new Registry();
-  const alarm = createAlarm(directly(api, "global-pull-secret-sync"), registry);
+  const meters = openMeters();
+  const alarm = createAlarm(directly(api, "global-pull-secret-sync"), meters);
   await alarm({ name: "one", namespace: "web", uid: "u" }, "GPS478: left behind");
   assert.match(
-    await registry.metrics(),
+    await meters.registry.metrics(),
     /^global_pull_secret_sync_left_behind_total\{namespace="web"\} 1$/m,
   );
   const [event] = api.asked.map(({ body }) => body as CoreV1Event);
@@ -26,10 +26,10 @@ test("L20: counts by namespace the deletions that ended at the deadline, and rep
 });
 
 test("exports a metric with the time at which the tenant's token expires", async () => {
-  const registry = new Registry();
-  createExpiry(registry)(1_800_000_000);
+  const meters = openMeters();
+  createExpiry(meters)(1_800_000_000);
   assert.match(
-    await registry.metrics(),
+    await meters.registry.metrics(),
     /^global_pull_secret_sync_token_expiry_timestamp_seconds 1800000000$/m,
   );
 });

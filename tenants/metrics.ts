@@ -1,8 +1,8 @@
 /** The metrics of both programs. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
-import { collectDefaultMetrics, Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { warnOf } from "#runtime/events.ts";
+import { warn } from "#runtime/events.ts";
+import type { Meters } from "#runtime/metrics.ts";
 import { apiVersion, syncManager } from "./rules/copies.ts";
 
 export type Result = "success" | "conflict" | "error";
@@ -12,22 +12,17 @@ export type Metrics = Readonly<{
   looked: (namespace: string, result: Result, seconds: number) => void;
 }>;
 
-export function createMetrics(registry: Registry): Metrics {
-  const registers = [registry];
-  collectDefaultMetrics({ register: registry });
-  const rounds = new Counter({
-    name: "global_pull_secret_sync_secret_reconcile_total",
-    help: "Reconciles of a SyncSecret by its namespace and by result",
-    labelNames: ["namespace", "result"],
-    registers,
-  });
-  const durations = new Histogram({
-    name: "global_pull_secret_sync_secret_reconcile_duration_seconds",
-    help: "Duration of a reconcile, including failed reconciles",
-    labelNames: ["namespace"],
-    buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 30],
-    registers,
-  });
+export function createMetrics(meters: Meters): Metrics {
+  const rounds = meters.counter(
+    "sync_secret_reconcile_total",
+    "Reconciles of a SyncSecret by its namespace and by result",
+    ["namespace", "result"],
+  );
+  const durations = meters.durations(
+    "sync_secret_reconcile_duration_seconds",
+    "Duration of a reconcile, including failed reconciles",
+    ["namespace"],
+  );
   return {
     looked(namespace, result, seconds) {
       rounds.inc({ namespace, result });
@@ -39,32 +34,24 @@ export function createMetrics(registry: Registry): Metrics {
 /**
  * Reports a deletion that we gave up at the deadline: in a metric, and in an Event on the object.
  */
-export function createAlarm(cluster: Cluster, registry: Registry) {
-  const counter = new Counter({
-    name: "global_pull_secret_sync_left_behind_total",
-    help: "SyncSecret deletions that a deadline ended and that may have left objects, by namespace",
-    labelNames: ["namespace"],
-    registers: [registry],
-  });
+export function createAlarm(cluster: Cluster, meters: Meters) {
+  const counter = meters.counter(
+    "sync_left_behind_total",
+    "SyncSecret deletions that a deadline ended and that may have left objects, by namespace",
+    ["namespace"],
+  );
   return async (metadata: V1ObjectMeta, message: string): Promise<void> => {
     counter.inc({ namespace: metadata.namespace ?? "" });
-    await warnOf(cluster, {
-      component: syncManager,
-      apiVersion,
-      kind: "SyncSecret",
-      metadata,
-      reason: "LeftBehind",
-      message,
-    });
+    const about = { apiVersion, kind: "SyncSecret", metadata };
+    await warn(cluster, syncManager, about, { reason: "LeftBehind", message });
   };
 }
 
 /** Sets the metric with the time at which the tenant's token expires. */
-export function createExpiry(registry: Registry): (seconds: number) => void {
-  const gauge = new Gauge({
-    name: "global_pull_secret_sync_token_expiry_timestamp_seconds",
-    help: "When the token for the management cluster ends, in seconds since 1970; 0: unknown",
-    registers: [registry],
-  });
+export function createExpiry(meters: Meters): (seconds: number) => void {
+  const gauge = meters.gauge(
+    "sync_token_expiry_timestamp_seconds",
+    "When the token for the management cluster ends, in seconds since 1970; 0: unknown",
+  );
   return (seconds) => gauge.set(seconds);
 }

@@ -59,7 +59,7 @@ runProgram({
   lease: "global-pull-secret-sync-tenant",
   usage: tenantUsage,
   parse: parseTenantConfig,
-  open(config, { home, holds, log, registry }) {
+  open(config, { home, holds, log, meters }) {
     const management = openRemote({
       file: config["management-kubeconfig"],
       flag: "--management-kubeconfig",
@@ -78,16 +78,16 @@ runProgram({
       namespace,
       deadline: config["removal-deadline"],
       warning: () => warning,
-      leftBehind: createAlarm(home, registry),
+      leftBehind: createAlarm(home, meters),
     });
-    const served = serveSide(side, log, createMetrics(registry));
+    const served = serveSide(side, log, createMetrics(meters));
     const renewal = createRenewal({
       home,
       management: there,
       namespace,
       log,
       file: config["management-kubeconfig"],
-      ends: createExpiry(registry),
+      ends: createExpiry(meters),
       warn(message) {
         if (message === warning) return;
         warning = message;

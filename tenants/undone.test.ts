@@ -50,10 +50,9 @@ function engineOf(t: TestContext, side: "management" | "tenant") {
     pages: async (path: string, _query: object, each: (page: readonly object[]) => void) =>
       each([...objects].filter(([at]) => at.startsWith(`${path}/`)).map(([, one]) => one)),
     create: async (path: string, body: Kept) => place(`${path}/${body.metadata.name}`, body),
-    replace: async (path: string, body: Kept) =>
-      path.endsWith("/status")
-        ? keep(own, { ...(objects.get(own) ?? body), status: body.status ?? {} })
-        : place(path, body),
+    replace: async (path: string, body: Kept) => place(path, body),
+    apply: async (_status: string, body: Kept) =>
+      keep(own, { ...(objects.get(own) ?? body), status: body.status ?? {} }),
     remove: async (path: string) => {
       writes += 1;
       objects.delete(path);

@@ -9,7 +9,7 @@ import { grantedRevision, type Observed, reportedKey } from "../facts/grant.ts";
 import type { Readiness } from "./readiness.ts";
 import { codes, type Code, formatLine, type Step, wait } from "../facts/step.ts";
 import { FileChanged, FileError } from "../files/atomic-write.ts";
-import { destination, pino } from "pino";
+import { openNodeLog } from "#runtime/log.ts";
 import { helpIn } from "#contract/help.ts";
 
 export class Status {
@@ -108,15 +108,9 @@ export type Log = (
   line: string,
 ) => void;
 
-/**
- * Logs one JSON line per event to standard output. It writes synchronously, because an asynchronous
- * log loses lines on SIGKILL. `help` is the address of the page that explains the line's code.
- */
+/** Logs each event. `help` is the address of the page that explains the line's code. */
 export function openLog(node: string): Log {
-  const logger = pino(
-    { base: { node }, timestamp: pino.stdTimeFunctions.isoTime },
-    destination({ dest: 1, sync: true }),
-  );
+  const logger = openNodeLog(node);
   return (fields, line) => logger.info({ ...fields, help: helpIn(line) }, line);
 }
 

@@ -9,12 +9,11 @@ import type {
   StatusCondition,
 } from "#api/global-pull-secret.ts";
 import type { Progress } from "../rollout/step.ts";
-import { conditionOf, timeOf, timed } from "#kube/conditions.ts";
+import { conditionOf, conditionsOf, timeOf, truth } from "#kube/conditions.ts";
 import { type StatusFacts, isPublishedOut, summaryOf, type Summary } from "./summary.ts";
 import type { SourceFacts } from "./sources.ts";
 import { failuresOf, leftOut, nodesOf } from "./nodes.ts";
 import type { ConditionType, Reason } from "#api/reasons.ts";
-import { withHelp } from "#contract/help.ts";
 
 /**
  * How many registries to list. 200 take at most 200 kB, so the object fits into etcd together with
@@ -59,7 +58,7 @@ export function statusOf(facts: StatusFacts, before: Before, now: Date): GlobalP
     ...(omitted > 0 ? { registriesOmitted: omitted } : {}),
     ...optional("nodes", nodes),
     failures: failures ?? kept?.failures ?? [],
-    conditions: withTimes(current, before?.conditions ?? [], generation, now),
+    conditions: conditionsOf(current, generation, before?.conditions, timeOf(now)),
   };
 }
 
@@ -179,7 +178,6 @@ function listOf(all: readonly string[], count = all.length): string {
 }
 
 const words = ({ reason, message }: Summary) => ({ reason, message });
-const truth = (is: boolean) => (is ? "True" : "False");
 
 /** The field, or no field if the value is undefined. Server-side apply treats `null` as a value. */
 function optional<Name extends string, Value>(name: Name, value: Value | undefined) {
@@ -192,18 +190,3 @@ type NewCondition = Readonly<{
   reason: Reason;
   message: string;
 }>;
-
-function withTimes(
-  current: readonly NewCondition[],
-  before: readonly StatusCondition[],
-  generation: number,
-  now: Date,
-): readonly StatusCondition[] {
-  return timed(
-    current.map(({ type, status, reason, message }) => {
-      return { type, status, observedGeneration: generation, reason, message: withHelp(message) };
-    }),
-    before,
-    timeOf(now),
-  );
-}

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { ClusterStatus, ClusterProfilesSource, FleetSecretSpec } from "#api/fleet-secret.ts";
-import { sameStatus, statusOf, type FoundClusters, warningsOf, stalledBy } from "./status.ts";
+import { isSameStatus } from "#runtime/status.ts";
+import { statusOf, type FoundClusters, warningsOf, stalledBy } from "./status.ts";
 
 const now = new Date("2026-11-23T12:00:00.123Z");
 const names: Readonly<Record<string, ClusterStatus["state"]>> = {
@@ -113,10 +114,10 @@ test("keeps the time of a state that does not change", () => {
   assert.equal(next.clusters?.[0]?.since, "2026-11-23T12:00:00Z");
   assert.equal(next.clusters?.[1]?.since, "2026-11-23T12:01:00Z");
   assert.equal(next.conditions?.[2]?.lastTransitionTime, "2026-11-23T12:00:00Z");
-  assert.ok(sameStatus(statusOf(found("DW", { now: later }), first), first));
-  assert.ok(!sameStatus(next, first));
+  assert.ok(isSameStatus(statusOf(found("DW", { now: later }), first), first));
+  assert.ok(!isSameStatus(next, first));
   const { conditions, ...rest } = first;
-  assert.ok(sameStatus({ conditions: (conditions ?? []).toReversed(), ...rest }, first));
+  assert.ok(isSameStatus({ conditions: (conditions ?? []).toReversed(), ...rest }, first));
 });
 
 test("replaces a time in the future with the current time", () => {

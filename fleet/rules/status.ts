@@ -14,8 +14,7 @@ import type {
   FleetStalledReason,
   FleetWarningReason,
 } from "#api/fleet-reasons.ts";
-import { withHelp } from "#contract/help.ts";
-import { timed, timeOf } from "#kube/conditions.ts";
+import { conditionsOf, timeOf, truth } from "#kube/conditions.ts";
 import { sentence } from "./problems.ts";
 import type { Judged } from "./content.ts";
 
@@ -63,7 +62,7 @@ export function statusOf(found: FoundClusters, former: FleetSecretStatus = {}): 
     clusters: clusters.map(since),
     failures: failuresOf(clusters, former.failures, now),
     ...(givenUp.length === 0 ? {} : { givenUp }),
-    conditions: timed(conditionsOf(found), former.conditions, now),
+    conditions: conditionsOf(rowsOf(found), generation, former.conditions, now),
   };
 }
 
@@ -90,17 +89,16 @@ function countsOf(clusters: FoundClusters["clusters"]): FleetCounts {
   };
 }
 
-type Untimed = Readonly<{
+type Row = Readonly<{
   type: FleetConditionType;
   status: FleetCondition["status"];
   reason: FleetReason | FleetStalledReason | FleetWarningReason;
   message: string;
-  observedGeneration: number;
 }>;
 
 /** Ready, Reconciling and Stalled, by the rules of kstatus. At most one of them is True. */
-function conditionsOf(found: FoundClusters): readonly Untimed[] {
-  const { clusters, stalled, paused, warnings, generation: observedGeneration } = found;
+function rowsOf(found: FoundClusters): readonly Row[] {
+  const { clusters, stalled, paused, warnings } = found;
   const counts = countsOf(clusters);
   const { selected, done, waiting, progressing, failed, unreachable, leaving } = counts;
   const numbers = [
@@ -115,29 +113,30 @@ function conditionsOf(found: FoundClusters): readonly Untimed[] {
   const whole = selected > 0 && done === selected && leaving === 0;
   const ready = stalled === undefined && !paused && whole;
   const reason = stalled?.reason ?? (paused ? "Paused" : reasonOf(counts));
-  const message = withHelp(stalled?.message ?? numbers);
+  const message = stalled?.message ?? numbers;
   // True even while clusters are unreachable or no cluster is selected, because we continue by
   // ourselves when a cluster answers again or is selected.
   const going =
     stalled === undefined && !paused && (moving || unreachable > 0 || (failed === 0 && !whole));
   return [
-    { type: "Ready", status: truth(ready), reason, message, observedGeneration },
-    { type: "Reconciling", status: truth(going), reason, message: numbers, observedGeneration },
-    { type: "Stalled", status: truth(stalled !== undefined), reason, message, observedGeneration },
-    warned(warnings, observedGeneration),
+    { type: "Ready", status: truth(ready), reason, message },
+    { type: "Reconciling", status: truth(going), reason, message: numbers },
+    { type: "Stalled", status: truth(stalled !== undefined), reason, message },
+    warned(warnings),
   ];
 }
 
 /** The condition Warning: True while the spec contains something that the user might not intend. */
-function warned(warnings: FoundClusters["warnings"], observedGeneration: number): Untimed {
+function warned(warnings: FoundClusters["warnings"]): Row {
   const [first] = warnings;
-  const message = withHelp(warnings.map((one) => one.message).join(" | "));
-  return first === undefined
-    ? { type: "Warning", status: "False", reason: "None", message: "", observedGeneration }
-    : { type: "Warning", status: "True", reason: first.reason, message, observedGeneration };
+  const message = warnings.map((warning) => warning.message).join(" | ");
+  return {
+    type: "Warning",
+    status: truth(warnings.length > 0),
+    reason: first?.reason ?? "None",
+    message,
+  };
 }
-
-const truth = (is: boolean) => (is ? "True" : "False");
 
 function reasonOf({ selected, done, failed, unreachable, leaving }: FleetCounts): FleetReason {
   if (failed > 0) return "Refused";
@@ -145,18 +144,6 @@ function reasonOf({ selected, done, failed, unreachable, leaving }: FleetCounts)
   if (unreachable > 0) return "Unreachable";
   return selected === 0 ? "NoClusters" : "Done";
 }
-
-/** True when two statuses differ at most in the order of lists, which an apply can change. */
-export function sameStatus(one: FleetSecretStatus, other: FleetSecretStatus | undefined): boolean {
-  return sorted(one) === sorted(other);
-}
-
-const sorted = (value: unknown): string =>
-  JSON.stringify(value, (_, one: unknown) => {
-    if (typeof one !== "object" || one === null) return one;
-    if (Array.isArray(one)) return one.map(sorted).toSorted();
-    return Object.fromEntries(Object.entries(one).toSorted(([a], [b]) => (a < b ? -1 : 1)));
-  }) ?? "";
 
 export type Warning = Readonly<{ reason: FleetWarningReason; message: string }>;
 

@@ -1,4 +1,5 @@
 /** Conditions of an object's status, as Kubernetes defines them. Pure. */
+import { withHelp } from "#contract/help.ts";
 
 /** A condition. `Type` lists the condition types of one kind of object. */
 type Typed<Type extends string> = Readonly<{ type: Type }>;
@@ -28,6 +29,29 @@ export function timed<Untimed extends Readonly<{ type: string; status: string }>
     return { ...one, lastTransitionTime };
   });
 }
+
+type Row<Time> = Omit<Dated<Time>, "lastTransitionTime"> & Readonly<{ message: string }>;
+
+/**
+ * The conditions of one of our objects, from a table with one row for each condition. Adds the
+ * times, the generation, and the link for the message's code.
+ */
+export function conditionsOf<One extends Row<string>>(
+  rows: readonly One[],
+  generation: number,
+  before: readonly Dated<string>[] | undefined,
+  now: string,
+) {
+  const whole = rows.map((row) => ({
+    ...row,
+    message: withHelp(row.message),
+    observedGeneration: generation,
+  }));
+  return timed(whole, before, now);
+}
+
+/** The status of a condition that is never unknown. */
+export const truth = (is: boolean) => (is ? "True" : "False");
 
 /** RFC 3339 in whole seconds, as Kubernetes writes times. */
 export const timeOf = (date: Date): string => date.toISOString().replace(/\.\d+Z$/, "Z");

@@ -1,7 +1,7 @@
 /** Runs a program that writes to its cluster: command line, Lease, port, shutdown. */
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import type { Logger } from "pino";
-import { Registry } from "prom-client";
 import { asksForHelp } from "#contract/arguments.ts";
 import type { ParsedFlags } from "#contract/flags.ts";
 import { namespace } from "#contract/names.ts";
@@ -10,11 +10,13 @@ import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { leaseIn } from "#kube/client/paths.ts";
+import { ServerClock } from "#kube/client/server-clock.ts";
 import { hangsSeconds } from "./loop.ts";
 import { fenced } from "./fenced-client.ts";
 import { keepMemoryOutOfCores } from "./cores.ts";
 import { openLog } from "./log.ts";
-import { serve } from "./server.ts";
+import { openMeters, type Meters } from "./metrics.ts";
+import { serve, type Health } from "./server.ts";
 import { joinElection } from "./election.ts";
 import type { common } from "./flags.ts";
 
@@ -23,18 +25,38 @@ type Around = Readonly<{
   home: Cluster;
   holds: () => boolean;
   log: Logger;
-  registry: Registry;
+  meters: Meters;
+  /** The time of `home`'s API server. */
+  clock: ServerClock;
+  /** Ends this process soon, so that the next process starts without what this one has learned. */
+  leave: () => void;
+  /** Calls this observer from now on. */
+  observe: (observer: Observer) => void;
+}>;
+
+type Observer = Readonly<{
+  /** Called with each request to `home` and its outcome. */
+  asked: (method: string, status: number) => void;
+  /** Called when the holder of the Lease changes. True: this process. */
+  leads: (is: boolean) => void;
 }>;
 
 /** The work of a program. */
 export type ServedProgram = Readonly<{
+  /**
+   * What a process does before it takes part in the election. Rejects if the program cannot run.
+   * What it starts continues until `signal` aborts.
+   */
+  prepare?: (signal: AbortSignal) => Promise<void>;
   /** Serves until `signal` aborts. Never rejects. */
   until: (signal: AbortSignal) => Promise<void>;
-  /** Seconds since the last run of the program's loop ended. */
+  /** Seconds since the last run of the program's loop ended; 0 before the loop begins. */
   silence: () => number;
+  /** Whether a run of the holder has succeeded. Default: the holder is always ready. */
+  succeeded?: () => boolean;
 }>;
 
-type Program<Config> = Readonly<{
+export type Program<Config> = Readonly<{
   /** Field manager of the program's writes, and the name that the audit log shows. */
   manager: string;
   /** Name of its Lease. */
@@ -44,58 +66,99 @@ type Program<Config> = Readonly<{
   open: (config: Config, around: Around) => ServedProgram;
 }>;
 
-/**
- * Runs the program until SIGTERM. Never rejects: the last line of the log reports what stopped the
- * program.
- */
-export function runProgram<Config extends TableValues<typeof common>>(
-  program: Program<Config>,
-): void {
-  main(program, process.argv.slice(2)).catch((error: unknown) => {
-    process.stderr.write(`${(error as Error).message}\n`);
-    process.exit(1);
-  });
-}
+/** The flags that the frame itself uses. `namespace`: of the Lease. */
+type Framed = TableValues<typeof common> & Readonly<{ namespace?: string }>;
 
-async function main<Config extends TableValues<typeof common>>(
-  { manager, lease, usage, parse, open }: Program<Config>,
-  argv: readonly string[],
-): Promise<void> {
-  if (asksForHelp(argv)) return void process.stdout.write(usage());
-  const parsed = parse(argv);
-  if (!parsed.ok) {
-    process.stderr.write(`${parsed.errors.join("\n")}\n`);
-    process.exit(2);
-  }
-  const config = parsed.value;
+/**
+ * Runs the program until SIGTERM. Never rejects: the last line of the log, and the container's
+ * termination message, report what stopped the program.
+ */
+export function runProgram<Config extends Framed>(program: Program<Config>): void {
+  const argv = process.argv.slice(2);
+  if (asksForHelp(argv)) return void process.stdout.write(program.usage());
+  const parsed = program.parse(argv);
+  if (!parsed.ok) return end(parsed.errors.join("\n"), 2);
   keepMemoryOutOfCores();
-  const level = config["log-level"];
-  const log = openLog(level);
+  const log = openLog(parsed.value["log-level"]);
   const stop = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop.abort());
-  const stopped = once(stop.signal, "abort");
-  const how = { manager, stop: stop.signal };
-  const live = connect(loadKubeConfig(config.kubeconfig), () => {}, how);
-  const place = { cluster: live, name: lease, path: leaseIn(namespace, lease) };
-  const { leader, leads, standby } = joinElection(place, log, () => process.exit(1));
-  const registry = new Registry();
-  const home = fenced(live, leader.holds);
-  const served = open(config, { home, holds: leader.holds, log, registry });
-  const health = {
-    sick: () =>
-      leads() && served.silence() > hangsSeconds ? `no run for ${hangsSeconds} s` : undefined,
-    ready: () => ({ ready: true, reason: standby() || "ok" }),
+  serveProgram(program, parsed.value, { log, stop, lost: () => process.exit(1) }).then(
+    () => process.exit(0),
+    (error: unknown) => end((error as Error).message, 1),
+  );
+}
+
+/**
+ * Outside a pod, the file of the termination message does not exist, and we do not create it. Then
+ * only standard error has the message.
+ */
+function end(message: string, code: number): never {
+  process.stderr.write(`${message}\n`);
+  try {
+    writeFileSync("/dev/termination-log", message, { flag: "r+" });
+  } catch {
+    // The message is already in the log.
+  }
+  process.exit(code);
+}
+
+type Process = Readonly<{
+  log: Logger;
+  stop: AbortController;
+  /** Called when the Lease is lost. This process must not write after this call. */
+  lost: () => void;
+}>;
+
+/** Serves until `stop` aborts. Rejects if the program cannot run. */
+async function serveProgram<Config extends Framed>(
+  { manager, lease, open }: Program<Config>,
+  config: Config,
+  { log, stop, lost }: Process,
+): Promise<void> {
+  const { signal } = stop;
+  const stopped = signal.aborted ? Promise.resolve() : once(signal, "abort");
+  const meters = openMeters();
+  const clock = new ServerClock();
+  let observer: Observer = { asked() {}, leads() {} };
+  const live = connect(
+    loadKubeConfig(config.kubeconfig),
+    (method, status) => observer.asked(method, status),
+    { manager, clock, stop: signal },
+  );
+  const path = leaseIn(config.namespace ?? namespace, lease);
+  const place = { cluster: live, name: lease, path };
+  const { leader, standby } = joinElection(place, log, lost, (leads) => observer.leads(leads));
+  const served = open(config, {
+    home: fenced(live, leader.holds),
+    holds: leader.holds,
+    log,
+    meters,
+    clock,
+    leave: () => stop.abort(),
+    observe: (next) => (observer = next),
+  });
+  const { prepare, succeeded = () => true } = served;
+  const health: Health = {
+    sick: () => (served.silence() > hangsSeconds ? `no run for ${hangsSeconds} s` : undefined),
+    ready: () => ({
+      ready: succeeded() || standby() !== "",
+      reason: standby() || (succeeded() ? "ok" : "no run has succeeded yet"),
+    }),
   };
-  const server = await serve(config.listen, health, registry);
-  log.info({ cluster: live.identity, listen: server.address() }, "started");
-  const over = new AbortController();
-  const campaign = leader.until(over.signal);
-  await Promise.race([leader.elected, stopped]);
-  if (!stop.signal.aborted) await served.until(stop.signal);
-  // No more writes follow. We release the Lease now, so that the next holder can start at once.
-  over.abort();
-  await campaign;
-  server.close();
-  log.info("stopped");
-  process.exit(0);
+  const server = await serve(config.listen, health, meters.registry);
+  try {
+    const first = await Promise.race([prepare?.(signal), stopped.then(() => "stopped")]);
+    if (first === "stopped") return;
+    log.info({ cluster: live.identity, listen: server.address() }, "started");
+    const ended = new AbortController();
+    const campaign = leader.until(ended.signal);
+    await Promise.race([leader.elected, stopped]);
+    if (!signal.aborted) await served.until(signal);
+    // No more writes follow. We release the Lease now, so that the next holder can start at once.
+    ended.abort();
+    await campaign;
+  } finally {
+    server.close();
+    log.info("stopped");
+  }
 }

@@ -6,8 +6,7 @@ import {
   type SyncWarningReason,
 } from "#api/sync-reasons.ts";
 import type { SyncSecretStatus } from "#api/sync-secret.ts";
-import { withHelp } from "#contract/help.ts";
-import { timed, timeOf } from "#kube/conditions.ts";
+import { conditionsOf, timeOf, truth } from "#kube/conditions.ts";
 
 /** The result of one reconcile. */
 export type Found = Readonly<{
@@ -20,7 +19,12 @@ export type Found = Readonly<{
   warning?: string | undefined;
 }>;
 
-type Reason = Readonly<{ reason: SyncReason | SyncWarningReason; message: string }>;
+type Row = Readonly<{
+  type: SyncConditionType;
+  status: "True" | "False";
+  reason: SyncReason | SyncWarningReason;
+  message: string;
+}>;
 
 const stalls = (reason: SyncReason): boolean => Object.hasOwn(syncStalledReasons, reason);
 
@@ -31,49 +35,20 @@ export function statusOf(
   now: Date,
   former: SyncSecretStatus = {},
 ): SyncSecretStatus {
-  const condition = (
-    type: SyncConditionType,
-    isTrue: boolean,
-    its: Reason = { reason, message },
-  ) => {
-    const status = isTrue ? ("True" as const) : ("False" as const);
-    const text = withHelp(its.message);
-    return { type, status, ...its, message: text, observedGeneration: generation };
-  };
   const warned = former.conditions?.some(({ type }) => type === "Warning") === true;
-  const untimed = [
-    condition("Ready", reason === "Synced"),
-    condition("Stalled", stalls(reason)),
+  const rows: readonly Row[] = [
+    { type: "Ready", status: truth(reason === "Synced"), reason, message },
+    { type: "Stalled", status: truth(stalls(reason)), reason, message },
     ...(warning !== undefined
-      ? [condition("Warning", true, { reason: "TokenEnds", message: warning })]
+      ? [{ type: "Warning", status: "True", reason: "TokenEnds", message: warning } as const]
       : warned
-        ? [condition("Warning", false, { reason: "None", message: "" })]
+        ? [{ type: "Warning", status: "False", reason: "None", message: "" } as const]
         : []),
   ];
   return {
     observedGeneration: generation,
     ...(secretName === undefined ? {} : { secretName }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
-    conditions: timed(untimed, former.conditions, timeOf(now)),
+    conditions: conditionsOf(rows, generation, former.conditions, timeOf(now)),
   };
-}
-
-/** True if two statuses are equal. The order of their conditions does not count. */
-export function sameStatus(one: SyncSecretStatus, other: SyncSecretStatus = {}): boolean {
-  return comparable(one) === comparable(other);
-}
-
-function comparable(status: SyncSecretStatus): string {
-  const conditions = (status.conditions ?? [])
-    .map((one) => [
-      one.type,
-      one.status,
-      one.reason,
-      one.message ?? "",
-      one.observedGeneration ?? 0,
-      one.lastTransitionTime,
-    ])
-    .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1));
-  const { observedGeneration = 0, secretName = "", resourceVersion = "" } = status;
-  return JSON.stringify([observedGeneration, secretName, resourceVersion, conditions]);
 }

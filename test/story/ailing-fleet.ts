@@ -5,7 +5,7 @@
  */
 import { readFileSync } from "node:fs";
 import { pino } from "pino";
-import { Registry } from "prom-client";
+import { openMeters } from "#runtime/metrics.ts";
 import type { FleetSecret } from "#api/fleet-secret.ts";
 import { createFleets } from "#fleet/fleets.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
@@ -229,7 +229,7 @@ export function startFleets(home: Cluster): () => Promise<void> {
     home,
     holds: () => true,
     log: pino({ level: "silent" }),
-    registry: new Registry(),
+    meters: openMeters(),
     namespace: "kube-system",
     clusterNamespaces: [],
   }).until(stop.signal);

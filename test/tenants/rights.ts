@@ -106,8 +106,8 @@ export function rightsTests(rig: () => Rig): void {
       (await granted(tenant, `system:serviceaccount:${where}:${its}`)).toSorted(),
       [
         ...leases(its),
-        ...["get", "list", "update", "watch"].map((verb) => `${verb} ${syncSecrets} *`),
-        `update ${syncSecrets}/status *`,
+        ...["get", "list", "patch", "watch"].map((verb) => `${verb} ${syncSecrets} *`),
+        `patch ${syncSecrets}/status *`,
         // The program writes its renewed token into this Secret.
         ...["get", "patch"].map(
           (verb) => `${verb} secrets ${where}/global-pull-secret-sync-management`,
@@ -125,8 +125,8 @@ export function rightsTests(rig: () => Rig): void {
       may(management.cluster, account, verb, what, where);
     const rights: Readonly<Record<string, readonly string[]>> = {
       secrets: ["get", "list", "watch", "create", "update", "delete"],
-      "syncsecrets.globalpullsecret.io": ["get", "list", "watch", "update"],
-      "syncsecrets.globalpullsecret.io:status": ["update"],
+      "syncsecrets.globalpullsecret.io": ["get", "list", "watch", "patch"],
+      "syncsecrets.globalpullsecret.io:status": ["patch"],
     };
     for (const [what, verbs] of Object.entries(rights)) {
       for (const verb of verbs) assert.ok(await can(verb, what, "tenant-a"), `${verb} ${what}`);
@@ -148,8 +148,8 @@ export function rightsTests(rig: () => Rig): void {
     assert.ok(places.has("tenant-a") && places.has("tenant-b"), [...places].join());
     const there = [
       ...(rights["secrets"] ?? []).map((verb) => `${verb} secrets`),
-      ...["get", "list", "watch", "update"].map((verb) => `${verb} ${syncSecrets}`),
-      `update ${syncSecrets}/status`,
+      ...["get", "list", "watch", "patch"].map((verb) => `${verb} ${syncSecrets}`),
+      `patch ${syncSecrets}/status`,
       `update ${syncSecrets}/finalizers`,
       "create events",
     ];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import { Registry } from "prom-client";
+import { openMeters } from "#runtime/metrics.ts";
 import { createMetrics } from "#controller/status/metrics.ts";
 import { createMetrics as createSyncMetrics } from "#tenants/metrics.ts";
 import { metricsPage } from "./metrics.ts";
@@ -9,15 +9,15 @@ import { metricsPage } from "./metrics.ts";
 const prefix = "global_pull_secret_";
 
 test("lists every metric of all our programs", () => {
-  const sync = new Registry();
+  const sync = openMeters();
   createSyncMetrics(sync);
-  const registries = [createMetrics().registry, sync];
+  const registries = [createMetrics().registry, sync.registry];
   const made = registries.flatMap((one) => one.getMetricsAsArray().map(({ name }) => name));
   // The fleet creates its metrics while it runs, therefore we find their names in its source.
   const fleet = globSync("fleet/**/*.ts").flatMap((file) =>
     Array.from(
-      readFileSync(file, "utf8").matchAll(/name: "(global_pull_secret_\w+)"/g),
-      ([, name = ""]) => name,
+      readFileSync(file, "utf8").matchAll(/meters\.gauge\("(\w+)"/g),
+      ([, name = ""]) => prefix + name,
     ),
   );
   assert.ok(fleet.length > 0);

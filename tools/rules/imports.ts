@@ -48,6 +48,8 @@ const packageRooms: Readonly<Record<string, readonly string[]>> = {
   "dbus-next": ["agent/systemd"],
   chokidar: ["agent/files"],
   "write-file-atomic": ["agent/files"],
+  pino: ["lib/runtime"],
+  "prom-client": ["lib/runtime"],
 };
 
 const names: Readonly<Record<string, string>> = manifest.imports;

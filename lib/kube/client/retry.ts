@@ -19,6 +19,10 @@ export function backoff(failures: number, random: () => number = Math.random): n
   return Math.round(base * (0.5 + random()));
 }
 
+/** Resolves after that many milliseconds. This wait does not keep the process alive. */
+export const later = (milliseconds: number) =>
+  new Promise<void>((resolve) => void setTimeout(resolve, milliseconds).unref());
+
 type Options = Readonly<{
   /** Milliseconds, from the first attempt, after which no further attempt begins. */
   milliseconds: number;

@@ -106,10 +106,10 @@ metadata:
 rules:
   - apiGroups: [globalpullsecret.io]
     resources: [syncsecrets]
-    verbs: [get, list, watch, update]
+    verbs: [get, list, watch, patch]
   - apiGroups: [globalpullsecret.io]
     resources: [syncsecrets/status]
-    verbs: [update]
+    verbs: [patch]
   # For owner references that block a deletion, if admission plugin OwnerReferencesPermissionEnforcement is on.
   - apiGroups: [globalpullsecret.io]
     resources: [syncsecrets/finalizers]

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import type { GlobalPullSecret, GlobalPullSecretStatus } from "#api/global-pull-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { statusWriter } from "./status-writer.ts";
+import { globalPullSecretPath } from "#kube/client/paths.ts";
+import { statusWriter } from "./status.ts";
 
 const object = (uid = "u"): GlobalPullSecret => ({
   apiVersion: "globalpullsecret.io/v1alpha1",
@@ -36,12 +37,14 @@ function bench(...errors: readonly Error[]) {
     answers.push(answer);
     return answer;
   };
-  const writer = statusWriter({
+  const writer = statusWriter<GlobalPullSecret, GlobalPullSecretStatus>({
     cluster: { apply: apply as Cluster["apply"] },
+    path: () => globalPullSecretPath,
+    manager: "global-pull-secret-status",
     failed: ({ message }) => failed.push(message),
     now: () => clock.milliseconds,
     pause: async (milliseconds) =>
-      new Promise((end) => {
+      new Promise<void>((end) => {
         pauses.push({ milliseconds, end });
       }),
   });

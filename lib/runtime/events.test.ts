@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError } from "#kube/client/api-error.ts";
-import { announcer, repeatMilliseconds, type Notice } from "./events.ts";
+import { announcer, repeatMilliseconds, type About, type Notice } from "./events.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 
 type Sent = {
@@ -31,6 +31,7 @@ function setUp(refuse: (body: Sent) => number = () => 0) {
   const another = () =>
     announcer({
       cluster,
+      component: "test",
       reported: (one) => logged.push(one),
       sent: (one) => announced.push(one),
       dropped: (one, why) => dropped.push(`${one.message}: ${why}`),
@@ -46,7 +47,12 @@ const notice: Notice = {
   message: "revision 3 is on 2 of 2 nodes",
   subject: "3",
 };
-const secret = { uid: "u1", resourceVersion: "5" };
+const about = (metadata: object): About => ({
+  apiVersion: "v1",
+  kind: "Secret",
+  metadata: { name: "additional-pull-secret", namespace: "kube-system", ...metadata },
+});
+const secret = about({ uid: "u1", resourceVersion: "5" });
 
 test("creates one Event for a repeated report, even by another controller or after a restart", async () => {
   const { another, created, announced } = setUp();
@@ -65,7 +71,7 @@ test("creates another Event for the same message about another object or Secret"
   const { announce, idle } = another();
   announce(notice, secret);
   announce({ ...notice, subject: "4" }, secret);
-  announce(notice, { uid: "u2" });
+  announce(notice, about({ uid: "u2" }));
   await idle();
   assert.equal(created.length, 3);
 });
@@ -129,7 +135,7 @@ test("sends a bounded number of requests to a cluster that refuses Events, and l
 test("cuts a message that is longer than the API server accepts", async () => {
   const { another, created } = setUp();
   const { announce, idle } = another();
-  announce({ ...notice, message: "x".repeat(5000) }, undefined);
+  announce({ ...notice, message: "x".repeat(5000) }, about({}));
   await idle();
   assert.equal(created[0]?.message.length, 1024);
 });

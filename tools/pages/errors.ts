@@ -39,7 +39,7 @@ export const sections: readonly Section[] = [
   },
   {
     title: "Controller",
-    lead: "Found by the controller, in Events, in conditions and in its log.",
+    lead: `Found by the controller, in Events, in conditions and in its log. ${general.controller}`,
     catalogue: { ...controller, ...unservedNodes },
     byItself: (code) => ofPrograms[code],
   },
@@ -68,7 +68,7 @@ const unlessGeneral = (action: string, rule: string) => (action === rule ? undef
 /** The page has a section for each catalogue, and in it a section for each code. */
 export function errorsPage(): string {
   const parts = [
-    `# Every code\n\nAfter this page you know what a code means, what the product does by itself, and what you can do. The same code is in the Event, the condition, the log line, the readiness answer and the termination message. Most of these texts end with a link to this page, such as \`${helpOf("GPS218")}\`. \`…\` stands for a detail, which is never a credential. Each section begins with what the product does by itself; **By itself** names what a single code adds or changes. A code without **You** needs no action. If you know a symptom but no code, begin with [troubleshooting](../use/troubleshoot.md).`,
+    `# Every code\n\nAfter this page you know what a code means, what the product does by itself, and what you can do. The same code is in the Event, the condition, the log line, the readiness answer and the termination message. Most of these texts end with a link to this page, such as \`${helpOf("GPS218")}\`. \`…\` stands for a detail, which is never a credential; some messages add names of nodes, or quote the API server's answer. Each section begins with what the product does by itself; **By itself** names what a single code adds or changes. A code without **You** needs no action. If you know a symptom but no code, begin with [troubleshooting](../use/troubleshoot.md).`,
     sections
       .map(({ title }) => `[${title}](#${title.toLowerCase().replace(" ", "-")})`)
       .join(" · "),

@@ -2,13 +2,14 @@
 
 const lastGood = "The last accepted entries of this source stay in force.";
 const again = "The controller tries again in growing pauses.";
-const tiedUp = "Nodes keep what they have.";
 
 /** Kind of code → the action that the page states once, for all codes of this kind. */
 export const general = {
   refused: `The whole source is refused. ${lastGood}`,
   warning: "The source is used.",
   agent: "The agent changes nothing on this node and checks again.",
+  controller:
+    "Nodes keep what they have. The last accepted entries of each source, and the last accepted policy, stay in force.",
   kubeconfig: "The kubeconfig is not used, and no connection is made.",
   fleet:
     "Clusters keep what they have. Other clusters wait only for a cluster with GPS451, and during a halt (GPS441).",
@@ -23,18 +24,16 @@ export const ofPrograms: Readonly<Record<string, string>> = {
     "The check accepts the file. If you apply it, the controller removes the entries that only this source supplied.",
   GPS176:
     "The plugin makes the requested change. The controller compares it with the original later.",
-  GPS301: lastGood,
-  GPS302: lastGood,
-  GPS303: lastGood,
   GPS304: "The controller does not touch that object, and checks again.",
-  GPS305: `The controller grants the revision to no other node and withdraws unproved grants. ${tiedUp} The controller does not retry by itself.`,
+  GPS305:
+    "The controller grants the revision to no other node and withdraws unproved grants. It does not retry by itself.",
   GPS306: "The controller keeps waiting.",
   GPS307: "The controller has deleted its objects. It does not check these nodes again.",
   GPS308: "The controller publishes nothing new. The content in force stays.",
-  GPS309: `${lastGood} The controller reads the source again.`,
+  GPS309: "The controller reads the source again.",
   GPS310: "If the source was in force, its entries stay for the grace period and are then removed.",
-  GPS311: `${lastGood} The controller notices a new right within a minute and a half.`,
-  GPS312: `${lastGood} The controller reads the source again.`,
+  GPS311: "The controller notices a new right within a minute and a half.",
+  GPS312: "The controller reads the source again.",
   GPS313: "The source is left out; other sources stay in use.",
   GPS314: "Both sources are used.",
   GPS315: "The source stays in force.",
@@ -45,12 +44,10 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS324:
     "Nodes remove the entries when they come back. The controller waits until the time in the message.",
   GPS325: again,
-  GPS326: "The controller writes once a minute.",
   GPS327: "The rollout begins when one node can be served.",
   GPS328:
     "The controller grants each node the revision again ten minutes after its agent is Ready. Each further failure doubles this pause, up to six hours.",
-  GPS329: `The controller asks again. ${tiedUp}`,
-  GPS330: "The previous policy stays in force.",
+  GPS329: "The controller asks again.",
   GPS332:
     "The agents do their work without the search for other credential files. On a node without a config.json, the file that the agent creates might hide another file with credentials: `/config.json`, `.docker/config.json` and `.dockercfg` in `/` and `/root`. Agents still check `.dockercfg` in the kubelet's own directory.",
   GPS331:

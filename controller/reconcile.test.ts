@@ -24,7 +24,7 @@ import { NodeListTimer } from "./rollout/nodes.ts";
 import { RootMounts } from "./rollout/root-mount.ts";
 import { Repairs } from "./rollout/write.ts";
 import { annotations } from "./objects/annotations.ts";
-import { readState, stateSecret } from "./objects/state.ts";
+import { readState } from "./objects/state.ts";
 
 type Object = KubernetesObject & { data?: Record<string, string>; spec?: object; status?: object };
 
@@ -343,17 +343,8 @@ test("removes everything after the grace period, and keeps no withdrawn credenti
   assert.deepEqual([...on.objects.keys()], [originalPath]);
 });
 
-test("removes a withdrawn credential from all our Secrets, also from the keys of version 0.2", async () => {
+test("removes a withdrawn credential from all our Secrets", async () => {
   const on = await deployed(0);
-  // The state Secret as version 0.2 wrote it.
-  const { data } = stateSecret(on.state());
-  const served = {
-    revision: btoa('{"revision":1,"intent":"apply"}'),
-    document: btoa(text("add:1")),
-  };
-  on.put(owned.state, {
-    data: { ...data, served: served.revision, "served.document": served.document },
-  });
   on.withdraw();
   await on.look();
   assert.equal(on.published()?.intent, "release");

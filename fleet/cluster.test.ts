@@ -8,7 +8,6 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Access } from "#kube/kubeconfig/access.ts";
 import { direct } from "./transport/direct.ts";
-import { resourceSet } from "./transport/resource-set.ts";
 import { FleetCluster, newContest } from "./cluster.ts";
 
 const content = { type: "Opaque", data: { a: "eA==" } };
@@ -185,69 +184,6 @@ test("retries a refused deletion after 5 to 30 seconds even if the system clock 
   // A refused deletion does not count as a refusal of the content.
   assert.equal(one.fleetCluster.refusal(content), undefined);
 });
-
-for (const [whose, left] of [
-  [owner, []],
-  ["id/kube-system/another", ["crs-pull-secret", "crs-pull-secret"]],
-] as const)
-  test(`keeps ${left.length} of the two objects crs-pull-secret that version 0.2 placed, if their owner is ${whose}`, async () => {
-    const transport = resourceSet(
-      "a",
-      { namespace: "kube-system", name: "other" },
-      { version: "v1" },
-    );
-    const objects = new Map<string, KubernetesObject>();
-    for (const { target, body } of resourceSet(
-      "a",
-      { namespace: "kube-system", name: "pull-secret" },
-      { version: "v1" },
-    ).placed) {
-      const { metadata, ...rest } = body(content, whose);
-      const path = `${target.collection}/${target.name}`;
-      objects.set(path, { ...rest, metadata: { ...metadata, uid: path, resourceVersion: "1" } });
-    }
-    const removed: string[] = [];
-    const cluster = {
-      async get(path: string) {
-        const [collection, query] = path.split("?");
-        const name = new URLSearchParams(query).get("fieldSelector")?.split("=")[1];
-        const one = objects.get(`${collection}/${name}`);
-        const items = one === undefined ? [] : [one];
-        return { kind: "List", apiVersion: "v1", metadata: { resourceVersion: "1" }, items };
-      },
-      stream: (_path: string, _query: object, signal: AbortSignal) => rolloutState(signal),
-      async apply(path: string, body: KubernetesObject) {
-        const metadata = { ...body.metadata, uid: "u", resourceVersion: "2" };
-        objects.set(path, { ...body, metadata });
-        return { ...body, metadata };
-      },
-      async remove(path: string) {
-        removed.push(path);
-        objects.delete(path);
-      },
-    } as unknown as Cluster;
-    let hinted = Promise.withResolvers<void>();
-    const fleetCluster = new FleetCluster({
-      transport,
-      reach: cluster,
-      holds: () => true,
-      hint: () => hinted.resolve(),
-    });
-    // The fake watches send no events, so no hint comes after the last write. We therefore check
-    // the objects in a loop.
-    while (![...objects.keys()].join().includes("crs-other") || removed.length < 2 - left.length) {
-      await hinted.promise;
-      hinted = Promise.withResolvers<void>();
-      if (fleetCluster.there(content, owner).is === "other")
-        await fleetCluster.change(content, owner);
-    }
-    fleetCluster.close();
-    const named = (name: string) =>
-      [...objects.keys()].filter((path) => path.endsWith(`/${name}`)).length;
-    assert.deepEqual([named("crs-pull-secret"), named("crs-other")], [left.length, 2]);
-    // The ClusterResourceSet is deleted before its Secret.
-    if (removed.length > 0) assert.match(removed[0] ?? "", /clusterresourcesets/);
-  });
 
 test("gives placed objects the same id under each name of their cluster, but another id in a restored copy of the cluster", async () => {
   const by = (server: string, authority: string) =>

@@ -57,10 +57,7 @@ export class FleetCluster {
     const { transport, reach, hint } = options;
     this.#options = options;
     const needed = transport.placed.map(({ target }) => target);
-    const besides = [
-      ...(transport.former ?? []),
-      ...(transport.witness === undefined ? [] : [transport.witness]),
-    ];
+    const besides = transport.witness === undefined ? [] : [transport.witness];
     this.#connection = new Connection({
       reach,
       needed,
@@ -113,19 +110,14 @@ export class FleetCluster {
       !isPlacedBy(one, owner) && !this.mayAdopt(ownerMark(one));
     if (found.some((one) => one !== undefined && isForeign(one)))
       return { is: "foreign", why: sentence("foreign") };
-    const whole = this.#leftOvers(objects, owner).length === 0;
-    if (
-      content === undefined ||
-      !whole ||
-      !transport.placed.every((one, at) => isIn(one, found[at]))
-    ) {
+    if (content === undefined || !transport.placed.every((one, at) => isIn(one, found[at]))) {
       const lost = this.#contest.lostUntil(content, performance.now()) !== undefined;
       if (lost) return { is: "away", why: sentence("contested") };
       return { is: "other", present: found.every((one) => one !== undefined) };
     }
     const seen = this.#connection.found;
-    const witness = transport.placed.length + (transport.former?.length ?? 0);
-    const proof = transport.proof(found, Array.isArray(seen) ? seen[witness] : undefined);
+    const witness = Array.isArray(seen) ? seen[transport.placed.length] : undefined;
+    const proof = transport.proof(found, witness);
     return { is: "has", proof: proof.is, why: "why" in proof ? proof.why : undefined };
 
     function isIn(one: Placement, object: KubernetesObject | undefined): boolean {
@@ -174,7 +166,6 @@ export class FleetCluster {
         if (object !== undefined && one.has(object, content, owner)) continue;
         await place(cluster, one, object, content, owner);
       }
-      for (const one of this.#leftOvers(found, owner)) await removeFrom(cluster, one);
     });
   }
 
@@ -188,21 +179,13 @@ export class FleetCluster {
     const objects = this.#objects();
     if (!Array.isArray(objects) || this.busy) return false;
     const { placed } = this.#options.transport;
-    const former = this.#leftOvers(objects, owner);
     const copies = placed.flatMap(({ target }, at) => ownedAt(target, objects[at], owner));
-    if (former.length + copies.length === 0) return true;
-    const ours = [...former, ...(offered ? [] : copies.toReversed())];
-    if (ours.length === 0 || (this.refusal(undefined)?.wait ?? 0) > 0) return false;
+    if (copies.length === 0) return true;
+    if (offered || (this.refusal(undefined)?.wait ?? 0) > 0) return false;
     void this.#write(undefined, async (cluster) => {
-      for (const one of ours) await removeFrom(cluster, one);
+      for (const copy of copies.toReversed()) await removeFrom(cluster, copy);
     });
     return false;
-  }
-
-  /** The objects that this owner placed under the object names of a previous version. */
-  #leftOvers(objects: Objects, owner: string): readonly Owned[] {
-    const { placed, former = [] } = this.#options.transport;
-    return former.flatMap((target, at) => ownedAt(target, objects[placed.length + at], owner));
   }
 
   async #write(

@@ -95,9 +95,8 @@ async function isReady(cluster: Cluster): Promise<boolean> {
 }
 
 /**
- * True when each policy and its binding are exactly as a join creates them. False if our account is
- * not allowed to read them, because then an older version joined the cluster. Rejects with ApiError
- * if there is no answer.
+ * True when each policy and its binding are exactly as a join creates them. False if someone
+ * removed our account's right to read them. Rejects with ApiError if there is no answer.
  */
 export async function isGuarded(cluster: Cluster): Promise<boolean> {
   try {

@@ -279,7 +279,7 @@ test("removes our folder from the directory of another kubelet, but does not con
 test("takes no content in the directory of another kubelet, even if config.json there already matches", () => {
   const elsewhere = "pods/u does not exist";
   check([
-    ["put in force by an older agent", { elsewhere, journal: idle }, "wait GPS261"],
+    ["in force before the kubelet moved", { elsewhere, journal: idle }, "wait GPS261"],
     ["as granted, by chance", { elsewhere, file: written }, "wait GPS261"],
     ["as served, by chance", { elsewhere, file: written, ...unasked }, "wait GPS261 ready"],
   ]);

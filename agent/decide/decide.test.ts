@@ -122,7 +122,6 @@ test("applies only the granted revision", () => {
 test("identifies a revision by number and digest: the same number with other content is another revision", () => {
   const otherDigest = { config: { digest: "restored" } };
   const lagging: Facts["mounted"] = { kind: "incomplete", why: "ENOENT" };
-  const { digest: _digest, ...undated } = idle;
   check([
     [
       "the mount has caught up",
@@ -154,12 +153,6 @@ test("identifies a revision by number and digest: the same number with other con
       },
       "record GPS226 → applied",
     ],
-    [
-      "an older agent's journal has no digest to compare",
-      { mounted: lagging, journal: undated },
-      "wait GPS202",
-    ],
-    ["an older agent's journal is continued", { journal: undated }, "record GPS226 → applied"],
     [
       "the probation belongs to other content with the same number",
       {

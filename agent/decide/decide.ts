@@ -31,14 +31,7 @@ import {
   type File,
 } from "../journal/journal.ts";
 import type { Document, Mounted } from "../delivery/mount.ts";
-import {
-  byTable,
-  awaitCleaned,
-  awaitRepaired,
-  undone,
-  idleAs,
-  isAwaitingReread,
-} from "./restart.ts";
+import { byTable, awaitCleaned, awaitRepaired, idleAs, isAwaitingReread } from "./restart.ts";
 import { type FoundFile, type Plan, isFound } from "../delivery/delivery.ts";
 import {
   granted,
@@ -82,8 +75,7 @@ function chain(facts: Facts): Answer {
     facts.journal.kind === "journal" ? withUnit(facts.journal.journal, facts.unit) : undefined;
   if (facts.vanished && journal !== undefined) return record(codes.journalVanished, journal);
   if (!isIdle(journal) && facts.unit === undefined) return ask("kubelet");
-  // An older agent left `undo` in the journal until the kubelet ran again. We apply `undo` now.
-  if (journal?.phase === "reviving") return byTable(facts, undone(facts, journal));
+  if (journal?.phase === "reviving") return byTable(facts, journal);
   const mayEmpty = !isFound(file) && file.answer?.empty !== undefined;
   // A rollback needs no document, and with the largest files, there is no memory for a document.
   if (journal?.phase === "restoring" && !mayEmpty) return restoring(facts, journal, file);
@@ -434,12 +426,9 @@ function withoutGrant(
   return undefined;
 }
 
-/**
- * Whether the change began for a grant. Version 0.2 did not record the grant. But if a node already
- * had content, version 0.2 changed the node only for a grant.
- */
-function wasGranted({ grant, undo }: Journal): boolean {
-  return grant !== undefined || (undo?.revision ?? 0) > 0;
+/** Whether the change began for a grant. */
+function wasGranted({ grant }: Journal): boolean {
+  return grant !== undefined;
 }
 
 type Undo = NonNullable<Journal["undo"]>;

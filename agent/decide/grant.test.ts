@@ -172,9 +172,9 @@ test("accepts a refused grant if its content is in force, and then repairs the f
   ]);
 });
 
-/** A change by version 0.2, which recorded no grant, on a node that had revision 6. */
-const older = (phase: Journal["phase"]): Journal => {
-  const { grant: _, owed, undo = assert.fail(), ...rest } = restarting;
+/** A change that began for the grant `key`, on a node that had revision 6. */
+const changing = (phase: Journal["phase"]): Journal => {
+  const { owed, undo = assert.fail(), ...rest } = restarting;
   const six = { ...undo, revision: 6, digest: "six's", content: "six" };
   const isBegun = phase !== "applying";
   return { ...rest, phase, undo: six, ...(isBegun && owed !== undefined && { owed }) };
@@ -186,8 +186,8 @@ test("finishes a change that the previous agent pod began, even without a new gr
     for (const journal of [
       restarting,
       settling,
-      older("restarting"),
-      { ...older("settling"), settling: settling.settling },
+      changing("restarting"),
+      { ...changing("settling"), settling: settling.settling },
     ]) {
       const { steps } = follow({ grant: "none", mounted: mountedNow, journal, ...lives });
       const first = journal.phase === "restarting" ? ["record GPS215 → settling"] : [];
@@ -196,17 +196,17 @@ test("finishes a change that the previous agent pod began, even without a new gr
 });
 
 test("abandons a change and keeps the previous content when the grant is gone before the file is in place", () => {
+  const journal = changing("applying");
   for (const mountedNow of [nothing, { ...eight, served: true as const }])
-    for (const grant of ["none", back] as const)
-      for (const journal of [older("applying"), { ...older("applying"), grant: key }]) {
-        const { steps, end } = follow({ grant, mounted: mountedNow, journal, file: absent });
-        assert.deepEqual(steps, ["record GPS200 → applied", "nothing GPS200 ready"]);
-        assert.ok(end.journal.kind === "journal" && end.journal.journal.revision === 6);
-      }
+    for (const grant of ["none", back] as const) {
+      const { steps, end } = follow({ grant, mounted: mountedNow, journal, file: absent });
+      assert.deepEqual(steps, ["record GPS200 → applied", "nothing GPS200 ready"]);
+      assert.ok(end.journal.kind === "journal" && end.journal.journal.revision === 6);
+    }
 });
 
 test("keeps the provider's answer in the journal if the abandoned change had already written the answer", () => {
-  const change = older("applying");
+  const change = changing("applying");
   const journal: Journal = { ...change, owned: { ...change.owned, answer: "digest" } };
   const { end } = follow({ grant: back, mounted: nothing, journal, file: absent });
   assert.ok(end.journal.kind === "journal" && end.journal.journal.owned.answer === "digest");
@@ -223,33 +223,20 @@ test("considers a journal empty only if it lists nothing of ours", () => {
   for (const one of named) assert.ok(!isEmpty({ ...empty, owned: one }));
 });
 
-test("if the same revision is granted, continues a change that version 0.2 began", () => {
-  check([
-    ["not in place", { journal: older("applying"), file: absent }, "apply GPS226 → applying"],
-    ["in place", { journal: older("applying") }, "restart GPS212 → restarting"],
-    ["restarting", { journal: older("restarting") }, "restart GPS212 → restarting"],
-    [
-      "on probation",
-      { journal: { ...older("settling"), settling: settling.settling }, ...lives },
-      "record GPS200 → applied",
-    ],
-  ]);
-});
-
 test("finishes a change in any phase when its grant is revoked, also if restarts are off", () => {
-  const { undo: _, ...withoutUndo } = older("applying");
+  const { undo: _, ...withoutUndo } = changing("applying");
   const never = { restart: "Never" } as const;
   const at: FactsChange = { grant: back, mounted: nothing };
   check([
-    ["in place", { ...at, journal: older("applying") }, "restart GPS212 → restarting"],
+    ["in place", { ...at, journal: changing("applying") }, "restart GPS212 → restarting"],
     [
       "in place, and restarts are off",
-      { ...at, journal: older("applying"), config: never },
+      { ...at, journal: changing("applying"), config: never },
       "record GPS254 → restarting",
     ],
     [
       "restarting, and restarts are off",
-      { ...at, journal: older("restarting"), config: never },
+      { ...at, journal: changing("restarting"), config: never },
       "record GPS254 → restarting",
     ],
     ["restoring", { ...at, journal: { ...restarting, phase: "restoring" } }, "restore GPS216"],
@@ -260,12 +247,12 @@ test("finishes a change in any phase when its grant is revoked, also if restarts
     ],
     [
       "a new file is in place, and lacks entries that the journal still lists",
-      { ...at, journal: older("applying"), file: foreign() },
+      { ...at, journal: changing("applying"), file: foreign() },
       "restart GPS212 → restarting",
     ],
     [
       "the volume cannot be read for a moment",
-      { ...at, grant: "unread", journal: older("applying"), file: absent },
+      { ...at, grant: "unread", journal: changing("applying"), file: absent },
       "wait GPS203",
     ],
   ]);
@@ -309,11 +296,6 @@ test("keeps the node's content if there is no grant, and takes no content if the
         "the file drifted, and the node's content is not mounted",
         { grant, mounted: nothing, journal: idle, file: absent },
         "nothing GPS252 ready",
-      ],
-      [
-        "a journal of version 0.2",
-        { grant, mounted: nothing, journal: { ...idle, version: 3 } },
-        "nothing GPS200 ready",
       ],
       [
         "a journal without a digest",

@@ -137,21 +137,6 @@ test("still lists the provider's answer as ours after a rollback, so that a with
   assert.deepEqual(ownedAfter({ ...restoring, undo: { ...undo, owned: six } }), six);
 });
 
-test("ends a revival that an older agent began, and records the failed change's entries as formerly ours", () => {
-  const older: Journal = { ...restarting, phase: "reviving" };
-  const step = decide(
-    facts({
-      journal: older,
-      unit: renewed,
-      stopwatch: { running: 5000, healthy: 5000 },
-      file: absent,
-    }),
-  );
-  assert.ok(step.action === "record" && step.code === "GPS218");
-  assert.deepEqual(step.journal.owned, { entries: [], rest: [], former });
-  assert.equal(step.journal.quarantine?.content, "seven");
-});
-
 test("ends a revival once a kubelet process has run for three minutes, even if its healthz does not answer", () => {
   const silent = { journal: reviving, file: absent, unit: renewed, healthy: false };
   check([

@@ -148,7 +148,7 @@ export function idleAs(facts: Facts, journal: Journal, code: Code): Answer {
 function inForce(facts: Facts, code: Code): Answer {
   if (facts.healthy === undefined) return ask("healthz");
   if (!facts.healthy) return wait(codes.kubeletSilent, soon);
-  // An older agent without this check might have written into the other kubelet's directory.
+  // A kubelet that was moved to another directory does not read our file any more.
   if (facts.elsewhere !== undefined) return refuse(codes.elsewhere, resync, facts.elsewhere);
   const { unfit, note, rivals } = facts.file as Partial<FoundFile>;
   if (unfit !== undefined) return refuse(codes.providerUnfit, soon, unfit);
@@ -499,7 +499,7 @@ function waitFor(remaining: number): Step | undefined {
  * its probation. The credential provider's answer still counts as ours, so that a later withdrawal
  * empties it in any mode.
  */
-export function undone(facts: Facts, journal: Journal): Journal {
+function undone(facts: Facts, journal: Journal): Journal {
   const { undo, settling: _settling, renamed: _renamed, ...rest } = journal;
   if (undo === undefined) return journal;
   const { revision, digest, content } = undo;

@@ -101,7 +101,7 @@ const rows: readonly (readonly [when: string, change: Readonly<Record<string, st
     ["a grant is revoked", grantOf(0), "6 served"],
     ["a withdrawal, and nothing is granted", { ...noGrant, ...release }, "nothing, releasing"],
     [
-      "a pod of version 0.2, whose annotations are not a grant",
+      "the annotations have no `since`, and so are not a grant",
       { ...grantFilesFor({ ...given, since: "" }) },
       "6 served",
     ],

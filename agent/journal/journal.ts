@@ -15,13 +15,8 @@ export type JournalReading =
   | Readonly<{ kind: "newer"; why: string; owes: boolean; unit?: string }>
   | Readonly<{ kind: "corrupt"; why: string }>;
 
-/**
- * The version that we write, and the newest version that we can read. Version 1 contained the bytes
- * of the previous file. Version 2 covered only config.json. Agents that write version 2 can
- * continue from a journal that covers only config.json.
- */
+/** The version that we write, and the newest version that we can read. */
 export const version = 3;
-const configOnly = 2;
 
 /**
  * A file with previous bytes is named by this prefix and the bytes' digest, which readers check.
@@ -46,19 +41,11 @@ export function writeJournal(journal: Journal): Stored {
   const { before, undo } = journal;
   const stored = {
     ...journal,
-    reads: [journal.owned, undo?.owned].some(ownsMoreThanConfig) ? version : configOnly,
+    reads: version,
     before: named(before),
     undo: undo && { ...undo, file: named(undo.file) },
   };
   return { bytes: Buffer.from(JSON.stringify(stored)), previous };
-}
-
-/**
- * Whether the journal covers more than config.json: an answer of the credential provider, or a
- * registry that only the provider serves.
- */
-function ownsMoreThanConfig(owned: Owned | undefined): boolean {
-  return owned?.answer !== undefined || owned?.entries.some(({ vacant }) => vacant) === true;
 }
 
 export const nothingOwned: Owned = { entries: [], rest: [] };

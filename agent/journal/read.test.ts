@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { mostRevision } from "#contract/grant.ts";
 import { rolledBack } from "../facts/facts.fixture.ts";
 import { readJournal } from "./read.ts";
-import { firstJournal, type Journal, type Owned, previousPrefix, writeJournal } from "./journal.ts";
+import { firstJournal, type Journal, writeJournal } from "./journal.ts";
 
 const before = { bytes: Buffer.from("{}"), mode: 0o644 };
 const journal: Journal = {
@@ -58,51 +58,6 @@ test("recognizes a journal whose previous bytes are missing or different", () =>
   assert.equal(read(elsewhere).kind, "corrupt");
 });
 
-/** A journal of version 1 during a change, with the previous bytes, one member per line. */
-const first = `{"version":1,
-"reads":1,
-"phase":"settling",
-"revision":3,
-"content":"three",
-"before":{"bytes":"eyJhdXRocyI6e319Cg==","mode":420,"uid":0,"gid":0},
-"owned":{"entries":[{"key":"a.io","wrote":["x"],"displaced":[{"key":"a.io","raw":"{}"}]}],"rest":[]},
-"matters":true,
-"tried":1,
-"called":true,
-"calls":[5],
-"digest":"three's",
-"undo":{"file":{"bytes":"eyJhdXRocyI6eyJhLmlvIjp7fX19","mode":384,"uid":0,"gid":0},"owned":{"entries":[],"rest":[]},"revision":2,"content":"two"},
-"unit":"kubelet.service",
-"owed":"old",
-"settling":{"invocation":"new","restarts":0},
-"left":{"mode":384}}`;
-
-test("reads a journal of version 1, which contains the previous bytes, and writes it in the present format", () => {
-  const reading = readJournal(Buffer.from(first), () => assert.fail("it names no file"));
-  assert.ok(reading.kind === "journal");
-  const { version, reads, before, undo, ...rest } = reading.journal;
-  assert.deepEqual([version, reads], [3, 3]);
-  assert.deepEqual(before, { bytes: Buffer.from('{"auths":{}}\n'), mode: 0o644 });
-  assert.deepEqual(undo?.file, { bytes: Buffer.from('{"auths":{"a.io":{}}}'), mode: 0o600 });
-  const {
-    version: _version,
-    reads: _reads,
-    before: _before,
-    undo: _undo,
-    ...same
-  } = JSON.parse(first);
-  assert.deepEqual(rest, same);
-  const { bytes, previous } = writeJournal(reading.journal);
-  assert.match(bytes.toString(), /"version":3,"reads":2/);
-  assert.ok(
-    [...previous.keys()].every((name) => bytes.includes(name.slice(previousPrefix.length))),
-  );
-  assert.deepEqual(
-    readJournal(bytes, (name) => previous.get(name)),
-    reading,
-  );
-});
-
 test("reads a newer journal only if the journal allows our version, and keeps its unknown fields", () => {
   const newer = { version: 4, added: { by: "the future" } };
   assert.deepEqual(read({ ...JSON.parse(text), ...newer }), {
@@ -111,22 +66,6 @@ test("reads a newer journal only if the journal allows our version, and keeps it
   });
   const stranger = { version: 5, reads: 4, phase: "unheard of" };
   assert.deepEqual(read(stranger), { kind: "newer", why: "version 5", owes: false });
-});
-
-test("allows agents of version 2 to continue only from a journal that covers only config.json", () => {
-  const vacant = { key: "a.io", wrote: [], displaced: [], vacant: true as const };
-  const { owned } = journal;
-  const more: readonly Owned[] = [
-    { ...owned, answer: "digest" },
-    { ...owned, entries: [...owned.entries, vacant] },
-  ];
-  const readsOf = (one: Journal) => JSON.parse(writeJournal(one).bytes.toString()).reads as number;
-  assert.equal(readsOf(journal), 2);
-  for (const one of more) {
-    assert.equal(readsOf({ ...journal, owned: one }), 3);
-    const undo = { file: { absent: true as const }, owned: one, revision: 1, content: "" };
-    assert.equal(readsOf({ ...journal, undo }), 3);
-  }
 });
 
 test("if a newer journal does not allow our version, reads from it only whether the kubelet might be down", () => {
@@ -141,7 +80,7 @@ test("if a newer journal does not allow our version, reads from it only whether 
   }
 });
 
-test("reads a journal of an older agent as it is", () => {
+test("reads a journal without its optional fields as it is", () => {
   const { undo: _undo, settling: _settling, digest: _digest, ...old } = journal;
   const younger = {
     ...old,

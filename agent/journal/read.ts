@@ -28,7 +28,7 @@ type Open = (name: string) => Buffer | undefined;
 
 /**
  * Reads a journal, and through `open` the files that the journal names. A newer journal is accepted
- * if it allows our version to continue from it. An older journal is converted.
+ * if it allows our version to continue from it.
  */
 export function readJournal(bytes: Buffer, open: Open): JournalReading {
   let value: object;
@@ -65,7 +65,6 @@ export function readJournal(bytes: Buffer, open: Open): JournalReading {
 
 function loadFile(file: z.infer<typeof stored>, open: Open): File | undefined {
   if ("absent" in file) return file;
-  if ("bytes" in file) return { bytes: Buffer.from(file.bytes, "base64"), mode: file.mode };
   const bytes = open(previousPrefix + file.digest);
   return bytes && digestOf(bytes) === file.digest ? { bytes, mode: file.mode } : undefined;
 }

@@ -9,10 +9,9 @@ export type File = Readonly<{ absent: true }> | Readonly<{ bytes: Buffer; mode: 
 z.config({ jitless: true });
 
 const absent = z.object({ absent: z.literal(true) });
-const base64 = z.object({ bytes: z.string(), mode: z.number() });
 const named = z.object({ digest: z.string().check(z.regex(/^[\w-]{43}$/)), mode: z.number() });
-/** A file in the journal: the digest of its bytes, or in version 1 the bytes themselves. */
-export const stored = z.union([absent, named, base64]);
+/** A file in the journal: the digest of its bytes. */
+export const stored = z.union([absent, named]);
 
 /**
  * The agent writes this text back into the file unchanged. A damaged text would break every later
@@ -66,7 +65,7 @@ const journalWith = <F extends z.ZodMiniType>(file: F) =>
     phase: z.enum(["applying", "restarting", "settling", "applied", "restoring", "reviving"]),
     /** The revision in force, or under way. */
     revision,
-    /** The salted digest from the pod's grant; absent in journals of older agents. */
+    /** The salted digest of the mounted content; absent in a journal without content. */
     digest: z.optional(z.string()),
     /** Digest of the mounted content of this revision. */
     content: z.string(),

@@ -20,8 +20,8 @@ import { readRegular } from "../files/own-file.ts";
 export const corruptName = `${journalName}.corrupt`;
 
 /**
- * The most bytes that we read: three times a journal of version 1 with the largest Secret and the
- * largest config.json.
+ * The most bytes that we read. A journal contains displaced entries as JSON text, in `owned` and in
+ * `undo`, and the largest config.json has 2 MiB.
  */
 const mostBytes = 32 * 1024 * 1024;
 

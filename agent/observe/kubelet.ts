@@ -29,10 +29,9 @@ export async function askUnit(
     const one = activeUnit(await systemd.states(kubeletUnits));
     if (!("unfound" in one)) return await systemd.unit(one.name);
     // No unit is active. The kubelet might be down, so the decision needs the state of its unit.
-    const former = known ?? (underWay ? formerUnit : undefined);
-    return former === undefined || one.several
+    return known === undefined || one.several
       ? { unfound: one.unfound }
-      : await systemd.unit(former);
+      : await systemd.unit(known);
   } catch (error) {
     if (error instanceof Stopped) throw error;
     return {
@@ -42,9 +41,6 @@ export async function askUnit(
     };
   }
 }
-
-/** Older agents did not record the unit in their journals and restarted this unit by default. */
-const formerUnit = "kubelet.service";
 
 /** More bytes than the kubelet's status line and headers. */
 const mostBytes = 1024;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
@@ -195,18 +195,10 @@ test("reports a release even if the same pod has refused the grant before", (t) 
   assert.equal(shown(start().orEnd(released, given)), "exit 0 GPS224 released");
 });
 
-test("does not mark the failure of ungranted content, and ignores the marks of version 0.2", (t) => {
-  const { directory, start, marks } = place(t);
+test("does not mark the failure of ungranted content", (t) => {
+  const { directory, start } = place(t);
   start().mark("failed", { ...given, grant: "none" });
   assert.equal(existsSync(join(directory, "report")), false);
-  writeFileSync(join(directory, "report"), "refused\nreleased\n");
-  assert.equal(start().refused, undefined);
-  assert.equal(shown(start().orEnd(released, given)), "exit 0 GPS224 released");
-  start().mark("released", given);
-  assert.equal(
-    marks(),
-    "proved 7/d/2026-11-26T18:25:07Z\nreported released 7/d/2026-11-26T18:25:07Z\n",
-  );
 });
 
 test("reports a refusal only once if no mark can be written, but reports a release again", (t) => {

@@ -91,7 +91,7 @@ const edits: readonly (readonly [
   ["no revision", { revision: undefined }, "absent"],
   ["an unknown mode", { mode: encoded("Later") }, { mode: undefined }],
   ["no mode", { mode: undefined }, { mode: undefined }],
-  ["no served revision", { "served.revision": undefined }, { served: undefined }],
+  ["no served revision", { "served.revision": undefined }, { served: "nothing" }],
   [
     "a served revision that is not a number",
     { "served.revision": encoded("x") },
@@ -103,12 +103,7 @@ const edits: readonly (readonly [
     { served: "nothing" },
   ],
   ["the newest revision as served", { "served.revision": encoded("4") }, { served: numbered(4) }],
-  ["an unknown intent", { intent: encoded("aply") }, { intent: "apply", salt: Buffer.alloc(0) }],
-  [
-    "the intent `hold` of version 0.2",
-    { intent: encoded("hold") },
-    { intent: "apply", salt: Buffer.alloc(0) },
-  ],
+  ["an unknown intent", { intent: encoded("aply") }, { intent: "apply" }],
 ];
 for (const [what, data, expected] of edits)
   test(`reads ${what} as ${expected === "absent" ? "an absent Secret" : "far as it is valid"}`, () => {
@@ -133,22 +128,6 @@ test("law: never throws, whatever the Secret contains", () => {
   );
   for (const secret of [undefined, {}, { data: {} }])
     assert.equal(readPublished(secret), undefined);
-});
-
-test("reads a Secret of version 0.2, which has no mode, served slot or time", () => {
-  const { data = {} } = globalSecret(declared());
-  const older = Object.fromEntries(
-    ["revision", ".dockerconfigjson", "salt", "intent", "sources"].map((key) => [
-      key,
-      data[key] ?? "",
-    ]),
-  );
-  assert.deepEqual(readPublished({ data: older }), {
-    ...numbered(4),
-    mode: undefined,
-    served: undefined,
-    publishedAt: 0,
-  });
 });
 
 const others: readonly (readonly [what: string, changes: Partial<Numbered>])[] = [
@@ -203,13 +182,6 @@ test("finds an edit when another client removed a key of the newest content", ()
     const { [key]: _, ...left } = data;
     assert.equal(isEdited(written(undefined, left)), true, key);
   }
-});
-
-test("finds no edit in a Secret of version 0.2, which lacks the newer keys", () => {
-  const { data = {} } = globalSecret(declared());
-  const older = ["revision", ".dockerconfigjson", "salt", "intent", "sources"];
-  const left = Object.fromEntries(older.map((key) => [key, data[key] ?? ""]));
-  assert.equal(isEdited(written(undefined, left)), false);
 });
 
 test("finds no edit when someone added other keys", () => {

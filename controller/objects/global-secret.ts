@@ -17,7 +17,7 @@ import { fieldManager, ownerLabels } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
 import { annotations } from "./annotations.ts";
 
-/** Content with its revision. `salt`: empty in Secrets of old versions. */
+/** Content with its revision. `salt`: empty if the key is malformed. */
 export type Numbered = RevisionContent & Readonly<{ revision: number; salt: Buffer }>;
 
 /**
@@ -26,13 +26,13 @@ export type Numbered = RevisionContent & Readonly<{ revision: number; salt: Buff
  */
 export type Published = Numbered &
   Readonly<{
-    /** Undefined in Secrets of old versions. */
+    /** Undefined if the key is malformed. */
     mode: PublishedMode | undefined;
     /**
      * The served slot: "nothing", or the content that new nodes get. This can be the newest
-     * content. Undefined in Secrets of old versions.
+     * content.
      */
-    served: Numbered | "nothing" | undefined;
+    served: Numbered | "nothing";
     /** When the newest content was published, in seconds since 1970. 0 if unknown. */
     publishedAt: number;
   }>;
@@ -81,7 +81,6 @@ const { mode: modeKey, ...newestKeys } = secretKeys;
 
 function readServed(secret: V1Secret | undefined, newest: Numbered): Published["served"] {
   const revision = textOf(secret, servedKeys.revision);
-  if (revision === "") return undefined;
   if (revision === String(newest.revision)) return newest;
   const served = readSlot(secret, servedKeys);
   return served === undefined || served.revision > newest.revision ? "nothing" : served;
@@ -94,15 +93,12 @@ function readSlot(
   const revision = textOf(secret, keys.revision);
   if (!/^[1-9]\d{0,14}$/.test(revision)) return undefined;
   const intent = textOf(secret, keys.intent);
-  const isKnown = intent === "apply" || intent === "release";
   return {
     revision: Number(revision),
     document: textOf(secret, keys.document),
     sources: textOf(secret, keys.sources),
-    intent: isKnown ? intent : "apply",
-    // Our digest does not cover unknown intents, such as `hold` of version 0.2. So content with
-    // such an intent counts as content without a salt.
-    salt: isKnown ? Buffer.from(secret?.data?.[keys.salt] ?? "", "base64") : Buffer.alloc(0),
+    intent: intent === "release" ? "release" : "apply",
+    salt: Buffer.from(secret?.data?.[keys.salt] ?? "", "base64"),
   };
 }
 
@@ -111,8 +107,7 @@ const textOf = (secret: V1Secret | undefined, key: string): string =>
 
 /**
  * True when another client wrote one of our keys. (Our field manager then no longer owns the key.)
- * Agents might then read content that was never published under its revision. Only the keys of the
- * newest content must exist, because versions until 0.2 wrote no other keys.
+ * Agents might then read content that was never published under its revision.
  */
 export function isEdited(secret: V1Secret | undefined): boolean {
   const managed = secret?.metadata?.managedFields;
@@ -121,12 +116,8 @@ export function isEdited(secret: V1Secret | undefined): boolean {
     ({ manager, operation }) => manager === fieldManager && operation === "Apply",
   );
   const data = (ours?.fieldsV1 as Record<string, object> | undefined)?.["f:data"] ?? {};
-  const isOthers = (key: string) => !(`f:${key}` in data);
-  const exists = (key: string) => secret?.data?.[key] !== undefined;
-  return (
-    Object.values(newestKeys).some(isOthers) ||
-    [modeKey, ...Object.values(servedKeys)].some((key) => exists(key) && isOthers(key))
-  );
+  const keys = [...Object.values(secretKeys), ...Object.values(servedKeys)];
+  return keys.some((key) => !(`f:${key}` in data));
 }
 
 const encode = (text: string) => Buffer.from(text).toString("base64");

@@ -11,7 +11,6 @@ const rollout = { revision: 3, halted: true };
 const states: fc.Arbitrary<RememberedState> = fc.record({
   accepted: fc.dictionary(fc.stringMatching(/^[a-z0-9-]{1,12}$/), fc.string({ unit: character })),
   rollout: fc.option(fc.jsonValue(), { nil: undefined }),
-  servedBefore: fc.nat(),
   policy: fc.option(fc.jsonValue(), { nil: undefined }),
   sourcesFrom: fc.option(fc.uuid(), { nil: undefined }),
   directory: fc.constantFrom(undefined, "/var/lib/kubelet", "/data/kübelet", ""),
@@ -32,7 +31,6 @@ test("law: reads back its own writes, byte for byte", () => {
       const read = readState(stateSecret(state));
       assert.deepEqual({ ...read.accepted }, { ...state.accepted });
       assert.deepEqual(plain(read.rollout), plain(state.rollout));
-      assert.equal(read.servedBefore, state.rollout === undefined ? state.servedBefore : 0);
       assert.deepEqual(read.absentSince, state.absentSince);
       assert.deepEqual(plain(read.policy), plain(state.policy));
       assert.equal(read.sourcesFrom, state.sourcesFrom);
@@ -43,7 +41,7 @@ test("law: reads back its own writes, byte for byte", () => {
 });
 
 test("law: never throws, whatever the Secret contains", () => {
-  const key = fc.constantFrom("served", "rollout", "policy", "absent-since", "source.original");
+  const key = fc.constantFrom("rollout", "policy", "absent-since.a", "source.original");
   const value = fc.oneof(
     fc.base64String(),
     fc.string(),
@@ -59,39 +57,19 @@ test("law: never throws, whatever the Secret contains", () => {
 const encode = (text: string) => Buffer.from(text).toString("base64");
 const nonsense: readonly (readonly [what: string, key: string, text: string])[] = [
   ["a rollout that is not JSON", "rollout", "{]"],
-  ["a served revision that is not JSON", "served", "{]"],
-  ["a served revision that is not a number", "served", '{"revision":"3","intent":"apply"}'],
-  ["a served revision that is not an integer", "served", '{"revision":3.5}'],
-  ["a served revision of 0", "served", '{"revision":0,"intent":"apply"}'],
-  ["a served revision that is null", "served", "null"],
   ["a policy that is not JSON", "policy", "no"],
 ];
 for (const [what, key, text] of nonsense)
   test(`reads ${what} as absent`, () => {
-    const { rollout, servedBefore, policy } = readState({ data: { [key]: encode(text) } });
-    assert.deepEqual([rollout, servedBefore, policy], [undefined, 0, undefined]);
+    const { rollout, policy } = readState({ data: { [key]: encode(text) } });
+    assert.deepEqual([rollout, policy], [undefined, undefined]);
   });
-
-test("reads the revision that version 0.2 recorded, until a rollout is recorded", () => {
-  const served = encode('{"revision":3,"intent":"apply","registered":"x"}');
-  const older = {
-    data: { served, "served.document": encode("{}"), "served.sources": encode("{}") },
-  };
-  assert.equal(readState(older).servedBefore, 3);
-  const { data = {} } = stateSecret({ ...readState(older), rollout });
-  assert.deepEqual(Object.keys(data), ["rollout"]);
-});
 
 test("reads a malformed time as absent, and keeps the times of other sources", () => {
   const since = new Map([["team-a", new Date(0)]]);
   const { data } = stateSecret({ ...noState, absentSince: since });
-  const read = readState({ data: { ...data, "absent-since": encode("soon") } });
+  const read = readState({ data: { ...data, "absent-since.additional": encode("soon") } });
   assert.deepEqual(read.absentSince, since);
-});
-
-test("if an older controller recorded an absence, reads it as the additional Secret's absence", () => {
-  const data = { "absent-since": encode("2026-01-01T00:00:00.000Z") };
-  assert.deepEqual([...readState({ data }).absentSince.keys()], ["additional"]);
 });
 
 test("finds no document of a source that was never accepted, whatever the source's name is", () => {
@@ -151,7 +129,6 @@ test("sends nothing when nothing changed, whatever keys others added", async () 
 const changes: readonly (readonly [sentence: string, from: V1Secret])[] = [
   ["a deleted document of a source", live({ ...noState, accepted: { additional: "{}" } })],
   ["a deleted rollout", live({ ...noState, rollout })],
-  ["a deleted revision of version 0.2", live({ ...noState, servedBefore: 3 })],
   ["our label, if someone removed it", live(noState, { metadata: { ...metadata, labels: {} } })],
 ];
 for (const [sentence, from] of changes) {

@@ -4,7 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
-import { namespace, sourceIds, stateSecretName } from "#contract/names.ts";
+import { namespace, stateSecretName } from "#contract/names.ts";
 import { newborn, type Cluster } from "#kube/client/cluster.ts";
 import { ownerLabels, stateManager } from "#kube/client/ownership.ts";
 import { owned } from "#kube/client/paths.ts";
@@ -20,11 +20,6 @@ export type RememberedState = Readonly<{
    * is read.
    */
   rollout: unknown;
-  /**
-   * The revision that every node had. Only versions until 0.2 recorded it, because they had no
-   * served slot.
-   */
-  servedBefore: number;
   /** Source id → when the controller first found its Secret missing. Only for missing Secrets. */
   absentSince: ReadonlyMap<string, Date>;
   /**
@@ -49,7 +44,6 @@ export type RememberedState = Readonly<{
 export const noState: RememberedState = {
   accepted: {},
   rollout: undefined,
-  servedBefore: 0,
   absentSince: new Map(),
   policy: undefined,
   sourcesFrom: undefined,
@@ -60,19 +54,12 @@ export const noState: RememberedState = {
 const keys = {
   source: "source.",
   rollout: "rollout",
-  /** The key for the additional Secret. The keys for other sources append `.ID`. */
-  absentSince: "absent-since",
+  absentSince: "absent-since.",
   policy: "policy",
   sourcesFrom: "policy.sources-from",
   directory: "kubelet-directory",
   directoryOf: "kubelet-directory.of",
 } as const;
-
-/** The key of `servedBefore`. Only versions until 0.2 wrote it. */
-const keyBefore = "served";
-
-const absentKey = (id: string) =>
-  id === sourceIds.additional ? keys.absentSince : `${keys.absentSince}.${id}`;
 
 /** Reads the Secret. Never throws. Malformed parts count as absent. */
 export function readState(secret: V1Secret | undefined): RememberedState {
@@ -90,7 +77,6 @@ export function readState(secret: V1Secret | undefined): RememberedState {
   return {
     accepted,
     rollout: json(text(keys.rollout)),
-    servedBefore: numberBefore(json(text(keyBefore))),
     absentSince,
     policy: json(text(keys.policy)),
     sourcesFrom: text(keys.sourcesFrom),
@@ -125,15 +111,13 @@ export async function writeState(
 }
 
 export function stateSecret(state: RememberedState): V1Secret {
-  const { accepted, rollout, servedBefore, absentSince, policy, sourcesFrom } = state;
+  const { accepted, rollout, absentSince, policy, sourcesFrom } = state;
   const { directory, directoryOf } = state;
   const data: Record<string, string> = {};
   for (const [source, document] of Object.entries(accepted))
     data[keys.source + source] = encode(document);
   if (rollout !== undefined) data[keys.rollout] = encode(JSON.stringify(rollout));
-  // The record of version 0.2 stays until a rollout is recorded.
-  else if (servedBefore > 0) data[keyBefore] = encode(JSON.stringify({ revision: servedBefore }));
-  for (const [id, since] of absentSince) data[absentKey(id)] = encode(since.toISOString());
+  for (const [id, since] of absentSince) data[keys.absentSince + id] = encode(since.toISOString());
   if (policy !== undefined) data[keys.policy] = encode(JSON.stringify(policy));
   if (sourcesFrom !== undefined) data[keys.sourcesFrom] = encode(sourcesFrom);
   if (directory !== undefined) data[keys.directory] = encode(directory);
@@ -148,15 +132,11 @@ export function stateSecret(state: RememberedState): V1Secret {
 }
 
 /** The source whose absence this key records. */
-function absentId(key: string): string | undefined {
-  if (key === keys.absentSince) return sourceIds.additional;
-  const prefix = `${keys.absentSince}.`;
-  return key.startsWith(prefix) ? key.slice(prefix.length) : undefined;
-}
+const absentId = (key: string): string | undefined =>
+  key.startsWith(keys.absentSince) ? key.slice(keys.absentSince.length) : undefined;
 
 const single: ReadonlySet<string> = new Set([
   keys.rollout,
-  keyBefore,
   keys.policy,
   keys.sourcesFrom,
   keys.directory,
@@ -178,11 +158,6 @@ function isSame(live: V1Secret, declared: V1Secret): boolean {
   return (
     labels && live.immutable !== true && [...names].every((name) => before[name] === after[name])
   );
-}
-
-function numberBefore(value: unknown): number {
-  const { revision } = (value ?? {}) as Readonly<{ revision?: unknown }>;
-  return Number.isSafeInteger(revision) && (revision as number) > 0 ? (revision as number) : 0;
 }
 
 function json(text: string | undefined): unknown {

@@ -283,28 +283,6 @@ test("names every flag once in the usage", () => {
   assert.equal(names.length, 27);
 });
 
-const fields: readonly (readonly [flag: string, field: string])[] = [
-  ["--conflicts original", "conflictPolicy"],
-  ["--max-unavailable=3", "rollout.maxUnavailable"],
-  ["--max-failures 2%", "rollout.maxFailures"],
-  ["--probation 5s", "rollout.probation"],
-  ["--min-interval 5m", "rollout.minInterval"],
-  ["--restart Never", "delivery.mode"],
-  ["--withdrawal-grace 0s", "withdrawal.grace"],
-  ["--withdrawal-deadline 10m", "withdrawal.deadline"],
-  ["--forget-after 24h", "withdrawal.forgetAfter"],
-  ["--min-ready-seconds 5", "rollout.probation"],
-  ["--removal-grace 30s", "withdrawal.grace"],
-  ["--drain-deadline 10m", "withdrawal.deadline"],
-];
-for (const [given, field] of fields)
-  test(`${given} stops the controller, and the error names the field that replaced the flag`, () => {
-    const flag = given.split(/[ =]/)[0];
-    assert.deepEqual(errorsOf(...given.split(" ")), [
-      `${flag}: is spec.${field} of GlobalPullSecret cluster; set it there and remove the flag`,
-    ]);
-  });
-
 test("accepts a repeated mode, and several modes at once", () => {
   const modes = (...argv: string[]) => {
     const parsed = parseConfig(argv);

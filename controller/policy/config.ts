@@ -53,7 +53,7 @@ const rules = [portsDiffer, kubeconfigHasOriginal, oneLease, requestsFit];
  * each.
  */
 export function parseConfig(argv: readonly string[]): ParsedFlags<ControllerConfig> {
-  const read = readFlags(flags, { argv, quote, moved }, ...rules);
+  const read = readFlags(flags, { argv, quote }, ...rules);
   return read.ok ? { ok: true, value: toConfig(read.value) } : read;
 }
 
@@ -97,31 +97,3 @@ function installedOf(given: TableValues<typeof flags>): Installed {
     },
   };
 }
-
-const fields = {
-  conflicts: "conflictPolicy",
-  "max-unavailable": "rollout.maxUnavailable",
-  "max-failures": "rollout.maxFailures",
-  probation: "rollout.probation",
-  "min-interval": "rollout.minInterval",
-  restart: "delivery.mode",
-  "withdrawal-grace": "withdrawal.grace",
-  "withdrawal-deadline": "withdrawal.deadline",
-  "forget-after": "withdrawal.forgetAfter",
-  // The names of three of these flags in version 0.1.
-  "min-ready-seconds": "rollout.probation",
-  "removal-grace": "withdrawal.grace",
-  "drain-deadline": "withdrawal.deadline",
-} as const;
-
-/**
- * Flag → the message about it. These flags became fields of GlobalPullSecret in 0.2. If such a flag
- * is still set, the controller stops. If the controller followed the flag, there would be two
- * policies. If it ignored the flag, one policy would be lost.
- */
-export const moved: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.entries(fields).map(([flag, field]) => [
-    flag,
-    `is spec.${field} of GlobalPullSecret cluster; set it there and remove the flag`,
-  ]),
-);

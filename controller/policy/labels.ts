@@ -13,8 +13,8 @@ const key =
   /^(?:(?=.{1,253}\/)[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const value = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
-/** Our own names, now or in earlier versions, and names that the DaemonSet controller writes. */
-const reserved = /^(?:globalpullsecret\.io|global-pull-secret)\//;
+/** Our own names, and names that the DaemonSet controller writes. */
+const reserved = /^globalpullsecret\.io\//;
 const reservedLabels = new Set([
   ...Object.keys(agentLabels),
   ...Object.keys(ownerLabels),

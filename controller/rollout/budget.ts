@@ -155,7 +155,7 @@ function isCandidate(survey: Survey, one: SurveyedPod, lost: ReadonlySet<string>
   const { secret, state } = survey;
   const { pod, record } = one;
   const held = pod.grant;
-  if (pod.mode === undefined || pod.isDeleting || survey.written.has(pod.uid)) return false;
+  if (pod.isDeleting || survey.written.has(pod.uid)) return false;
   if (record.sent !== undefined) return false;
   if (pod.unreachable !== undefined || isAway(record, survey.now)) return false;
   if (!survey.isRelease() && (survey.taken.has(pod.node) || pod.mode !== secret.mode)) return false;
@@ -313,13 +313,12 @@ export function replacePods(survey: Survey): void {
 
 /**
  * True if the node's new pod is Ready, or if the Node is gone. During a withdrawal, any Ready pod
- * counts as new if its version supports grants.
+ * counts as new.
  */
 function hasArrived(survey: Survey, node: string): boolean {
   const found = survey.byNode.get(node)?.pod;
   if (found === undefined) return survey.isGone(node, Infinity) === true;
-  const remains = survey.isRelease() && found.mode !== undefined;
-  return found.ready.is && (found.isCurrent || remains);
+  return found.ready.is && (found.isCurrent || survey.isRelease());
 }
 
 function isReplaced(survey: Survey, { pod, grantState }: SurveyedPod): boolean {
@@ -328,9 +327,8 @@ function isReplaced(survey: Survey, { pod, grantState }: SurveyedPod): boolean {
   // A pod with an unproved grant is not deleted, because the slot would stay occupied, and the
   // node's kubelet might be down at that moment.
   if (survey.taken.has(pod.node)) return false;
-  // During a withdrawal, replace only pods that cannot take part: NotReady pods, or pods of a
-  // version without grants.
+  // During a withdrawal, replace only NotReady pods, because they cannot take part.
   if (!survey.isRelease()) return true;
   const hasConfirmed = grantState.is === "proved" && holdsNewest(pod, survey.secret);
-  return pod.mode === undefined || (!pod.ready.is && !hasConfirmed);
+  return !pod.ready.is && !hasConfirmed;
 }

@@ -50,10 +50,7 @@ export type PodFacts = Readonly<{
   isDeleting: boolean;
   /** The pod was made from the present template of the DaemonSet. */
   isCurrent: boolean;
-  /**
-   * The mode of the pod's template. Undefined for a template of a version without grants, whose
-   * agent ignores grants.
-   */
+  /** The mode of the pod's template. Undefined if someone removed the annotation. */
   mode: PublishedMode | undefined;
   /**
    * Seconds for which the pod's agent watches a restarted kubelet. Until the pod is replaced, this

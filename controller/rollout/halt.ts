@@ -111,12 +111,7 @@ export function retryOrHalt(survey: Survey): boolean {
   }
   // Promoted content is proved, so a node that fails later, perhaps after a month, causes no halt.
   // During a halt, nodes that return would get no grant.
-  if (survey.isPromoted()) {
-    if (!state.halted) return false;
-    survey.change({ halted: false });
-    survey.save();
-    return true;
-  }
+  if (survey.isPromoted()) return false;
   const isTooMany = state.failed.length > snapshot.policy.maxFailures;
   if (survey.isRelease() || state.halted || !isTooMany) return false;
   survey.change({ halted: true });

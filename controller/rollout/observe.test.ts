@@ -106,17 +106,6 @@ for (const [what, declared, expected] of slots)
       expected,
     ));
 
-test("reads a Secret of version 0.2 as if it had the policy's mode and an empty served slot", () => {
-  const { data = {} } = published();
-  const keys = ["revision", ".dockerconfigjson", "salt", "intent", "sources"];
-  const older = Object.fromEntries(keys.map((key) => [key, data[key] ?? ""]));
-  const { secret } = facts({
-    objects: { global: { data: older } },
-    agent: { ...agent, delivery: { mode: "Reread" } },
-  });
-  assert.partialDeepStrictEqual(secret, { revision: 4, mode: "Reread", served: 0 });
-});
-
 test("treats an edited Secret as absent", () => {
   const global = published();
   const owned = (keys: readonly string[]) => ({
@@ -175,11 +164,6 @@ const templates: readonly (readonly [
     "scope Annotated as a mode of its own",
     { agent: provider("Annotated"), objects: { daemonSet: daemonSet(provider("Annotated")) } },
     { isCurrent: true, mode: "CredentialProviderAnnotated" },
-  ],
-  [
-    "a template of version 0.2, which has no mode",
-    { objects: { daemonSet: live({ "globalpullsecret.io/mode": undefined }) } },
-    { isCurrent: true, mode: undefined },
   ],
   [
     "a kubectl rollout restart, which changes nothing in the template",

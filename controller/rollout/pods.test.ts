@@ -137,19 +137,6 @@ const cases: readonly (readonly [what: string, changes: Changes, expected: Parti
   ],
   ["a deletion that has begun", { metadata: { deletionTimestamp: at(9) } }, { isDeleting: true }],
   [
-    "no grant and no mode of a pod of version 0.2, whose grant has no `since`",
-    {
-      metadata: {
-        annotations: {
-          "globalpullsecret.io/revision": "7",
-          "globalpullsecret.io/digest": "abc",
-          "globalpullsecret.io/template": "0123456789abcdef",
-        },
-      },
-    },
-    { grant: undefined, mode: undefined, template: "0123456789abcdef" },
-  ],
-  [
     "the probation of the agent's own flags, whatever containers others add",
     {
       spec: {

@@ -26,7 +26,7 @@ export function templateOf(found: Readonly<Record<string, string>> | undefined):
   return [found?.[annotations.template] ?? "", found?.[restartedAt] ?? ""].join(" ").trim();
 }
 
-/** The mode, from the metadata of a pod or a template. Undefined for a version without grants. */
+/** The mode, from the metadata of a pod or a template. Undefined if it is missing. */
 export function modeOf(
   found: Readonly<Record<string, string>> | undefined,
 ): PublishedMode | undefined {

@@ -56,7 +56,6 @@ const plan =
     minInterval: 0,
     mode: "Restart",
     churn: 0,
-    isOld: false,
     events: events.map(([t, kind, who, n]) => ({ t, kind, who, n })),
     end: 400,
   });

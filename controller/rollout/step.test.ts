@@ -4,8 +4,7 @@ import { test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import { grantOf } from "#contract/grant.ts";
 import { retryAnnotation, syncAnnotation } from "#contract/names.ts";
-import { globalSecret, readPublished } from "#controller/objects/global-secret.ts";
-import { noState, stateSecret } from "#controller/objects/state.ts";
+import { readPublished } from "#controller/objects/global-secret.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { refuse } from "#test/harness/api/protocol.ts";
@@ -388,22 +387,6 @@ test("completes an upgrade when a node whose pod was deleted is no longer served
   assert.deepEqual(Object.fromEntries(pods), { b: false, c: false });
 });
 
-test("adopts the content that version 0.2 published, and serves new nodes the content that every node had", async () => {
-  const world = new World();
-  const newest = { ...one, revision: 5, salt: Buffer.alloc(32, 1) };
-  const made = globalSecret({ newest, mode: "Restart", served: "nothing", publishedAt: 1 });
-  const older = ["revision", ".dockerconfigjson", "salt", "intent", "sources"];
-  const data = Object.fromEntries(older.map((key) => [key, made.data?.[key]]));
-  const { annotations: _, ...metadata } = made.metadata ?? {};
-  const how = { manager: "global-pull-secret-controller", force: true };
-  await world.cluster.apply(owned.global, { ...made, metadata, data }, how);
-  const state = stateSecret({ ...noState, servedBefore: 5 });
-  await world.cluster.apply(owned.state, state, { ...how, manager: `${how.manager}-state` });
-  const { revision, served } = await world.step(one);
-  assert.deepEqual([revision, served], [5, 5]);
-  assert.equal(world.published?.mode, "Restart");
-});
-
 test("sends no grant and occupies no slot when the canary cannot be recorded", async () => {
   const world = await World.of({ a: "proves", b: "proves" });
   await world.step(one);
@@ -533,14 +516,6 @@ test("grants promoted content to a node that returns, however many nodes fail la
     ]),
     [["failed", true]],
   );
-});
-
-test("ends a halt that an older version recorded for promoted content", async () => {
-  const world = await deployed();
-  const rollout = btoa(JSON.stringify({ ...world.state, halted: true }));
-  world.edit(owned.state, { data: { rollout } });
-  const { view } = await world.step(one);
-  assert.deepEqual([view?.phase, world.state.halted], ["served", false]);
 });
 
 test("lists Nodes a few times while a withdrawal waits for a node without a pod, and at once when that node confirms", async () => {

@@ -283,7 +283,7 @@ class Step {
     const declared = globalSecret({
       newest,
       mode: before?.mode ?? publishedMode(agent.delivery),
-      served: before?.served ?? this.#servedBefore(),
+      served: before?.served ?? "nothing",
       publishedAt: before?.publishedAt ?? 0,
       ...changes,
     });
@@ -298,13 +298,6 @@ class Step {
     const written = await ensure<V1Secret>(this.#context, owned.global, live, declared);
     this.#objects = { ...this.#objects, global: written };
     this.#published = this.#read(written);
-  }
-
-  /** Until version 0.2, the state recorded which revision every node had. */
-  #servedBefore(): Declared["served"] {
-    const { servedBefore } = readState(this.#objects.state);
-    const published = this.#published;
-    return published?.revision === servedBefore ? published : "nothing";
   }
 
   async #save(state: StateFacts): Promise<void> {
@@ -395,10 +388,10 @@ class Step {
     const { agent } = this.#context;
     await this.#writeAccess();
     const { daemonSet: live } = this.#objects;
-    const { rollout, servedBefore } = readState(this.#objects.state);
+    const { rollout } = readState(this.#objects.state);
     // On first install, no content can have reached a node. If the note is missing later, it was
     // lost, and content might have reached a node.
-    const isFirst = live === undefined && rollout === undefined && servedBefore === 0;
+    const isFirst = live === undefined && rollout === undefined;
     if (recall(this.#objects.global).rolled === undefined) await this.#noteRolled(!isFirst);
     // The state is written before the DaemonSet, so that a removal waits for the nodes even if
     // someone deletes all other objects.

@@ -83,9 +83,7 @@ export class Survey {
     const pods: SurveyedPod[] = [];
     const byNode = new Map<string, SurveyedPod>();
     this.taken = new Set();
-    for (const found of snapshot.pods) {
-      // An agent of a version without grants ignores a grant.
-      const pod = found.mode === undefined ? { ...found, grant: undefined } : found;
+    for (const pod of snapshot.pods) {
       const isRelease = secret.intent === "release" && pod.grant?.revision === secret.revision;
       const before = updateRecord(pod, memory.pods.get(pod.uid), now);
       const { mode = secret.mode, probation = snapshot.policy.probation } = pod;

@@ -197,7 +197,7 @@ export function lastGood(
   return { entries, text: canonical(entries), problems: [], present: true };
 }
 
-/** True for the two sources that old installations always had, even without entries. */
+/** True for the two sources that an installation always has, even without entries. */
 const isAlways = (id: string) => id === sourceIds.additional || id === sourceIds.original;
 
 /**
@@ -208,9 +208,7 @@ function reread(text: string, id: string, role: Role): Accepted | undefined {
   const parsed = parse(Buffer.from(text), { name: id, role: "original" });
   if (!parsed.ok) return undefined;
   if (role === "original") return { ...parsed, warnings: [] };
-  // The text that version 0.2 recorded also contains entries that were left out.
-  const entries = parsed.entries.filter((entry) => !isEmpty(entry));
-  return { ...parsed, entries, rest: {}, warnings: [] };
+  return { ...parsed, rest: {}, warnings: [] };
 }
 
 /** The controller's ServiceAccount, as in manifests/base/serviceaccount.yaml. */

@@ -71,11 +71,6 @@ const table: readonly (readonly [
     [["halted", /failed on 1 node and no other node gets it; to try/]],
   ],
   [
-    "the state of an older version contains a halt of promoted content",
-    progressWith({ view: { phase: "halted", failures: 1, failed: [listed("a", "late")] } }),
-    [["halted", /GPS305 /]],
-  ],
-  [
     "the API server refuses to delete an older agent's pod",
     progressWith({ view: { kept: [{ node: "a", why: "no deletions here" }] } }),
     [

@@ -65,10 +65,7 @@ function firstEnd(registries: readonly RegistryVerdict[], { name }: SourceVerdic
   return own.flatMap(({ expires }) => expires ?? []).toSorted()[0];
 }
 
-/**
- * The label value of a source. The two built-in sources keep the labels of older versions, in which
- * sources had no names.
- */
+/** The label value of a source: `additional`, or the source's name. */
 function labelOf({ name }: SourceVerdict): string {
   return name === additionalSecretName ? sourceIds.additional : name;
 }

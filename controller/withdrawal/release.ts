@@ -59,7 +59,6 @@ export async function release(
     await writeState(context.cluster, stateSecret, {
       ...readState(stateSecret),
       rollout: undefined,
-      servedBefore: 0,
       directory: undefined,
       directoryOf: undefined,
     });

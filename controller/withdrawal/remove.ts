@@ -90,8 +90,7 @@ function inputOf(snapshot: Snapshot): WithdrawalInput {
         // If our note is missing but the DaemonSet exists, its agents might have changed nodes.
         (snapshot.daemonSet !== undefined ||
           // A completed withdrawal has deleted the rollout from the state.
-          state.rollout !== undefined ||
-          state.servedBefore > 0)),
+          state.rollout !== undefined)),
     released: notes.released === (published?.revision ?? 0) && withdraws(published),
     exists: {
       daemonSet: snapshot.daemonSet !== undefined,

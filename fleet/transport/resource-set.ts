@@ -22,9 +22,6 @@ export const nameFor = (target: NamespacedName): string =>
     ? `crs-${target.name}`
     : `crs-${target.namespace}.${target.name}`;
 
-/** Version 0.2 used this name for both objects of every target. */
-const formerName = "crs-pull-secret";
-
 /** The only type of Secret that a ClusterResourceSet accepts. */
 const type = "addons.cluster.x-k8s.io/resource-set";
 /** Label with the Cluster's name. Cluster API's tools set this label on every Cluster. */
@@ -46,7 +43,6 @@ export function resourceSet(namespace: string, target: NamespacedName, how: Dele
     ...matchExpressions,
     ...(named ? [] : [{ key: nameLabel, operator: "Exists" }]),
   ];
-  const before = { namespace, name: formerName };
   const spec = {
     clusterSelector: {
       ...(Object.keys(labels).length === 0 ? {} : { matchLabels: labels }),
@@ -60,16 +56,6 @@ export function resourceSet(namespace: string, target: NamespacedName, how: Dele
       secretAt(where, (content, owner) => manifestOf(content, owner, target)),
       clusterResourceSet(where, version, spec),
     ],
-    // We remove the former ClusterResourceSet before its Secret, because without the Secret the
-    // ClusterResourceSet would report a failure.
-    ...(name === formerName
-      ? {}
-      : {
-          former: [
-            { collection: clusterResourceSetsIn(version, namespace), name: formerName },
-            secretAt(before).target,
-          ],
-        }),
     proof: ([, set]) => proofOf(set),
   };
 }

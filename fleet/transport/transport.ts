@@ -42,8 +42,6 @@ export type Seen =
 export type Transport = Readonly<{
   /** Objects in the order in which we place them. We remove them in reverse order. */
   placed: readonly Placement[];
-  /** Objects of a previous version, which the placed objects replace. */
-  former?: readonly WatchTarget[];
   /** An object that we watch only for the proof, if we are allowed to read it. */
   witness?: WatchTarget;
   /** Called when all placed objects have the content. Decides whether the cluster is done. */

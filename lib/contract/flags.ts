@@ -14,8 +14,6 @@ export type Invocation = Readonly<{
   argv: readonly string[];
   environment?: Readonly<Record<string, string | undefined>>;
   quote: Quote;
-  /** Messages for flags that were removed, in place of "is not a flag". */
-  moved?: Readonly<Record<string, string>>;
 }>;
 
 /** Each error is one line with the flag, its value, the problem, and what to give instead. */
@@ -130,11 +128,10 @@ type Unknown = Arguments["unknown"][number];
 function unknownFlag(
   { name, argument }: Unknown,
   known: readonly string[],
-  { quote, moved = {} }: Invocation,
+  { quote }: Invocation,
 ): string {
   const shown = /^--?[A-Za-z0-9][A-Za-z0-9-]{0,39}$/.test(name) ? name : quote(name);
   const word = argument.replace(/^-+/, "").replace(/=.*$/s, "");
-  if (Object.hasOwn(moved, word)) return `${shown}: ${moved[word]}`;
   const meant = nearest(word, [...known, "help"]);
   return `${shown}: is not a flag; ${meant === undefined ? "--help names all" : `give --${meant}`}`;
 }

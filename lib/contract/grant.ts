@@ -65,8 +65,8 @@ const forms = {
 } as const;
 
 /**
- * Parses a grant. Undefined if a part has another form. Annotations without `since` come from
- * another version of the controller, and never grant anything.
+ * Parses a grant. Undefined if a part has another form. Annotations without `since` never grant
+ * anything.
  */
 export function readGrant(texts: Readonly<Partial<Record<Part, string>>>): Grant | undefined {
   const { digest = "", since = "", word = "" } = texts;

@@ -16,11 +16,8 @@ import type { Scope, SealTarget } from "./encrypt.ts";
  */
 export type SealedIndex = SealTarget &
   Readonly<{
-    /**
-     * The last run's random id. Undefined in an index that an earlier version wrote without this
-     * id.
-     */
-    sealing?: string | undefined;
+    /** The last run's random id. */
+    sealing: string;
     clusters: Readonly<Record<string, Sealed>>;
   }>;
 
@@ -55,18 +52,17 @@ const scopes: readonly unknown[] = ["strict", "namespace-wide", "cluster-wide"] 
 
 function asIndex(value: Json): SealedIndex | undefined {
   if (!isObject(value) || value["version"] !== version) return undefined;
-  const { namespace, name, scope, clusters } = value;
+  const { namespace, name, scope, sealing, clusters } = value;
   if (typeof namespace !== "string" || typeof name !== "string") return undefined;
+  if (typeof sealing !== "string") return undefined;
   if (!scopes.includes(scope) || !isObject(clusters)) return undefined;
   const known: Record<string, Sealed> = {};
   for (const [cluster, sealed] of Object.entries(clusters)) {
     if (!isObject(sealed)) return undefined;
-    const { fingerprint, until } = sealed;
+    const { fingerprint, until, sealing: run } = sealed;
     if (typeof fingerprint !== "string" || typeof until !== "string") return undefined;
-    known[cluster] = { fingerprint, until, sealing: sealingOf(sealed) };
+    if (typeof run !== "string") return undefined;
+    known[cluster] = { fingerprint, until, sealing: run };
   }
-  return { namespace, name, scope: scope as Scope, sealing: sealingOf(value), clusters: known };
+  return { namespace, name, scope: scope as Scope, sealing, clusters: known };
 }
-
-const sealingOf = ({ sealing }: Readonly<Record<string, Json | undefined>>): string | undefined =>
-  typeof sealing === "string" ? sealing : undefined;

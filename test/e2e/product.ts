@@ -12,14 +12,12 @@ import { buildImage } from "../cluster/kit/image.ts";
 import { objectOf, type Settings } from "../controller/steer.ts";
 import { boundsOf, imagesOf } from "../install/overlay.ts";
 
-const repository = join(import.meta.dirname, "../..");
+const manifests = join(import.meta.dirname, "../../manifests");
 
 type Options = Readonly<{
   args?: readonly string[];
   components?: readonly string[];
   settings?: Settings;
-  /** A folder with manifests/, Containerfile and dist/. Default: this checkout. */
-  release?: string;
   /** The image. By default it is built from dist/. */
   image?: string;
   /** Secrets of kube-system with which kubelets pull the controller's image. */
@@ -45,10 +43,9 @@ export async function steerProduct(cluster: Cluster, settings: Settings): Promis
  */
 export async function installProduct(
   cluster: Cluster,
-  { args = [], components = [], settings = {}, release = repository, ...options }: Options = {},
+  { args = [], components = [], settings = {}, ...options }: Options = {},
 ): Promise<void> {
-  const image = options.image ?? (await buildImage(cluster, { context: release }));
-  const manifests = join(release, "manifests");
+  const image = options.image ?? (await buildImage(cluster));
   const overlay = join(cluster.directory, "overlay");
   mkdirSync(overlay, { recursive: true });
   const pod = "/spec/template/spec";

@@ -27,15 +27,11 @@ const isFulfilled = ({ journal }: Machine, grant: Grant | null, mode: Mode): boo
       journal.digest === grant.digest &&
       journal.mode === mode));
 
-/** An agent of the last version without grants is Ready as soon as it has a journal. */
-const isOld = (w: World, m: Machine): boolean => w.templates.get(m.template)?.old === true;
-
 /**
  * An agent is NotReady while its grant is not fulfilled. It is also NotReady after its grant gets a
  * new `since`, until it has answered a probe and the node's clock shows another second.
  */
 export function agentIsReady(w: World, m: Machine): boolean {
-  if (isOld(w, m)) return m.journal !== null;
   const grant = m.mount?.grant ?? null;
   if (m.journal === null || !isFulfilled(m, grant, modeOf(w, m))) return false;
   if (!grant) return true;
@@ -49,7 +45,7 @@ export function agent(w: World, m: Machine): void {
   // Rule 1: finish a change that has begun, even if the grant or the Secret has changed since.
   if (m.journal?.begun) return endChange(w, m, m.journal, m.journal.begun);
   if (!m.kubelet && !m.kubeletBack) return restartKubelet(w, m, "revive");
-  if (!m.kubelet || isOld(w, m)) return;
+  if (!m.kubelet) return;
   const { grant } = m.mount;
   if (grant && m.seen !== keyOf(grant)) {
     m.seen = keyOf(grant);

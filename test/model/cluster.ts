@@ -15,7 +15,6 @@ const planOfSize = ({ seed, nodes, budget, churn: rate = 0 }: Size): Plan => ({
   minInterval: 0,
   mode: "Restart",
   churn: rate,
-  isOld: false,
   events: [],
   end: 0,
 });

@@ -202,7 +202,7 @@ function upgrade(w: World, kind: "upgrade" | "badUpgrade" | "mode", n: number): 
   const other = modes[(modes.indexOf(api.want.mode) + 1) % 3] ?? "Restart";
   const mode = kind === "mode" ? other : api.want.mode;
   if (kind === "mode") w.truth.allowed += 1;
-  api.want = { n, mode, starts: kind !== "badUpgrade", old: false };
+  api.want = { n, mode, starts: kind !== "badUpgrade" };
   w.templates.set(n, api.want);
 }
 

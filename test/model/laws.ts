@@ -3,7 +3,6 @@ import { judge, observe } from "./judge.ts";
 import {
   budgetOf,
   fail,
-  heeding,
   isOpen,
   isReachable,
   modeOf,
@@ -17,8 +16,7 @@ import {
   type World,
 } from "./world.ts";
 
-const verdictOf = (w: World, found: Pod) => {
-  const pod = heeding(found, w);
+const verdictOf = (w: World, pod: Pod) => {
   const now = w.t + w.clock;
   const mode = w.templates.get(pod.template)?.mode ?? "Restart";
   return judge(pod, observe(pod, w.memory, now), { mode, api: w.api, now });
@@ -57,7 +55,7 @@ export function checkWindow(w: World, node: string): void {
     const isChanging = begun?.granted === true && !m.dead && t - begun.placed < 90 && !hasFailed;
     // A person wrote this grant, and no agent can begin it.
     if (pod.grant?.digest === PLANTED) continue;
-    if (!isOpen(m, heeding(pod, w)) && !isChanging) continue;
+    if (!isOpen(m, pod) && !isChanging) continue;
     const verdict = verdictOf(w, pod);
     if (verdict !== "proved" && verdict !== "excused" && verdict !== "failed") count += 1;
   }

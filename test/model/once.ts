@@ -14,7 +14,6 @@ const usual = {
   minInterval: 0,
   mode: "Restart",
   churn: 0,
-  isOld: false,
 } as const;
 
 export const plansOnce: readonly Plan[] = [
@@ -49,7 +48,6 @@ export const plansOnce: readonly Plan[] = [
     seed: 3001154,
     nodes: 16,
     mode: "Reread",
-    isOld: true,
     events: events([53, "upgrade"], [54, "withdraw"], [60, "deleteSecret"]),
     end: 68,
   },
@@ -60,17 +58,6 @@ export const plansOnce: readonly Plan[] = [
     nodes: 5,
     maxFailures: 2,
     events: events([17, "busy", 0, 580], [35, "mode"], [53, "withdrawOne", 0, 660]),
-    end: 68,
-  },
-  // A client writes a grant on a pod of the last version without grants, whose agent ignores the
-  // grant.
-  {
-    ...usual,
-    seed: 9300015,
-    nodes: 10,
-    mode: "CredentialProvider",
-    isOld: true,
-    events: events([9, "mode"], [33, "plant", 778, 8]),
     end: 68,
   },
   // A node is released in one mode, and again in another mode after its pod was deleted.
@@ -88,7 +75,6 @@ export const plansOnce: readonly Plan[] = [
     nodes: 3,
     maxFailures: 2,
     minInterval: 60,
-    isOld: true,
     events: events(
       [46, "join", 451],
       [57, "badUpgrade"],
@@ -123,7 +109,6 @@ export const plansOnce: readonly Plan[] = [
     nodes: 3,
     budget: 3,
     minInterval: 60,
-    isOld: true,
     events: events([45, "join"], [61, "withdrawOne", 0, 5], [62, "revert"]),
     end: 63,
   },
@@ -159,7 +144,6 @@ export const plansOnce: readonly Plan[] = [
     maxFailures: 1,
     minInterval: 60,
     mode: "Reread",
-    isOld: true,
     events: events(
       [162, "budget", 889, 547],
       [163, "away", 738, 621],
@@ -223,7 +207,6 @@ export const plansOnce: readonly Plan[] = [
     nodes: 2,
     budget: 100,
     mode: "CredentialProvider",
-    isOld: true,
     events: events(
       [155, "admission", 344, 65],
       [161, "podDelete", 739, 713],
@@ -231,14 +214,5 @@ export const plansOnce: readonly Plan[] = [
       [167, "revert", 405, 229],
     ),
     end: 210,
-  },
-  // A person plants a grant on an absent pod of the last version without grants.
-  {
-    ...usual,
-    seed: 94010,
-    nodes: 12,
-    isOld: true,
-    events: events([19, "outage", 352, 822], [46, "plant", 857, 384]),
-    end: 608,
   },
 ];

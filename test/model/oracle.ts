@@ -19,7 +19,6 @@ import {
 import type { Hands } from "./hands.ts";
 import {
   FORGET,
-  heeding,
   keyOf,
   newState,
   RELEASE,
@@ -107,11 +106,10 @@ class Turn {
       raised: new Map(before.raised),
     };
     for (const pod of this.#pods) {
-      const received = heeding(pod, { templates });
-      const seen = observe(received, before, clock.steady);
+      const seen = observe(pod, before, clock.steady);
       this.memory.pods.set(String(pod.uid), seen);
       const { mode } = templates.get(pod.template) ?? s;
-      this.#verdicts.set(pod, judge(received, seen, { mode, api, now: clock.steady }));
+      this.#verdicts.set(pod, judge(pod, seen, { mode, api, now: clock.steady }));
     }
     // The node of a pod that was deleted under a grant keeps its place in the window.
     for (const [uid, { holds, node, created }] of before.pods)
@@ -279,7 +277,7 @@ class Turn {
 
   #takeBack(): void {
     const back = (pod: Pod, digest: string): void => {
-      const { grant } = heeding(pod, { templates: this.#templates });
+      const { grant } = pod;
       if (!grant || grant.rev === 0 || !this.#mayPatch(pod)) return;
       this.#hands.patch(pod, { rev: 0, digest, since: pod.since, word: false });
       this.#written.add(pod);
@@ -331,16 +329,14 @@ class Turn {
     const budget = api.budget >= 100 ? Infinity : api.budget;
     const arrived = (node: string): boolean => {
       const pod = api.pods.get(node);
-      const isTaking = (pod && this.#templates.get(pod.template)?.old) === false;
-      const isFinal = pod?.template === template.n || (this.#release && isTaking);
+      const isFinal = pod?.template === template.n || this.#release;
       return pod ? pod.ready && isFinal : !api.nodes.has(node);
     };
     if (this.#state.replaced.some(arrived))
       this.#save((x) => (x.replaced = x.replaced.filter((node) => !arrived(node))));
     for (const pod of this.#pods) {
       if (this.#written.has(pod)) continue;
-      const isOld = this.#templates.get(pod.template)?.old === true;
-      if (this.#release && pod.ready && !isOld) continue;
+      if (this.#release && pod.ready) continue;
       const isDone = this.#verdicts.get(pod) === "proved" && pod.grant?.rev === this.#s.rev;
       if (this.#release && isDone) continue;
       if (pod.template === template.n || pod.unreachable || this.#places.has(pod.node)) continue;
@@ -379,8 +375,8 @@ class Turn {
     // prove the content.
     const counts = (node: string): boolean => {
       const pod = this.#api.pods.get(node);
-      const { mode, old } = this.#templates.get(pod?.template ?? 0) ?? { mode: "Restart" };
-      return alone || old !== false || mode === "Restart";
+      const { mode } = this.#templates.get(pod?.template ?? 0) ?? { mode: "Restart" };
+      return alone || mode === "Restart";
     };
     // If admission has refused three pods within a minute, it might refuse every canary.
     const lasts = this.#pods.map((pod) => this.#seen(pod).refused?.last ?? -Infinity);
@@ -391,7 +387,7 @@ class Turn {
       const seen = this.#seen(pod);
       const template = this.#templates.get(pod.template) as Template;
       if (this.#written.has(pod)) return false;
-      if (pod.unreachable > 0 || isAway(seen, steady) || template.old) return false;
+      if (pod.unreachable > 0 || isAway(seen, steady)) return false;
       if (seen.sent) return steady - seen.sent.at >= 2;
       if (barred) return false;
       if (!this.#release && (this.#places.has(pod.node) || template.mode !== s.mode)) return false;

@@ -89,7 +89,7 @@ function snapshotOf(w: World, api: Api, read: Read): Snapshot {
     template: ds
       ? {
           isCurrent: ds.template.n === api.want.n,
-          mode: ds.template.old ? undefined : ds.template.mode,
+          mode: ds.template.mode,
         }
       : undefined,
     pods: [...api.pods.values()].map((pod) => podFacts(w, api, pod)),
@@ -130,7 +130,7 @@ function podFacts(w: World, api: Api, pod: Pod): Snapshot["pods"][number] {
     resourceVersion: String(pod.rv),
     isDeleting: false,
     isCurrent: api.ds?.template.n === pod.template,
-    mode: template?.old ? undefined : template?.mode,
+    mode: template?.mode,
     grant: pod.grant ? grantFacts(pod.grant) : undefined,
     ready: { is: pod.ready, since: String(pod.since) },
     unreachable: pod.unreachable > 0 ? String(pod.unreachable) : undefined,

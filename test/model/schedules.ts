@@ -4,7 +4,7 @@ import { noMemory } from "#controller/rollout/facts.ts";
 import { agent } from "./agent.ts";
 import { apply, KINDS, type Event } from "./events.ts";
 import { Killed, realHands, Refused } from "./hands.ts";
-import { controlPlane, kubelet, newPod } from "./kubelet.ts";
+import { controlPlane, kubelet } from "./kubelet.ts";
 import { checkImage, checkPrompt, missing, noteWrong } from "./laws.ts";
 import { oracle } from "./oracle.ts";
 import { productWhenDue, type Drive } from "./product.ts";
@@ -35,8 +35,6 @@ export type Plan = Readonly<{
   mode: Mode;
   /** Replacements per node and hour. */
   churn: number;
-  /** Begins with agents of the last version without grants. */
-  isOld: boolean;
   events: readonly Event[];
   end: number;
 }>;
@@ -67,14 +65,13 @@ export function planOf(seed: number): Plan {
     minInterval: random.pick([0, 0, 0, 60]),
     mode: random.pick<Mode>(["Restart", "Restart", "Restart", "Reread", "CredentialProvider"]),
     churn: random.pick([0, 0, 0, 0.5, 2, 20]),
-    isOld: random.once(5),
     events,
     end,
   };
 }
 
 export function newWorld(plan: Plan, tracing = false): World {
-  const want: Template = { n: 1, mode: plan.mode, starts: true, old: false };
+  const want: Template = { n: 1, mode: plan.mode, starts: true };
   const { budget, maxFailures, minInterval } = plan;
   const api: Api = {
     a: 1,
@@ -141,27 +138,7 @@ export function newWorld(plan: Plan, tracing = false): World {
     },
   };
   for (let at = 0; at < plan.nodes; at++) join(w, `node${at}`);
-  if (plan.isOld) installOld(w, plan.mode);
   return w;
-}
-
-/**
- * Starts with an agent of the last version without grants, and with the served content, on every
- * node.
- */
-function installOld(w: World, mode: Mode): void {
-  const old: Template = { n: 0, mode, starts: true, old: true };
-  w.templates.set(0, old);
-  w.api.ds = { template: old };
-  const digest = wantedDigest(w.api);
-  w.api.secret = { rev: 3, digest, mode, served: 3, servedDigest: "", at: 0 };
-  w.truth.proved.add(digest + mode);
-  for (const m of w.machines.values()) {
-    m.file = m.loaded = digest;
-    m.fileMode = mode;
-    m.journal = { rev: 3, digest, mode, begun: null, said: "", quarantine: "" };
-    w.api.pods.set(m.name, newPod(w, m.name, 0));
-  }
 }
 
 function noteWithdrawn(w: World): void {
@@ -304,7 +281,7 @@ function settle(w: World, driver: Driver): void {
   }
   if (!api.want.starts) {
     w.values += 1;
-    api.want = { n: w.values, mode: api.want.mode, starts: true, old: false };
+    api.want = { n: w.values, mode: api.want.mode, starts: true };
     w.templates.set(api.want.n, api.want);
   }
   w.deadUntil = Math.min(w.deadUntil, w.t + 30);
@@ -384,7 +361,6 @@ export function shrink(plan: Plan, law: string, driver: Driver): Plan {
   const tries = (one: Plan): readonly Plan[] => [
     ...one.events.map((_, at) => Object.assign({}, one, { events: one.events.toSpliced(at, 1) })),
     ...(one.churn > 0 ? [{ ...one, churn: 0 }] : []),
-    ...(one.isOld ? [{ ...one, isOld: false }] : []),
     ...smaller(one.nodes).map((nodes) => Object.assign({}, one, { nodes })),
   ];
   for (let next: Plan | undefined = plan; next;) {

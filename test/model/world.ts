@@ -59,11 +59,8 @@ export type Pod = {
 
 type Node = { name: string; uid: number; created: number };
 
-/**
- * `old`: the template is from the last version that had no grants. `starts`: false if the image
- * cannot start.
- */
-export type Template = { n: number; mode: Mode; starts: boolean; old: boolean };
+/** `starts`: false if the image cannot start. */
+export type Template = { n: number; mode: Mode; starts: boolean };
 
 /**
  * The state that the controller stores. All fields except `replaced` and `retry` belong to one
@@ -285,15 +282,6 @@ export const budgetOf = ({ budget, nodes }: Api): number =>
 
 export const isReachable = (w: World, m: Machine): boolean =>
   m.net <= w.t && m.power <= w.t && m.kubelet && !m.dead;
-
-/**
- * The pod as its agent reads it: without a grant if the agent is of the last version without
- * grants.
- */
-export const heeding = (
-  pod: Pod,
-  { templates }: Readonly<{ templates: ReadonlyMap<number, Template> }>,
-): Pod => (templates.get(pod.template)?.old === true ? { ...pod, grant: null } : pod);
 
 export const modeOf = (w: World, m: Machine): Mode =>
   w.templates.get(m.template)?.mode ?? w.api.want.mode;

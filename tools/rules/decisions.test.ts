@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { globSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { moved } from "#controller/policy/config.ts";
 
 const folder = join(import.meta.dirname, "../../docs/inside/decisions");
 const pages = readdirSync(folder).filter((name) => name !== "README.md");
@@ -37,10 +36,4 @@ test("names only existing files in a decision", () => {
         files.some((file) => file === name || file.endsWith(`/${name}`)),
         `${page}: ${name}`,
       );
-});
-
-test("uses in decisions no flag that has become a field of GlobalPullSecret", () => {
-  for (const page of pages)
-    for (const flag of Object.keys(moved))
-      assert.doesNotMatch(textOf(page), new RegExp(`--${flag}\\b(?!-)`), page);
 });

@@ -224,7 +224,9 @@ function withFetched(
  * Lines that warn about clusters with the same certificate. Either these clusters share a key on
  * purpose, or the caller named a wrong certificate.
  */
-function sharedLines(all: Readonly<Record<string, Sealed>>): readonly string[] {
+function sharedLines(
+  all: Readonly<Record<string, Pick<Sealed, "fingerprint">>>,
+): readonly string[] {
   const clusters = new Map<string, string[]>();
   for (const [name, { fingerprint }] of Object.entries(all))
     clusters.set(fingerprint, [...(clusters.get(fingerprint) ?? []), name]);

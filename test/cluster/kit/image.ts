@@ -18,8 +18,6 @@ type Options = Readonly<{
   tag?: string;
   /** The registry to push to. By default the registry that needs no password. */
   host?: keyof typeof registryPorts;
-  /** The folder with Containerfile and dist/: this checkout by default. */
-  context?: string;
 }>;
 
 /**
@@ -29,21 +27,21 @@ type Options = Readonly<{
  */
 export async function buildImage(
   cluster: Cluster,
-  { tag, host = publicRegistry, context = repository }: Options = {},
+  { tag, host = publicRegistry }: Options = {},
 ): Promise<string> {
-  const bundles = bundlesOf(context);
-  const missing = bundles.filter((bundle) => !existsSync(join(context, bundle)));
+  const bundles = bundlesOf(repository);
+  const missing = bundles.filter((bundle) => !existsSync(join(repository, bundle)));
   if (missing.length > 0) throw new Error(`${missing.join(" and ")} missing: run npm run build`);
   const { base } = cluster.kit.images;
   const content = ["Containerfile", ...bundles].map((file) =>
-    readFileSync(join(context, file), "utf8"),
+    readFileSync(join(repository, file), "utf8"),
   );
   const key = keyOf(base, ...content);
   forgetOld();
   const architectures = [architecture];
   const layout = await once(join(built, key), (draft) =>
     buildLayout({
-      context,
+      context: repository,
       layout: draft,
       base,
       architectures,

@@ -5,9 +5,8 @@
  */
 import assert from "node:assert/strict";
 import { existsSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { AgentProcess, encode, keeping, type MountedSources } from "#test/harness/agent/agent.ts";
-import { ageJournal, journalOf, phaseOf } from "../phases.ts";
+import { journalOf, phaseOf } from "../phases.ts";
 import { AgentPlace } from "../place.ts";
 import { answeredPasswords, hasAsked, installProvider } from "../provider.ts";
 import type { Cut } from "../relay.ts";
@@ -98,20 +97,6 @@ const hasOurs = ({ node }: AgentPlace) => node.file === applied;
 const twice = ({ systemd }: AgentPlace) => systemd.restartCalls < 3;
 
 /**
- * Starts an agent, kills it before its nth rename to config.json, and turns its journal into
- * version 1.
- */
-const agedBefore = (nth: number) => async (place: AgentPlace) => {
-  const { folder } = place.node;
-  const tracing = ["-e", "trace=rename", "-P", join(folder, "config.json.staged")];
-  const killing = ["-e", `inject=rename:signal=KILL:when=${nth}`];
-  const under = ["strace", "-D", "-f", "-qq", "-o", "/dev/null", ...tracing, ...killing];
-  await using agent = await startOn(place, ours, 1, under);
-  assert.equal(await agent.ended(), "SIGKILL", agent.output);
-  ageJournal(place.node);
-};
-
-/**
  * Returns a row of the table. Derives `code` from the other values if `more` does not contain it.
  */
 function change(
@@ -128,7 +113,6 @@ function change(
 
 const none = undefined;
 const first = change("a first apply", none, ours, 1, applied);
-const breaking = { breaks: hasOurs, unbroken: first };
 
 export const changes: readonly Change[] = [
   first,
@@ -139,12 +123,7 @@ export const changes: readonly Change[] = [
     code: "GPS254",
   }),
   change("a withdrawal", ours, byFile(), 1, theirs),
-  change("a rollback", none, ours, 4, theirs, breaking),
-  change("an apply with a journal of version 1", none, ours, 1, applied, { before: agedBefore(1) }),
-  change("a rollback with a journal of version 1", none, ours, 1, theirs, {
-    ...breaking,
-    before: agedBefore(2),
-  }),
+  change("a rollback", none, ours, 4, theirs, { breaks: hasOurs, unbroken: first }),
   change("a rotation by a provider", provided, byProvider("second"), 0, elsewhere, {
     answer: { "a.io": "second" },
   }),

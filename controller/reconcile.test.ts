@@ -94,14 +94,11 @@ function start(graceSeconds: number) {
   let declared: readonly ExtraSource[] = [];
   let managementState: ManagementState = "Managed";
   let withdrawsAt: Date | undefined;
-  let kubeletDirectory = agentFixture.kubeletDirectory;
-  let keptIn: string | undefined;
   let unsearched: readonly string[] | undefined;
   const nothing = async () => {};
   const report: Report = {
     begins: () => {},
     paused: () => {},
-    directory: (kept) => void (keptIn = kept),
     unsearched: (names) => void (unsearched = names),
     unsupported: nothing,
     foreign: nothing,
@@ -141,7 +138,7 @@ function start(graceSeconds: number) {
     },
     report,
     get agent() {
-      return { ...agentFixture, kubeletDirectory, probationSeconds: 3 };
+      return { ...agentFixture, probationSeconds: 3 };
     },
     admitted: new Admitted({ now: () => new Date() }),
     unchangedSeconds: () => 0,
@@ -165,9 +162,6 @@ function start(graceSeconds: number) {
     additional: (document: string) => declare(additionalPath, document),
     original: (document: string) => declare(originalPath, document),
     withdraw: () => objects.delete(additionalPath),
-    /** Lets the installer name another kubelet directory. */
-    move: (directory: string) => (kubeletDirectory = directory),
-    keptIn: () => keptIn,
     nodes,
     lists,
     /** Lets another process become the leader. */
@@ -188,10 +182,6 @@ function start(graceSeconds: number) {
         metadata: { ...metadata, annotations: { [annotations.rolled]: "true" } },
       });
     },
-    directory: () =>
-      (objects.get(owned.daemonSet) as V1DaemonSet).spec?.template.spec?.volumes?.find(
-        ({ name }) => name === "kubelet",
-      )?.hostPath?.path,
     manage: (state: ManagementState) => (managementState = state),
     /** When a withdrawal begins, according to the report. */
     reported: () => withdrawsAt?.getTime(),
@@ -236,23 +226,6 @@ async function deployed(graceSeconds: number) {
   on.granted();
   return on;
 }
-
-test("keeps the agents in their kubelet directory until everything is withdrawn", async () => {
-  const on = await deployed(0);
-  const old = on.directory();
-  const global = on.objects.get(owned.global);
-  const { data } = global ?? {};
-  const revision = data?.["revision"] ?? "";
-  on.put(owned.global, { ...global, data: { ...data, "served.revision": revision } });
-  on.move("/data/kubelet");
-  await on.converge();
-  assert.deepEqual([on.directory(), on.keptIn()], [old, old]);
-  on.withdraw();
-  await on.converge();
-  on.additional(text("add:1"));
-  await on.converge();
-  assert.deepEqual([on.directory(), on.keptIn()], ["/data/kubelet", undefined]);
-});
 
 test("lets agents search for hidden files only if every node mounts its root directory recursively read-only", async () => {
   for (const isAble of [true, false]) {

@@ -17,7 +17,6 @@ import { sooner, type Again } from "#runtime/loop.ts";
 import { isEdited, readPublished } from "./objects/global-secret.ts";
 import { readState, writeState } from "./objects/state.ts";
 import type { Reconciler } from "./assembly.ts";
-import { keptDirectory } from "./rollout/directory.ts";
 import { nextRunAfter, serve } from "./serve.ts";
 import { accept, noSourceApplies } from "./sources/accept.ts";
 import { keptOf, sincesOf, withdrawals, type Withdrawal } from "./withdrawal/grace.ts";
@@ -53,8 +52,7 @@ async function run(whole: Reconciler): Promise<Again | undefined> {
   const held = holdsWithdrawals(whole, snapshot);
   const sources = { inputs: keptOf(inputs, absences, held), ...known };
   const isRemoval = noSourceApplies(sources) || continuesWithdrawal(whole, snapshot);
-  const directed = withKeptDirectory(whole, snapshot);
-  const { reconciler, again } = await withRootMount(directed, snapshot, isRemoval);
+  const { reconciler, again } = await withRootMount(whole, snapshot, isRemoval);
 
   if (isRemoval) {
     snapshot = await forgetCredentials(reconciler, snapshot, absences);
@@ -90,15 +88,6 @@ async function run(whole: Reconciler): Promise<Again | undefined> {
     // Report after the change, because Events before the change would delay all nodes.
     await report.verdict(verdict, snapshot);
   }
-}
-
-/** Keeps the agents in the kubelet directory where they have written. */
-function withKeptDirectory(reconciler: Reconciler, snapshot: Snapshot): Reconciler {
-  const { agent, pods, report } = reconciler;
-  const kept = keptDirectory(snapshot, pods.view.items.values(), agent.kubeletDirectory);
-  report.directory(kept, agent.kubeletDirectory, snapshot);
-  if (kept === undefined) return reconciler;
-  return { ...reconciler, agent: { ...agent, kubeletDirectory: kept } };
 }
 
 /** Lets agents search for hidden files only if all nodes can mount their root directory safely. */

@@ -168,11 +168,6 @@ export function volumes(agent: Agent): V1Volume[] {
   ];
 }
 
-/** The kubelet's directory on the node, as a pod or a template mounts it. */
-export function kubeletDirectoryOf(spec: V1PodSpec | undefined): string | undefined {
-  return spec?.volumes?.find(({ name }) => name === "kubelet")?.hostPath?.path;
-}
-
 /**
  * The Secret and the pod's grant in one volume. The kubelet replaces both in one step, and does so
  * immediately when an annotation changes. An environment variable would keep its value from the

@@ -13,8 +13,6 @@ const states: fc.Arbitrary<RememberedState> = fc.record({
   rollout: fc.option(fc.jsonValue(), { nil: undefined }),
   policy: fc.option(fc.jsonValue(), { nil: undefined }),
   sourcesFrom: fc.option(fc.uuid(), { nil: undefined }),
-  directory: fc.constantFrom(undefined, "/var/lib/kubelet", "/data/kübelet", ""),
-  directoryOf: fc.option(fc.uuid(), { nil: undefined }),
   absentSince: fc
     .dictionary(
       fc.constantFrom("additional", "team-a", "constructor"),
@@ -34,8 +32,6 @@ test("law: reads back its own writes, byte for byte", () => {
       assert.deepEqual(read.absentSince, state.absentSince);
       assert.deepEqual(plain(read.policy), plain(state.policy));
       assert.equal(read.sourcesFrom, state.sourcesFrom);
-      assert.equal(read.directory, state.directory);
-      assert.equal(read.directoryOf, state.directoryOf);
     }),
   );
 });

@@ -29,16 +29,6 @@ export type RememberedState = Readonly<{
   policy: unknown;
   /** The uid of the GlobalPullSecret that named the sources in `policy`. */
   sourcesFrom: string | undefined;
-  /**
-   * The kubelet directory of the first grant. Recorded until all content is withdrawn. Empty: the
-   * agents refused all grants for this directory. Undefined: unknown.
-   */
-  directory: string | undefined;
-  /**
-   * The uids of all pods with a grant for this directory. Recorded until an agent has applied its
-   * grant, or one of these pods is gone.
-   */
-  directoryOf: string | undefined;
 }>;
 
 export const noState: RememberedState = {
@@ -47,8 +37,6 @@ export const noState: RememberedState = {
   absentSince: new Map(),
   policy: undefined,
   sourcesFrom: undefined,
-  directory: undefined,
-  directoryOf: undefined,
 };
 
 const keys = {
@@ -57,8 +45,6 @@ const keys = {
   absentSince: "absent-since.",
   policy: "policy",
   sourcesFrom: "policy.sources-from",
-  directory: "kubelet-directory",
-  directoryOf: "kubelet-directory.of",
 } as const;
 
 /** Reads the Secret. Never throws. Malformed parts count as absent. */
@@ -80,8 +66,6 @@ export function readState(secret: V1Secret | undefined): RememberedState {
     absentSince,
     policy: json(text(keys.policy)),
     sourcesFrom: text(keys.sourcesFrom),
-    directory: text(keys.directory),
-    directoryOf: text(keys.directoryOf),
   };
 }
 
@@ -112,7 +96,6 @@ export async function writeState(
 
 export function stateSecret(state: RememberedState): V1Secret {
   const { accepted, rollout, absentSince, policy, sourcesFrom } = state;
-  const { directory, directoryOf } = state;
   const data: Record<string, string> = {};
   for (const [source, document] of Object.entries(accepted))
     data[keys.source + source] = encode(document);
@@ -120,8 +103,6 @@ export function stateSecret(state: RememberedState): V1Secret {
   for (const [id, since] of absentSince) data[keys.absentSince + id] = encode(since.toISOString());
   if (policy !== undefined) data[keys.policy] = encode(JSON.stringify(policy));
   if (sourcesFrom !== undefined) data[keys.sourcesFrom] = encode(sourcesFrom);
-  if (directory !== undefined) data[keys.directory] = encode(directory);
-  if (directoryOf !== undefined) data[keys.directoryOf] = encode(directoryOf);
   return {
     apiVersion: "v1",
     kind: "Secret",
@@ -135,13 +116,7 @@ export function stateSecret(state: RememberedState): V1Secret {
 const absentId = (key: string): string | undefined =>
   key.startsWith(keys.absentSince) ? key.slice(keys.absentSince.length) : undefined;
 
-const single: ReadonlySet<string> = new Set([
-  keys.rollout,
-  keys.policy,
-  keys.sourcesFrom,
-  keys.directory,
-  keys.directoryOf,
-]);
+const single: ReadonlySet<string> = new Set([keys.rollout, keys.policy, keys.sourcesFrom]);
 
 const isOurKey = (key: string) =>
   key.startsWith(keys.source) || absentId(key) !== undefined || single.has(key);

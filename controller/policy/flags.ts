@@ -71,7 +71,7 @@ export const flags = {
   "kubelet-directory": {
     read: directory,
     standard: "/var/lib/kubelet",
-    what: "the kubelet's root directory on the nodes",
+    what: "the kubelet's root directory on the nodes; to change it, withdraw first",
   },
   "agent-image": { read: text, what: "image of the agents (the controller's own, by digest)" },
   ...podFlags,

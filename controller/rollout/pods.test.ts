@@ -103,7 +103,6 @@ test("keeps the parts of a pod that decisions need", () => {
     resourceVersion: "4711",
     isDeleting: false,
     template: "0123456789abcdef",
-    directory: "/var/lib/kubelet",
     mode: "Restart",
     probation: undefined,
     grant,

@@ -5,7 +5,6 @@ import { agentContainer, agentName, type PublishedMode, publishedModes } from "#
 import { lineOf, parseMessage } from "#contract/termination-message.ts";
 import type { PodFacts } from "./facts.ts";
 import { annotations } from "#controller/objects/annotations.ts";
-import { kubeletDirectoryOf } from "#controller/objects/container.ts";
 import { restartedAt } from "#controller/objects/daemonset.ts";
 
 export type AgentPod = Omit<PodFacts, "isCurrent"> &
@@ -13,8 +12,6 @@ export type AgentPod = Omit<PodFacts, "isCurrent"> &
     name: string;
     /** The template's digest, and the time of the last `kubectl rollout restart`. */
     template: string;
-    /** The kubelet directory that the pod mounts. */
-    directory: string | undefined;
     /** The termination message of the agent's container, without its machine-readable part. */
     message: string | undefined;
   }>;
@@ -61,7 +58,6 @@ export function keepPod(object: KubernetesObject): AgentPod | undefined {
     resourceVersion: metadata.resourceVersion ?? "",
     isDeleting: metadata.deletionTimestamp !== undefined,
     template: templateOf(metadata.annotations),
-    directory: kubeletDirectoryOf(spec),
     mode: modeOf(metadata.annotations),
     probation: probationOf(pod),
     grant: grantOf(metadata.annotations),

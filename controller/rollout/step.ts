@@ -23,7 +23,6 @@ import type { Snapshot } from "#controller/sources/snapshot.ts";
 import { ensure, isDrifted } from "#kube/apply/ensure.ts";
 import { owned } from "#kube/client/paths.ts";
 import { type RolloutContext, forgetUnsent, isPodAction, writePods } from "./write.ts";
-import { type DirectoryRecord, directoryRecord } from "./directory.ts";
 import { factsOf, type Observed, contentHash, readRollout, retryOf } from "./observe.ts";
 import { lacksNodes, noNodes, readNodes } from "./nodes.ts";
 import type { AgentPod } from "./pods.ts";
@@ -91,8 +90,6 @@ class Step {
   #decision: Decision | undefined;
   #state: StateFacts;
   #ended = false;
-  /** The directory's record, which the next write of the state contains. */
-  #directory: DirectoryRecord | undefined;
   /** True if the wanted content is not published and the pods have not been read. */
   #waits = false;
   #completed: Progress["completed"];
@@ -209,7 +206,6 @@ class Step {
   async #write(actions: readonly Action[]): Promise<void> {
     const rest = [...actions];
     try {
-      await this.#recordDirectory(actions);
       for (let next = rest.shift(); next !== undefined; next = rest.shift()) {
         if (!isPodAction(next)) {
           await this.#writeObject(next);
@@ -307,40 +303,11 @@ class Step {
     const before = readState(this.#objects.state);
     const content = this.#published && contentHash(this.#published);
     const rollout = { ...state, content };
-    const whole = { ...before, ...this.#directory, rollout };
+    const whole = { ...before, rollout };
     const written = await writeState(cluster, this.#objects.state, whole);
     this.#objects = { ...this.#objects, state: written };
     if (isServed && this.#state.awaited >= 0 && state.awaited < 0) this.#ended = true;
     this.#state = state;
-  }
-
-  /**
-   * Records the directory before content reaches it, and before another write removes the signs
-   * that content is there. Writes nothing if these actions save the state before the first grant
-   * (to record the canary), because that save contains the record.
-   */
-  async #recordDirectory(actions: readonly Action[]): Promise<void> {
-    const { agent, cluster, memory, pods } = this.#context;
-    const { state: live } = this.#objects;
-    const grants = new Set(
-      actions.flatMap((one) => (one.kind === "grant" && one.grant.revision > 0 ? one.pod.uid : [])),
-    );
-    const all = [...pods.view.items.values()];
-    const applies = this.#published?.intent === "apply";
-    const record = directoryRecord(this.#objects, {
-      pods: all,
-      memory: memory.grants,
-      granted: applies ? all.filter(({ uid }) => grants.has(uid)) : [],
-      wanted: agent.kubeletDirectory,
-    });
-    this.#directory = record;
-    const known = readState(live);
-    if (known.directory === record.directory && known.directoryOf === record.directoryOf) return;
-    const saved = actions.findIndex(({ kind }) => kind === "save" || kind === "halt");
-    const granted = actions.findIndex(({ kind }) => kind === "grant");
-    if (saved >= 0 && (granted < 0 || saved < granted)) return;
-    const state = await writeState(cluster, live, { ...known, ...record });
-    this.#objects = { ...this.#objects, state };
   }
 
   /** Writes the agents' rights. A refused write does not prevent the other writes. */

@@ -9,7 +9,6 @@ import { agentContainer, agentName } from "#contract/names.ts";
 import { messageOf, type MessageKind } from "#contract/termination-message.ts";
 import { noMemory } from "./facts.ts";
 import { agent } from "#controller/objects/agent.fixture.ts";
-import { kubeletDirectoryOf } from "#controller/objects/container.ts";
 import { readPublished } from "#controller/objects/global-secret.ts";
 import { readState } from "#controller/objects/state.ts";
 import { noRequests } from "#controller/policy/policy-in-force.ts";
@@ -32,9 +31,9 @@ import { takeStep, type Progress } from "./step.ts";
 
 /**
  * How a node's agent reacts to a grant. `away`: the node no longer answers. `podless`: it has no
- * agent. `elsewhere`: its kubelet's directory is not `/var/lib/kubelet`.
+ * agent.
  */
-export type Behaviour = "proves" | "fails" | "ignores" | "away" | "podless" | "elsewhere";
+export type Behaviour = "proves" | "fails" | "ignores" | "away" | "podless";
 
 const born = Date.parse("2026-01-01T00:00:00Z");
 const stamp = (time: number): string => new Date(time).toISOString().replace(".000Z", "Z");
@@ -286,15 +285,6 @@ export class World {
     if (grant === undefined || does === "ignores" || this.#answered.get(uid) === keyOf(grant))
       return;
     this.#answered.set(uid, keyOf(grant));
-    const isElsewhere =
-      does === "elsewhere" && kubeletDirectoryOf(pod.spec) === agent.kubeletDirectory;
-    if (isElsewhere && grant.revision > 0) {
-      const { intent, revision } = this.published ?? {};
-      // An agent never refuses a withdrawal. It waits instead.
-      if (intent === "release" && revision === grant.revision) return this.setReady(node, "False");
-      const word = { kind: "unfit", key: keyOf(grant), journal: 0 } as const;
-      return this.#report(pod, messageOf("GPS261 another directory", word));
-    }
     const kind: MessageKind = does === "fails" && grant.revision > 0 ? "failed" : "proved";
     const reports = grant.word || kind === "failed";
     const word = { kind, key: keyOf(grant), journal: grant.revision };

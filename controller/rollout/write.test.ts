@@ -25,7 +25,6 @@ const pod = (node: string): AgentPod => ({
   terminationMessage: undefined,
   lastExit: undefined,
   waitingReason: undefined,
-  directory: "/var/lib/kubelet",
   message: undefined,
 });
 const given: Grant = { revision: 7, digest: "d", since: "2026-01-01T00:00:00Z", word: true };

@@ -92,11 +92,6 @@ export const catalogue = {
     "{}",
     "change the spec, or ask the installer to allow it; until then the previous policy stays in force",
   ],
-  directoryInUse: [
-    "GPS331",
-    "is {}; agents stay there, because they could not remove those entries from another directory",
-    "set the flag to the old directory, or set spec.managementState: Withdrawn until nothing is left; the new one counts as soon as every agent reports GPS261 for the old one",
-  ],
   unsearched: [
     "GPS332",
     "is skipped: the container runtimes of {} cannot mount the root directory recursively read-only",

@@ -94,13 +94,6 @@ export function notAllowed(problems: readonly string[], subject: string): Notice
   return lasting("notAllowed", line(found), subject);
 }
 
-/** The agents stay in the directory where they have written. */
-export function directoryInUse(kept: string, wanted: string): Notice {
-  const detail = `${wanted}, while entries are in ${kept}`;
-  const found = finding("directoryInUse", "controller", "--kubelet-directory", detail);
-  return lasting("notAllowed", line(found), detail);
-}
-
 /** No agent searches for hidden files, because of these nodes. */
 export function unsearched(names: readonly string[]): Notice {
   const who = names.length > 0 ? list(names) : "some nodes";

@@ -219,18 +219,6 @@ test("names another field manager while it undoes our writes", async () => {
   assert.deepEqual(await series(), {});
 });
 
-test("reports the old kubelet directory while agents must stay there", async () => {
-  const { report, announced, series } = watched();
-  const snapshot = snapshotOf({ additional: pullSecret("{}") });
-  report.directory("/var/lib/kubelet", "/data/kubelet", snapshot);
-  report.succeeded();
-  assert.match(announced.join(), /^PolicyNotAllowed: GPS331 .*\/data\/kubelet, while entries/);
-  assert.deepEqual(await series(), { 'trouble{reason="PolicyNotAllowed"}': 1 });
-  report.directory(undefined, "/data/kubelet", snapshot);
-  report.succeeded();
-  assert.deepEqual(await series(), {});
-});
-
 test("reports a skipped search while agents skip the search, always on the same Secret", async () => {
   const uids = new Set<string | undefined>();
   const subjects = reportWith(({ reason }, secret) => {

@@ -40,7 +40,6 @@ type Options = Readonly<{
  */
 type Area =
   | "policy"
-  | "directory"
   | "search"
   | "cluster"
   | "requests"
@@ -139,14 +138,6 @@ export function createReport({
       setTroubles(
         "policy",
         problems.length === 0 ? [] : [["notAllowed", messages.notAllowed(problems, subject)]],
-      );
-    },
-
-    directory(kept, wanted, snapshot) {
-      secret = snapshot.additional?.metadata;
-      setTroubles(
-        "directory",
-        kept === undefined ? [] : [["notAllowed", messages.directoryInUse(kept, wanted)]],
       );
     },
 
@@ -319,10 +310,6 @@ export function createReport({
 export type Report = Readonly<{
   /** The policy has been read. */
   begins: (policyReading: ReportedPolicy) => void;
-  /**
-   * `kept`: the directory where the agents stay, although the installer wants another directory.
-   */
-  directory: (kept: string | undefined, wanted: string, snapshot: Snapshot) => void;
   /**
    * The nodes that prevent all agents from searching for files that config.json would hide. Empty
    * if they are not known yet, undefined if agents search.

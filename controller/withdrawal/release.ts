@@ -59,8 +59,6 @@ export async function release(
     await writeState(context.cluster, stateSecret, {
       ...readState(stateSecret),
       rollout: undefined,
-      directory: undefined,
-      directoryOf: undefined,
     });
   if (global !== undefined)
     await remember(context.cluster, global, { ...recall(global), released: revision });

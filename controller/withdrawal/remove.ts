@@ -84,13 +84,11 @@ function inputOf(snapshot: Snapshot): WithdrawalInput {
   const state = readState(snapshot.state);
   return {
     rolled:
-      // Empty: every grant was refused, because the directory is not the kubelet's.
-      state.directory !== "" &&
-      (notes.rolled ??
-        // If our note is missing but the DaemonSet exists, its agents might have changed nodes.
-        (snapshot.daemonSet !== undefined ||
-          // A completed withdrawal has deleted the rollout from the state.
-          state.rollout !== undefined)),
+      notes.rolled ??
+      // If our note is missing but the DaemonSet exists, its agents might have changed nodes.
+      (snapshot.daemonSet !== undefined ||
+        // A completed withdrawal has deleted the rollout from the state.
+        state.rollout !== undefined),
     released: notes.released === (published?.revision ?? 0) && withdraws(published),
     exists: {
       daemonSet: snapshot.daemonSet !== undefined,

@@ -50,8 +50,6 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS329: "The controller asks again.",
   GPS332:
     "The agents do their work without the search for other credential files. On a node without a config.json, the file that the agent creates might hide another file with credentials: `/config.json`, `.docker/config.json` and `.dockercfg` in `/` and `/root`. Agents still check `.dockercfg` in the kubelet's own directory.",
-  GPS331:
-    "The agents keep the old directory. They use the new directory after a withdrawal, or as soon as the agents of all nodes report GPS261 for the old directory, for example because all nodes were replaced.",
   GPS334:
     "No rollout waits for the node. When its kubelet answers again, the controller grants the node the revision, at the latest ten minutes after its agent is Ready. A node that went away during its change counts as failed (GPS328).",
   GPS335:

@@ -1,7 +1,7 @@
 /**
- * Loaded before test files. Configures the property tests (laws): SEED repeats an earlier run, and
- * generated lists and texts can be as long as the law allows. By default fast-check generates at
- * most about ten items or characters.
+ * Loaded before each test file. Configures the property tests (laws): SEED repeats an earlier run,
+ * and generated lists and texts can be as long as the law allows. By default fast-check generates
+ * at most about ten items or characters.
  */
 import fc from "fast-check";
 
@@ -12,3 +12,6 @@ fc.configureGlobal({
   ...(SEED ? { seed: Number(SEED) } : {}),
   defaultSizeToMaxWhenMaxSpecified: true,
 });
+
+// Only for the process of the test file, not for the programs that the tests start.
+delete process.env["NODE_COMPILE_CACHE"];

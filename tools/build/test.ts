@@ -1,24 +1,22 @@
 /**
  * `npm test`, `npm run test:cluster` and `npm run test:all [shard]`: `node tools/build/run.mjs
  * tools/build/test.ts test|cluster|all [word …]`. A word selects the files whose paths contain the
- * word; tiers.ts assigns the files to commands.
+ * word; tiers.ts assigns the files to commands. Node's test runner runs each file in a process of
+ * its own, and reporter.ts prints the results.
  *
  * The first two commands always use the same seed, `all` uses a random seed. `SEED=n` repeats the
  * run that printed this seed.
  */
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { allTests } from "#tools/pages/promises-page.ts";
-import type { Line } from "./reporter.ts";
-import { choicesIn } from "./environment.ts";
-import { endedBySignal, type Outcome, runFiles } from "./run-files.ts";
-import { missingIn, progressOf, summaryOf } from "./summary.ts";
-import { commandOf, type Group, groupsOf, shards, testFiles, type Tier, tierOf } from "./tiers.ts";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Run, runVariable } from "./reporter.ts";
+import { commandOf, filesOf, shardOf, shards, testFiles, type Tier, tierOf } from "./tiers.ts";
 
 const [tier, ...words] = process.argv.slice(2) as [Tier, ...string[]];
-
-/** The folder for the output of a run of `all`; git ignores it. */
-const results = "results";
 
 /**
  * The seed of `npm test` and `test:cluster`. The number has no meaning; another number gives other
@@ -27,13 +25,31 @@ const results = "results";
 const committedSeed = 20_261;
 
 /**
- * The time limit of a process in milliseconds. The longest file of test:cluster takes five minutes,
- * the longest file of test:all an hour and a half.
+ * Milliseconds for a run, and for one test. A shard of `test:all` takes at most 100 minutes on the
+ * slowest machine so far, and `test:cluster` must end before CI's limit for its three commands.
  */
-const bound = { test: 20 * 60_000, cluster: 20 * 60_000, all: 180 * 60_000 }[tier];
+const minute = 60_000;
+const bounds = {
+  test: { run: 20 * minute, test: minute },
+  cluster: { run: 70 * minute, test: 18 * minute },
+  all: { run: 180 * minute, test: 160 * minute },
+}[tier];
 
-/** Milliseconds for one test of `npm test`, so that the run soon reports a test that hangs. */
-const testBound = tier === "test" ? 60_000 : undefined;
+/**
+ * Multiplies the limits of waits, because other files run at the same time. In `npm test`, a wait
+ * with a larger factor would reach the limit of its test first.
+ */
+const patience = process.env["PATIENCE"] || (tier === "test" ? "2" : "4");
+
+/** These variables change which tests run, or how they run. The run prints those that are set. */
+const choices = ["SEED", "EVERY_POINT", "PATIENCE", "SOAK_MINUTES", "DIFFERENTIAL_FILES"] as const;
+
+/**
+ * Tests get these variables, by which programs find their files, the network with its certificates,
+ * and the packages that they build from. All other variables would make tests depend on the shell.
+ */
+const passedOn =
+  /^(?:PATH|HOME|USER|LOGNAME|SHELL|TERM|CI|XDG_\w+|KUBEBUILDER_ASSETS|npm_config_\w+|(?:all|https?|no)_proxy|SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS|CURL_CA_BUNDLE|GIT_SSL_CAINFO|GO(?:PATH|ROOT|CACHE|MODCACHE|TOOLCHAIN|PROXY|PRIVATE|NOPROXY|SUMDB|NOSUMDB|INSECURE|AUTH))$/i;
 
 function refuse(problem: string): never {
   process.stderr.write(`${problem}\n`);
@@ -43,115 +59,104 @@ function refuse(problem: string): never {
 const drawn = tier === "all" ? Date.now() % 1_000_000 : committedSeed;
 const seed = Number(process.env["SEED"] || drawn);
 if (!Number.isSafeInteger(seed)) refuse(`SEED=${process.env["SEED"]}: give a whole number`);
-
-const patience = process.env["PATIENCE"] || "1";
 if (!(Number(patience) > 0)) refuse(`PATIENCE=${patience}: give a number above 0`);
 
-/**
- * The groups to run, with only the files whose paths contain one of the words. For `all`, the first
- * word can be the name of a shard.
- */
-function chosen(): readonly Group[] {
+/** The files to run. For `all`, the first word can be the name of a shard. */
+function chosen(): readonly string[] {
   const [first = ""] = words;
   const isShard = tier === "all" && shards.includes(first);
-  const groups = groupsOf(tier).filter(({ name }) => !isShard || name === first);
-  const wanted = isShard ? words.slice(1) : words;
-  for (const word of wanted)
-    if (!groups.some(({ files }) => files.some((file) => file.includes(word))))
-      refuse(`${word}: ${whereIs(word)}`);
-  return groups.flatMap((group) => {
-    const files = group.files.filter((file) => fits(file, wanted));
-    return files.length === 0 ? [] : [Object.assign({}, group, { files })];
-  });
+  const files = filesOf(tier).filter((file) => !isShard || shardOf(file) === first);
+  const parts = isShard ? words.slice(1) : words;
+  for (const part of parts)
+    if (!files.some((file) => file.includes(part))) refuse(`${part}: ${whereIs(part)}`);
+  return files.filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)));
 }
-
-const fits = (file: string, wanted: readonly string[]): boolean =>
-  wanted.length === 0 || wanted.some((word) => file.includes(word));
 
 function whereIs(word: string): string {
   const other = testFiles().find((file) => file.includes(word));
   if (other !== undefined) return `${commandOf[tierOf(other)]} runs ${other}`;
-  const known = tier === "all" ? `; the shards are ${shards.join(", ")}` : "";
-  return `no path of a test file contains it${known}`;
+  const names = tier === "all" ? `; the shards are ${shards.join(", ")}` : "";
+  return `no path of a test file contains it${names}`;
 }
 
-const lines: Line[] = [];
-const outcomes: Outcome[] = [];
+let isCut = false;
 
-function show(line: Line): void {
-  lines.push(line);
-  if (line.kind === "failed")
-    process.stdout.write(`FAILED ${line.file}: ${line.name}\n${line.error}\n\n`);
-}
-
-async function run(name: string, files: readonly string[], group: Group): Promise<void> {
-  const printed: string[] = [];
-  const outcome = await runFiles(files, {
-    bound,
-    ...(testBound === undefined ? {} : { testBound }),
-    env: { ...group.env, SEED: String(seed) },
-    signal: ending.signal,
-    seen: show,
-    printed: (text) => printed.push(text),
-  });
-  outcomes.push(outcome);
-  if (tier !== "test") process.stdout.write(`${progressOf(name, outcome)}\n`);
-  const text = printed.join("");
-  if (tier === "all") keep(name, text, outcome);
-  // Prints the output of failed files, and in `npm test` also the output of passed files.
-  if (!outcome.passed || (tier === "test" && text !== ""))
-    process.stdout.write(`${name} printed:\n${text.slice(-20_000)}\n`);
-}
-
-function keep(name: string, printed: string, { lines: its }: Outcome): void {
-  const file = join(results, `${name.replace(/\.test\.ts$/, "")}.txt`);
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${its.map((line) => JSON.stringify(line)).join("\n")}\n\n${printed}`);
-}
-
-async function runGroup(group: Group): Promise<void> {
-  if (group.processes === "one") return await run(group.name, group.files, group);
-  const waiting = [...group.files];
-  const work = async (): Promise<void> => {
-    for (let file = waiting.shift(); file !== undefined; file = waiting.shift())
-      if (!ending.signal.aborted) await run(file, [file], group);
+/** Runs the files with Node's test runner; true if all went well. */
+async function run(name: string, files: readonly string[]): Promise<boolean> {
+  const described: Run = {
+    tier,
+    files,
+    whole: words.length === 0,
+    bound: bounds.run,
+    silence: bounds.test + minute,
   };
-  await Promise.all(Array.from({ length: group.processes }, work));
+  const reporter = join(import.meta.dirname, "reporter.ts");
+  const atOnce = tier === "test" ? Math.max(2, availableParallelism()) : 2;
+  const argv = [
+    `--import=${join(import.meta.dirname, "laws.ts")}`,
+    "--test",
+    `--test-concurrency=${atOnce}`,
+    `--test-timeout=${bounds.test}`,
+    `--test-reporter=${reporter}`,
+    "--test-reporter-destination=stdout",
+  ];
+  if (tier === "all") {
+    mkdirSync("results", { recursive: true });
+    argv.push("--test-reporter=spec", `--test-reporter-destination=results/${name}.txt`);
+  }
+  const isKept = (variable: string): boolean =>
+    passedOn.test(variable) || choices.some((choice) => choice === variable);
+  const env = {
+    ...Object.fromEntries(Object.entries(process.env).filter(([variable]) => isKept(variable))),
+    ...(tier === "all" ? { EVERY_POINT: "1" } : {}),
+    SEED: String(seed),
+    PATIENCE: patience,
+    // The time zone farthest from UTC, so that a test that depends on the machine's time zone fails
+    // everywhere.
+    TZ: "Pacific/Kiritimati",
+    // Compiling the same modules for each file would cost a quarter of a second.
+    NODE_COMPILE_CACHE: join("node_modules", ".cache", "tests"),
+    [runVariable]: JSON.stringify(described),
+  };
+  // The runner gets its own process group, with all programs that the tests start.
+  const child = spawn(process.execPath, [...argv, ...files], {
+    env,
+    stdio: ["ignore", "inherit", "inherit"],
+    detached: true,
+  });
+  const send = (signal: NodeJS.Signals | 0): boolean => {
+    try {
+      return process.kill(-(child.pid ?? Number.NaN), signal);
+    } catch {
+      return false;
+    }
+  };
+  const cut = (): void => {
+    isCut = true;
+    send("SIGTERM");
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, cut);
+  const [code] = (await once(child, "exit")) as [number | null];
+  // Tests that were cut off have a minute to remove their clusters.
+  const end = Date.now() + (isCut ? minute : 0);
+  while (Date.now() < end && send(0)) await sleep(100);
+  send("SIGKILL");
+  return code === 0 && !isCut;
 }
 
-const ending = endedBySignal();
-
-// This limit is high enough for the slowest machine so far, and below CI's limit for its three
-// commands.
-if (tier === "cluster")
-  setTimeout(() => {
-    process.stdout.write("FAILED: test:cluster takes longer than 70 minutes\n");
-    ending.abort();
-  }, 70 * 60_000).unref();
-
-const begun = performance.now();
-const groups = chosen();
-if (tier === "all") rmSync(results, { recursive: true, force: true });
-const environment = { ...process.env, ...(tier === "all" ? { SEED: String(seed) } : {}) };
-const choices = choicesIn(environment);
-if (choices !== "") process.stdout.write(`${choices}\n`);
+const files = chosen();
+const given: NodeJS.ProcessEnv = { ...process.env, ...(tier === "all" && { SEED: String(seed) }) };
+for (const choice of choices)
+  if (given[choice]) process.stdout.write(`${choice}=${given[choice]}\n`);
 if (tier !== "test") {
   const { freshBundle } = await import("./bundle.ts");
   const { setUp } = await import("#test/cluster/setup.ts");
   await freshBundle();
   await setUp();
 }
-// The groups run one after the other, because a shard uses the whole machine, and the tests in
-// test/story depend on real time.
-for (const group of groups) if (!ending.signal.aborted) await runGroup(group);
-
-const seconds = (performance.now() - begun) / 1000;
-const isWhole = words.length === 0 && !ending.signal.aborted;
-const missing = isWhole ? missingIn(lines, tier, allTests()) : [];
-for (const one of missing) process.stdout.write(`FAILED: no passed test shows ${one}\n`);
-const summary = summaryOf(lines, { tier, seconds, whole: isWhole });
-process.stdout.write(summary);
-if (tier === "all") writeFileSync(join(results, "summary.txt"), `SEED=${seed}\n${summary}`);
-const isOver = outcomes.length > 0 && !ending.signal.aborted;
-const isGood = isOver && missing.length === 0 && outcomes.every(({ passed }) => passed);
-process.exit(isGood ? 0 : 1);
+// One shard after the other, because a shard uses the whole machine.
+const groups = Map.groupBy(files, (file) => (tier === "all" ? shardOf(file) : tier));
+let isGood = true;
+for (const [name, some] of groups) if (!isCut) isGood = (await run(name, some)) && isGood;
+if (isCut) process.stdout.write("FAILED: a signal cut the run off\n");
+process.exit(isGood && !isCut ? 0 : 1);

@@ -1,21 +1,25 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { load } from "js-yaml";
 import { allTests } from "#tools/pages/promises-page.ts";
 import { promises, shownBy } from "#tools/pages/promises.ts";
-import { withoutCluster } from "./summary.ts";
-import { clusterFiles, groupsOf, shardOf, shards, testFiles, tierOf } from "./tiers.ts";
+import { withoutCluster } from "./reporter.ts";
+import {
+  clusterFiles,
+  filesOf,
+  sampledFiles,
+  shardOf,
+  shards,
+  testFiles,
+  tierOf,
+} from "./tiers.ts";
 
 const files = testFiles();
-const [quick, cluster, all] = (["test", "cluster", "all"] as const).map((tier) =>
-  groupsOf(tier).flatMap((group) => group.files),
-);
-const run = { test: quick, cluster, all };
-
 test("runs each test file in its own tier", () => {
-  for (const file of files) assert.ok(run[tierOf(file)]?.includes(file), file);
+  const own = { test: filesOf("test"), cluster: filesOf("cluster"), all: filesOf("all") };
+  for (const file of files) assert.ok(own[tierOf(file)].includes(file), file);
 });
 
 test("names only existing files in the fixed list, each once", () => {
@@ -35,17 +39,9 @@ test("runs no test that needs a cluster in npm test", () => {
   for (const [file, tier] of tiers) assert.equal(tierOf(file), tier, file);
 });
 
-test("assigns at least one file to every shard, and each file of test:all to exactly one shard", () => {
-  const groups = groupsOf("all");
-  assert.deepEqual(
-    groups.map(({ name }) => name),
-    shards,
-  );
-  for (const { name, files: its } of groups) {
-    assert.ok(its.length > 0, name);
-    // The shard of the unit tests also runs the unit tests of `npm test`.
-    for (const file of its) if (tierOf(file) === "all") assert.equal(shardOf(file), name, file);
-  }
+test("assigns at least one file to every shard, and each file of test:all to a known shard", () => {
+  const assigned = new Set(filesOf("all").map(shardOf));
+  assert.deepEqual([...assigned].toSorted(), shards.toSorted());
 });
 
 test("shows every promise of the core in test:cluster, except the promise about imports", () => {
@@ -56,19 +52,16 @@ test("shows every promise of the core in test:cluster, except the promise about 
 });
 
 test("test:all runs every point of each file from which test:cluster runs only a sample", () => {
+  const read = (file: string) => readFileSync(file, "utf8");
   const sampling = clusterFiles.filter((file) => {
-    const text = readFileSync(file, "utf8");
-    return text.includes('sample.ts"') || text.includes(".fixture.ts");
+    const fixtures = Array.from(read(file).matchAll(/"(\.\/.*\.fixture\.ts)"/g), ([, path = ""]) =>
+      read(join(dirname(file), path)),
+    );
+    return [read(file), ...fixtures].some((text) => text.includes('sample.ts"'));
   });
-  assert.ok(sampling.length > 2);
-  for (const file of sampling) {
-    const fixtures = [...readFileSync(file, "utf8").matchAll(/"(\.\/.*\.fixture\.ts)"/g)];
-    const texts = [file, ...fixtures.map(([, path = ""]) => join(dirname(file), path))];
-    if (!texts.some((one) => readFileSync(one, "utf8").includes('sample.ts"'))) continue;
-    const long = file.replace(".test.ts", ".long.test.ts");
-    assert.match(readFileSync(long, "utf8"), new RegExp(`import.*"./${basename(file)}"`), file);
-    assert.equal(tierOf(long), "all");
-  }
+  assert.deepEqual(sampling.toSorted(), sampledFiles);
+  const all = filesOf("all");
+  for (const file of sampledFiles) assert.ok(all.includes(file), file);
 });
 
 test("runs every shard in the weekly workflow", () => {

@@ -15,17 +15,9 @@ export const commandOf: Readonly<Record<Tier, string>> = {
   all: "npm run test:all",
 };
 
-export type Group = Readonly<{
-  name: string;
-  files: readonly string[];
-  /** `one`: all files in one process. A number: one process for each file, this many at a time. */
-  processes: "one" | 2;
-  env?: Readonly<Record<string, string>>;
-}>;
-
 /**
- * The files of `test:cluster`, the longest first: every promise of the core; one walk-through each
- * for fleets, tenants and joined clusters; every delivery mode; the faults that users meet.
+ * The files of `test:cluster`: every promise of the core; one walk-through each for fleets, tenants
+ * and joined clusters; every delivery mode; the faults that users meet.
  */
 export const clusterFiles: readonly string[] = [
   "test/e2e/two-clusters.test.ts",
@@ -47,6 +39,14 @@ export const clusterFiles: readonly string[] = [
   "test/faults/reboot.test.ts",
 ];
 
+/** The files of `test:cluster` that `test:all` runs too, at every point of their matrices. */
+export const sampledFiles: readonly string[] = [
+  "test/controller/rights.test.ts",
+  "test/e2e/coowned.test.ts",
+  "test/e2e/two-clusters.test.ts",
+  "test/faults/disk.test.ts",
+];
+
 /**
  * Shard of `test:all` → how the paths of its files begin. If several shards match a path, the first
  * of them gets the file.
@@ -57,8 +57,8 @@ const shardPaths: Readonly<Record<string, readonly string[]>> = {
   nodes: ["test/e2e/"],
   controller: ["test/controller/"],
   clusters: ["test/fleet/", "test/clusters/", "test/sealed/"],
+  units: ["test/harness/", "test/story/"],
   tools: ["test/"],
-  units: [""],
 };
 
 export const shards: readonly string[] = Object.keys(shardPaths);
@@ -66,7 +66,7 @@ export const shards: readonly string[] = Object.keys(shardPaths);
 /** Folders below test/ whose tests need only the checkout, except `*.slow` and `*.long` tests. */
 const withoutParts = /^test\/(?:harness|story|cluster)\//;
 
-/** The tier that runs the file, a path from the root of the checkout. */
+/** The lowest tier that runs the file, a path from the root of the checkout. */
 export function tierOf(file: string): Tier {
   if (clusterFiles.includes(file)) return "cluster";
   if (/\.(?:slow|long)\.test\.ts$/.test(file)) return "all";
@@ -84,41 +84,11 @@ export function testFiles(): readonly string[] {
   return globSync("**/*.test.ts", { exclude: ["node_modules/**", "dist/**"] }).toSorted();
 }
 
-/** The limits of waits are four times as high while other files run at the same time. */
-const busy = { PATIENCE: "4" };
-
-/**
- * The groups of a tier, each with its files and its environment. `all` also runs the unit tests,
- * with the random seed of its run.
- */
-export function groupsOf(tier: Tier): readonly Group[] {
-  const files = testFiles();
-  const isStory = (file: string): boolean => file.startsWith("test/story/");
-  const both = files.filter((file) => tierOf(file) === "test");
-  const [stories, quick] = [both.filter(isStory), both.filter((file) => !isStory(file))];
-  // Tests run in the time zone farthest from UTC, so that a test that depends on the machine's time
-  // zone fails everywhere.
-  const units = { env: { TZ: "Pacific/Kiritimati" }, processes: "one" } as const;
-  switch (tier) {
-    case "test":
-      return [
-        { name: "units", files: quick, ...units },
-        // Runs two files at a time, because these tests mostly wait. PATIENCE doubles the limits of
-        // waits. With a larger factor, a test would reach its own limit first.
-        { name: "stories", files: stories, processes: 2, env: { PATIENCE: "2" } },
-      ];
-    case "cluster":
-      return [{ name: "cluster", files: clusterFiles, processes: 2, env: busy }];
-    case "all": {
-      const of = Map.groupBy(
-        files.filter((file) => tierOf(file) === "all"),
-        shardOf,
-      );
-      return shards.map((name) => {
-        const its = of.get(name) ?? [];
-        if (name === "units") return Object.assign({ name, files: quick.concat(its) }, units);
-        return { name, files: its, processes: 2, env: { ...busy, EVERY_POINT: "1" } };
-      });
-    }
-  }
+/** The files that a command runs. `test:all` repeats the unit tests with the seed of its run. */
+export function filesOf(tier: Tier): readonly string[] {
+  return testFiles().filter(
+    (file) =>
+      tierOf(file) === tier ||
+      (tier === "all" && (tierOf(file) === "test" || sampledFiles.includes(file))),
+  );
 }

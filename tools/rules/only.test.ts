@@ -12,8 +12,7 @@ const forbidden =
 
 /** These files test how the runner treats such tests. */
 const excepted: ReadonlySet<string> = new Set([
-  "tools/build/run-files.slow.test.ts",
-  "tools/build/run-files.test.ts",
+  "tools/build/reporter.test.ts",
   "tools/rules/only.test.ts",
 ]);
 

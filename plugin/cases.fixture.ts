@@ -414,8 +414,6 @@ const cases: readonly (readonly [
   ],
   [`check ${good} -f ${bad}`, 2, "", "--file: F is given already; give one of the two\n"],
   [`check ${good} --source a`, 2, "", "--source: names a Secret; leave out the file\n"],
-  [`check ${good} --plain-http a.io`, 2, "", "--plain-http: is for --login\n"],
-  [`check ${good} --login --plain-http http://a.io`, 2, "", /is not HOST or HOST:PORT/],
   [
     `check ${patterns} --login`,
     0,

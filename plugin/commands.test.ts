@@ -19,9 +19,6 @@ function words(line: string): string[] {
 
 const page = readFileSync("docs/reference/plugin.md", "utf8");
 
-/** A help text can name this flag to explain why the command does not have it. */
-const absent = "--dry-run";
-
 for (const [name, { example, group }] of Object.entries(commands)) {
   test(`\`${name} --help\` has an example that the command accepts`, async () => {
     const help = await call([name, "--help"]);
@@ -42,21 +39,12 @@ for (const [name, { example, group }] of Object.entries(commands)) {
     const { flags, more = "", what } = commands[name] ?? {};
     const texts = Object.values(flags ?? {}).map((row) => row.what);
     for (const [flag] of [what, more, ...texts].join("\n").matchAll(/--[a-z][a-z-]*/g))
-      assert.ok(flag === absent || Object.hasOwn(flags ?? {}, flag.slice(2)), flag);
+      assert.ok(Object.hasOwn(flags ?? {}, flag.slice(2)), flag);
   });
 
   if (group !== "local")
     test(`\`${name}\` has the flags that kubectl has for a cluster`, () => {
-      for (const flag of [
-        "kubeconfig",
-        "context",
-        "user",
-        "request-timeout",
-        "as",
-        "as-group",
-        "cluster",
-        "namespace",
-      ])
+      for (const flag of ["kubeconfig", "context", "namespace"])
         assert.ok(commands[name]?.flags[flag], flag);
     });
 }
@@ -78,18 +66,6 @@ for (const [name, { flags }] of Object.entries(commands))
       assert.ok(err.includes(`${title} `), err);
     }
   });
-
-/** Why a command that writes to a cluster has no --dry-run. */
-const notDry: Readonly<Record<string, string>> = {
-  "clusters join": "each step needs objects from the step before, such as the token",
-};
-
-for (const [name, { group, flags }] of Object.entries(commands)) {
-  const isRead = name === "clusters list" || name === "seal";
-  if (!["change", "steer", "clusters"].includes(group) || isRead) continue;
-  test(`\`${name}\` has --dry-run, or a reason why not`, () =>
-    assert.equal("dry-run" in flags, !Object.hasOwn(notDry, name)));
-}
 
 /** Why a command is allowed to delete objects without asking. */
 const unasked: Readonly<Record<string, string>> = {

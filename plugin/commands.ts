@@ -2,7 +2,6 @@
 import { add } from "./commands/change/add.ts";
 import { check } from "./commands/see/check.ts";
 import { fleet } from "./commands/see/fleet.ts";
-import { diff } from "./commands/see/diff.ts";
 import { explain } from "./commands/see/explain.ts";
 import { apply } from "./commands/clusters/apply.ts";
 import { deleteManifests } from "./commands/clusters/delete.ts";
@@ -30,7 +29,6 @@ export const commands: Readonly<Record<string, Command>> = {
   status,
   nodes,
   wait,
-  diff,
   add,
   remove,
   pause,

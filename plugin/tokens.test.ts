@@ -30,13 +30,10 @@ const ofFiles = [
   ]),
   ["check", "-"],
   ["check", "-", "-o", "json"],
-  ["diff", "-f", "-"],
-  ["diff", "-f", "-", "-o", "json"],
 ];
 const ofRefused = [
   ["check", "-"],
   ["explain", "0.io/a", "-f", "-"],
-  ["diff", "-f", "-"],
 ];
 const ofCluster = [
   ["check"],

@@ -45,7 +45,7 @@ test("refuses an http:// API server, except if insecure-skip-tls-verify is set",
       users: [{ name: "a", user: {} }],
     };
     writeFileSync(kubeconfig, JSON.stringify(value)); // JSON is YAML
-    reach({ kubeconfig, context: undefined, as: undefined, "request-timeout": 1 });
+    reach({ kubeconfig, context: undefined });
   };
   const server = "http://127.0.0.1:8001";
   assert.throws(reaching({ server }), {
@@ -53,39 +53,4 @@ test("refuses an http:// API server, except if insecure-skip-tls-verify is set",
     message: /^context "proxy": its server begins with http:\/\/, such as that of kubectl proxy; /,
   });
   assert.doesNotThrow(reaching({ server, "insecure-skip-tls-verify": true }));
-});
-
-test("reaches the cluster as another user of the kubeconfig, but refuses a user that is not in the kubeconfig", (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "reach-"));
-  t.after(() => rmSync(folder, { recursive: true }));
-  const kubeconfig = join(folder, "config");
-  const value = {
-    "current-context": "a",
-    contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
-    clusters: [
-      { name: "a", cluster: { server: "https://a.example" } },
-      { name: "b", cluster: { server: "https://b.example" } },
-    ],
-    users: [
-      { name: "a", user: {} },
-      { name: "b", user: {} },
-    ],
-  };
-  writeFileSync(kubeconfig, JSON.stringify(value));
-  const how = { kubeconfig, context: undefined, as: undefined, "request-timeout": 1 };
-  assert.equal(reach({ ...how, user: "b" }).identity, "https://a.example");
-  assert.equal(reach({ ...how, cluster: "b", user: "b" }).identity, "https://b.example");
-  assert.throws(() => reach({ ...how, user: "c" }), /the kubeconfig has no user "c"/);
-  assert.throws(
-    () => reach({ ...how, cluster: "c", user: "b" }),
-    /the kubeconfig has no cluster "c"/,
-  );
-});
-
-test("refuses --as-group without --as", () => {
-  const how = { kubeconfig: undefined, context: undefined, "request-timeout": 1 };
-  assert.throws(() => reach({ ...how, as: undefined, "as-group": ["admins"] }), {
-    name: "Misuse",
-    message: "--as-group: needs a user; give --as as well",
-  });
 });

@@ -11,29 +11,22 @@ import { quote } from "#pullsecret/problems/keypath.ts";
 import { Misuse, type ServerAddress, type Reach } from "../terminal/io.ts";
 import { pluginManager as manager } from "#kube/client/ownership.ts";
 
+/** Seconds to wait for an answer of the API server. */
+const answerSeconds = 30;
+
 /**
  * Returns the connection, without sending a request. Throws Misuse if the kubeconfig cannot be
  * used.
  */
 export const reach = (how: Reach): Cluster => {
-  const { kubeconfig, as, token, "request-timeout": seconds } = how;
-  const dryRun = how["dry-run"] === "server";
-  const asGroups = (how["as-group"] ?? []).filter((one) => one !== undefined);
-  if (asGroups.length > 0 && as === undefined)
-    throw new Misuse("--as-group: needs a user; give --as as well");
+  const { kubeconfig, context, token, seconds = answerSeconds } = how;
   return explained(kubeconfig, () => {
-    const config = configOf(how);
+    const config = loadKubeConfig(kubeconfig, context);
     refusePlainHttp(config);
     if (token !== undefined) identify(config, token);
-    return connect(config, () => {}, { manager, as, asGroups, dryRun, seconds });
+    return connect(config, () => {}, { manager, seconds });
   });
 };
-
-function configOf({ kubeconfig, context, cluster, user }: Reach): KubeConfig {
-  const config = loadKubeConfig(kubeconfig, context);
-  if (cluster !== undefined || user !== undefined) choose(config, cluster, user);
-  return config;
-}
 
 /**
  * Refuses http://, which `kubectl proxy` serves. The client library refuses http:// too, but its
@@ -47,26 +40,6 @@ function refusePlainHttp(config: KubeConfig): void {
         "of kubectl proxy; credentials go over https:// only, so give --context or --kubeconfig of " +
         "the API server itself",
     );
-}
-
-/**
- * Replaces the context's cluster or user by another cluster or user of the kubeconfig. Throws if
- * the kubeconfig does not contain this cluster or user. We look up cluster and user first, because
- * `loadFromClusterAndUser` drops all other clusters and users.
- */
-function choose(
-  config: KubeConfig,
-  clusterName: string | undefined,
-  userName: string | undefined,
-): void {
-  const cluster =
-    clusterName === undefined ? config.getCurrentCluster() : config.getCluster(clusterName);
-  const user = userName === undefined ? config.getCurrentUser() : config.getUser(userName);
-  if (clusterName !== undefined && cluster === null)
-    throw new Error(`the kubeconfig has no cluster ${JSON.stringify(clusterName)}`);
-  if (userName !== undefined && user === null)
-    throw new Error(`the kubeconfig has no user ${JSON.stringify(userName)}`);
-  if (cluster !== null) config.loadFromClusterAndUser(cluster, user ?? { name: "none" });
 }
 
 /** Uses the token instead of the context's user. */
@@ -97,8 +70,10 @@ export const namespaceOf = ({ kubeconfig, context }: Reach): string =>
  * The address and the certificate authority of a context's cluster. Throws Misuse if the kubeconfig
  * or the authority's file cannot be used.
  */
-export function place(how: Reach): ServerAddress {
-  const cluster = explained(how.kubeconfig, () => configOf(how).getCurrentCluster());
+export function place({ kubeconfig, context }: Reach): ServerAddress {
+  const cluster = explained(kubeconfig, () =>
+    loadKubeConfig(kubeconfig, context).getCurrentCluster(),
+  );
   const { server = "", caData, caFile, tlsServerName } = cluster ?? {};
   const authority =
     caData ?? (caFile && explained(caFile, () => readFileSync(caFile).toString("base64")));

@@ -3,12 +3,7 @@
  * remove them again.
  */
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
-import {
-  globalPullSecretName,
-  reasonAnnotation,
-  retryAnnotation,
-  withdrawNowAnnotation,
-} from "#contract/names.ts";
+import { globalPullSecretName, retryAnnotation, withdrawNowAnnotation } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
@@ -84,7 +79,7 @@ function refuseDeclared(live: GlobalPullSecret | undefined, { state, annotations
  * earlier fields, because an apply removes every field of its manager that it does not contain.
  */
 function configuration(live: GlobalPullSecret | undefined, { state, annotations }: Change): object {
-  const kept = [retryAnnotation, reasonAnnotation, withdrawNowAnnotation].flatMap((name) => {
+  const kept = [retryAnnotation, withdrawNowAnnotation].flatMap((name) => {
     const ours = isDeclaredBy(manager, live?.metadata, ["metadata", "annotations", name]);
     return ours ? [[name, live?.metadata.annotations?.[name]] as const] : [];
   });

@@ -17,18 +17,14 @@ export type Outcome = Readonly<{
   why?: string;
 }>;
 
-type Asked = Readonly<{
-  /** Take over fields that other field managers own. */
-  force: boolean;
-  /** Only compare: write nothing. */
-  check: boolean;
-}>;
-
-/** Applies one object after the other. If one fails, we still apply the others. */
+/**
+ * Applies one object after the other. If one fails, we still apply the others. With `check`, only
+ * compares, and writes nothing.
+ */
 export async function applyTo(
   cluster: Cluster,
   manifests: readonly Manifest[],
-  asked: Asked,
+  check: boolean,
 ): Promise<readonly Outcome[]> {
   const places = new Places(cluster);
   const defined = new Set(manifests.flatMap(definedBy));
@@ -39,34 +35,29 @@ export async function applyTo(
     try {
       // If these manifests contain the CRD of this kind, we wait until the API server serves the
       // kind. This takes a moment after the CRD is applied.
-      const wait = !asked.check && defined.has(`${apiVersion.split("/")[0]} ${kind}`);
+      const wait = !check && defined.has(`${apiVersion.split("/")[0]} ${kind}`);
       const place = await places.of(manifest, wait);
       const group = place.group === "" ? "" : `.${place.group}`;
       label.object = `${place.resource}${group}/${place.name}`;
       label.namespace = place.namespace ?? "";
-      const how = { manager, force: asked.force };
-      const state = asked.check
+      const state = check
         ? await held(cluster, place.path, manifest)
-        : await applied(cluster, place.path, manifest, how);
+        : await applied(cluster, place.path, manifest);
       outcomes.push({ ...label, state });
     } catch (error) {
-      const state = asked.check && isMissing(error) ? "missing" : "failed";
+      const state = check && isMissing(error) ? "missing" : "failed";
       outcomes.push({ ...label, state, why: whyNot(error) });
     }
   }
   return outcomes;
 }
 
-type How = Readonly<{ manager: string; force: boolean }>;
-
-async function applied(
-  cluster: Cluster,
-  path: string,
-  body: Manifest,
-  how: How,
-): Promise<Outcome["state"]> {
+async function applied(cluster: Cluster, path: string, body: Manifest): Promise<Outcome["state"]> {
   const before = await cluster.get<Named>(path, { as: "metadata" });
-  const after = await cluster.apply<Named>(path, marked(body, before), how);
+  const after = await cluster.apply<Named>(path, marked(body, before), {
+    manager,
+    force: false,
+  });
   if (before === undefined) return "created";
   const same = before.metadata?.resourceVersion === after.metadata?.resourceVersion;
   return same ? "unchanged" : "changed";

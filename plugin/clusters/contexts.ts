@@ -45,15 +45,13 @@ function routeTo(
   const name = profile.metadata.name ?? "";
   const asJoined = profile.metadata.annotations?.[contextAnnotation] ?? name;
   const context = contexts.has(name) ? name : asJoined;
-  // Drops --cluster and --user, which are for the host. The joined cluster must not get the
-  // credential of the host's user.
   const reach = async (): Promise<Cluster> => {
     if (!contexts.has(context))
       throw new Refused(
         `your kubeconfig has no context ${name}, nor ${asJoined}; ` +
           "rename one to the cluster's name with kubectl config rename-context",
       );
-    const cluster = await io.reach({ ...how, context, cluster: undefined, user: undefined });
+    const cluster = await io.reach({ ...how, context });
     await refuseOther(cluster, profile, context);
     return cluster;
   };

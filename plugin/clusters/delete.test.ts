@@ -53,12 +53,11 @@ const identities: readonly Manifest[] = [
   { apiVersion: "apps/v1", kind: "Deployment", metadata: { name: "web", namespace: "web" } },
 ];
 const manifests = identities.map((one, at) => Object.assign(one, fields[at]));
-const asked = { force: false, check: false };
 
 test("M13: deletes from two clusters the objects that it has applied there, the namespace last", async () => {
   const clusters = [memory(), memory()];
   for (const { cluster, objects } of clusters) {
-    await applyTo(cluster, manifests, asked);
+    await applyTo(cluster, manifests, false);
     assert.equal(objects.size, 3);
   }
   for (const { cluster, objects, removed } of clusters) {
@@ -73,7 +72,7 @@ test("M13: deletes from two clusters the objects that it has applied there, the 
 
 test("keeps an object that another client created, and deletes the other objects", async () => {
   const { cluster, objects } = memory();
-  await applyTo(cluster, manifests, asked);
+  await applyTo(cluster, manifests, false);
   const secret = "/api/v1/namespaces/web/secrets/regcred";
   objects.set(secret, { metadata: { uid: secret } });
   const deletions = await deleteFrom(cluster, manifests);
@@ -87,7 +86,7 @@ test("keeps an object that another client created, and deletes the other objects
 test("keeps a Namespace that existed before the apply, and reports it", async () => {
   const { cluster, objects } = memory();
   objects.set("/api/v1/namespaces/web", { metadata: { uid: "/api/v1/namespaces/web" } });
-  await applyTo(cluster, manifests, asked);
+  await applyTo(cluster, manifests, false);
   const states = (await deleteFrom(cluster, manifests)).map(({ state }) => state);
   assert.deepEqual(states, ["deleted", "deleted", "kept"]);
 });

@@ -24,8 +24,7 @@ export async function othersFor(
   io: Io,
 ): Promise<readonly string[]> {
   try {
-    if (/^--(?:host-)?context$/.test(words.at(-2) ?? ""))
-      return await io.contexts(valueOf(words, "kubeconfig"));
+    if (words.at(-2) === "--context") return await io.contexts(valueOf(words, "kubeconfig"));
     return wantsRegistry(commands, words) ? await registriesFor(words, io) : [];
   } catch {
     return [];
@@ -40,10 +39,7 @@ async function registriesFor(words: readonly string[], io: Io): Promise<readonly
   const cluster = await io.reach({
     kubeconfig: valueOf(words, "kubeconfig"),
     context: valueOf(words, "context"),
-    cluster: valueOf(words, "cluster"),
-    user: valueOf(words, "user"),
-    as: valueOf(words, "as"),
-    "request-timeout": seconds,
+    seconds,
   });
   const named = valueOf(words, "source");
   const secret =

@@ -1,7 +1,6 @@
 /** Finds the address of a registry from a key of a pull secret. Pure. */
 import { dockerHubRegistry, hasWildcard, hostOf, identity } from "#pullsecret/registry/registry.ts";
 import { splitPort } from "#pullsecret/registry/url.ts";
-import { Wrong } from "#contract/values.ts";
 
 /** The names that images and pull secrets use for Docker Hub. */
 const dockerHub: ReadonlySet<string> = new Set(["docker.io", "index.docker.io"]);
@@ -21,14 +20,8 @@ export function isLoopback(host: string): boolean {
 
 /**
  * The schemes to try, in this order. For a registry on this machine, we also try plain HTTP, as
- * Docker does. For a host that the user names with `--plain-http`, we use only plain HTTP.
+ * Docker does.
  */
-export function schemesOf(host: string, plain: ReadonlySet<string>): readonly ("https" | "http")[] {
-  if (plain.has(host)) return ["http"];
+export function schemesOf(host: string): readonly ("https" | "http")[] {
   return isLoopback(host) ? ["https", "http"] : ["https"];
-}
-
-/** Reads a value of `--plain-http`. It must have the same spelling as the result of `hostToAsk`. */
-export function hostAndPort(text: string): string | Wrong {
-  return hostToAsk(text) === text ? text : new Wrong("is not HOST or HOST:PORT of a registry");
 }

@@ -18,13 +18,6 @@ export type LoginOutcome = Readonly<{
   why: string;
 }>;
 
-export type Asking = Readonly<{
-  /** Registries to contact over plain HTTP, as HOST:PORT. */
-  plainHttp: ReadonlySet<string>;
-  /** The time limit for all requests to one registry together. */
-  seconds: number;
-}>;
-
 type AskedLogin = Readonly<{ registry: string; credential: Credential }>;
 
 /**
@@ -32,15 +25,18 @@ type AskedLogin = Readonly<{ registry: string; credential: Credential }>;
  */
 const together = 8;
 
-/** Logs in with every entry. Returns the results in the order of the entries. */
+/**
+ * Logs in with every entry. Returns the results in the order of the entries. `seconds`: the time
+ * limit for all requests to one registry together.
+ */
 export async function logInToAll(
   logins: readonly AskedLogin[],
-  asking: Asking,
+  seconds: number,
 ): Promise<readonly LoginOutcome[]> {
   const outcomes: LoginOutcome[] = [];
   const open = logins.entries();
   async function work(): Promise<void> {
-    for (const [at, login] of open) outcomes[at] = await logIn(login, asking);
+    for (const [at, login] of open) outcomes[at] = await logIn(login, seconds);
   }
   await Promise.all(Array.from({ length: together }, work));
   return outcomes;
@@ -50,16 +46,16 @@ export async function logInToAll(
  * Logs in with one entry. Never rejects. The result does not quote the credential or the registry's
  * answers.
  */
-async function logIn({ registry, credential }: AskedLogin, asking: Asking): Promise<LoginOutcome> {
+async function logIn({ registry, credential }: AskedLogin, seconds: number): Promise<LoginOutcome> {
   const host = hostToAsk(registry);
   if (host === undefined) return { answer: "notAsked", why: "a pattern does not name one host" };
-  const signal = AbortSignal.timeout(asking.seconds * 1000);
+  const signal = AbortSignal.timeout(seconds * 1000);
   let last = "";
-  for (const scheme of schemesOf(host, asking.plainHttp)) {
+  for (const scheme of schemesOf(host)) {
     const root = urlOf(`${scheme}://${host}/v2/`);
     if (root === undefined) return { answer: "notAsked", why: "it names no host" };
     try {
-      return await handshake({ root, credential, signal, plainHttp: asking.plainHttp });
+      return await handshake({ root, credential, signal });
     } catch (error) {
       if (!(error instanceof Unreachable)) throw error;
       last = error.message;
@@ -73,7 +69,6 @@ type Handshake = Readonly<{
   root: URL;
   credential: Credential;
   signal: AbortSignal;
-  plainHttp: ReadonlySet<string>;
 }>;
 
 async function handshake(one: Handshake): Promise<LoginOutcome> {
@@ -102,9 +97,9 @@ async function byToken(one: Handshake, challenge: Challenge): Promise<LoginOutco
 /**
  * The token service's URL, from the challenge's realm, service and scope. Throws if the URL is not
  * valid. Accepts plain HTTP only if the registry uses plain HTTP too, and only for a token service
- * that is on this machine or that --plain-http names.
+ * on this machine.
  */
-function tokenService({ root, plainHttp }: Handshake, { parameters }: Challenge): URL {
+function tokenService({ root }: Handshake, { parameters }: Challenge): URL {
   const url = urlOf(parameters.get("realm") ?? "");
   if (
     url === undefined ||
@@ -113,7 +108,7 @@ function tokenService({ root, plainHttp }: Handshake, { parameters }: Challenge)
     !/^https?:$/.test(url.protocol)
   )
     throw new Unreachable("names no valid token service");
-  const plain = root.protocol === "http:" && (isLoopback(url.host) || plainHttp.has(url.host));
+  const plain = root.protocol === "http:" && isLoopback(url.host);
   if (url.protocol === "http:" && !plain)
     throw new Unreachable("names a token service without TLS, which gets no credential");
   for (const name of ["service", "scope"]) {

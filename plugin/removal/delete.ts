@@ -37,8 +37,6 @@ type Deleting = Readonly<{
   /** How long to wait for the controller's pods to end. */
   seconds: number;
   signal: AbortSignal;
-  /** A dry run: the API server deletes nothing, so the controller's pods do not end. */
-  dryRun: boolean;
   /** Called with each object that existed and is now deleted. */
   deleted: (one: InstalledObject) => void;
 }>;
@@ -49,13 +47,12 @@ type Deleting = Readonly<{
  */
 export async function deleteAll(
   cluster: Cluster,
-  { seconds, signal, dryRun, deleted }: Deleting,
+  { seconds, signal, deleted }: Deleting,
 ): Promise<boolean> {
   for (const one of [...installation, definition]) {
     if (signal.aborted) return false;
     await deleteOne(cluster, one, deleted);
-    const waits = one === deployment && !dryRun;
-    if (waits && !(await podsEnd(cluster, seconds, signal))) return false;
+    if (one === deployment && !(await podsEnd(cluster, seconds, signal))) return false;
   }
   return true;
 }

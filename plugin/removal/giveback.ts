@@ -1,7 +1,6 @@
 /** Withdraws, and waits until the controller reports that no node has any of our entries. */
 import type { ReadyReason } from "#api/reasons.ts";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
-import { reasonAnnotation } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import { followObject } from "../cluster/object.ts";
@@ -16,12 +15,12 @@ import { definition, deployment } from "./objects.ts";
 
 type Answer = Readonly<{ is: "back" | "failed" | "not yet"; why: string }>;
 
-type Giving = Readonly<{ seconds: number; live: Live; dryRun: boolean }>;
+type Giving = Readonly<{ seconds: number; live: Live }>;
 
 /** Withdraws and waits. Returns at once if the controller and its objects are already deleted. */
 export async function giveBack(
   cluster: Cluster,
-  { seconds, signal, live, dryRun }: Pick<Io, "signal"> & Giving,
+  { seconds, signal, live }: Pick<Io, "signal"> & Giving,
 ): Promise<Answer> {
   const [controller, defined] = await Promise.all([
     isThere(cluster, deployment.path),
@@ -32,11 +31,8 @@ export async function giveBack(
     return { is: "back", why: "" };
   }
   const state = "Withdrawn";
-  const annotations = { [reasonAnnotation]: "kubectl pull-secret uninstall" };
   const object = await cluster.get<GlobalPullSecret>(globalPullSecretPath);
-  if (object?.spec?.managementState !== state) await steer(cluster, { state, annotations });
-  // In a dry run, the nodes do not change, so we do not wait.
-  if (dryRun) return { is: "back", why: "" };
+  if (object?.spec?.managementState !== state) await steer(cluster, { state, annotations: {} });
   let last = "the API server did not answer";
   const each = (object: GlobalPullSecret | undefined): Answer | undefined => {
     const now = judge(object);

@@ -62,14 +62,8 @@ export type Terminal = Readonly<{ columns: number; colour: boolean }>;
 export type Reach = Readonly<{
   kubeconfig: string | undefined;
   context: string | undefined;
-  /** Maximum number of seconds to wait for an answer. */
-  "request-timeout": number;
-  as: string | undefined;
-  "as-group"?: readonly (string | undefined)[] | undefined;
-  /** `server`: the API server validates writes, and stores nothing. */
-  "dry-run"?: "none" | "server";
-  user?: string | undefined;
-  cluster?: string | undefined;
+  /** Maximum number of seconds to wait for an answer. Default: 30. */
+  seconds?: number;
   /** The token to use in place of the kubeconfig's credential. */
   token?: string;
 }>;

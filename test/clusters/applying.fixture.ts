@@ -159,12 +159,13 @@ export function applying(on: () => Rig): void {
         userAgent === "kubectl-pull-secret" && verb === "patch" && !uri.includes("dryRun=All"),
     );
     assert.deepEqual(written, []);
-    // kubectl scale has made another client the owner of the field `replicas`. The plugin takes
-    // this field over only with --force-conflicts.
+    // kubectl scale has made another client the owner of the field `replicas`. The plugin does not
+    // take this field over.
     const owned = await person.plugin(apply(" --clusters west"));
     assert.equal(owned.code, 1);
     assert.match(owned.out, /deployments\S*\/web +failed +409 Conflict/);
-    await person.ok(apply(" --clusters west --force-conflicts"));
+    await west.kubectl("scale", "deployment/web", "-n", "web", "--replicas=3");
+    await person.ok(apply(" --clusters west"));
   });
 
   test("continues with the other clusters when a cluster is away or its context leads to another cluster", async () => {

@@ -88,10 +88,9 @@ export function joining(on: () => Rig): void {
       { name: "outsider-there", context: { cluster: "admin@east", user: "outsider-there" } },
     );
     writeFileSync(on().person.kubeconfig, JSON.stringify(config));
-    await on().person.refused(
-      "clusters join east --context admin@east --host-context outsider-here",
-      /403/,
-    );
+    await on().person.kubectl("config use-context outsider-here");
+    await on().person.refused("clusters join east --context admin@east", /403/);
+    await on().person.kubectl("config use-context host");
     await on().person.refused("clusters join east --context outsider-there", /403 Forbidden/);
     // At first this user is only allowed to read in the cluster east. Then the user is also allowed
     // to write the objects of a join. But the user cannot grant rights that the user does not have,

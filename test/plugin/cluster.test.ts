@@ -82,7 +82,7 @@ test("add creates the Secret, wait waits for exactly this version, remove delete
 test("pause, withdraw, resume and retry each write only their own field, and keep Git's fields", async () => {
   const state = async () => (await live())?.spec?.managementState;
   for (const [line, wanted] of [
-    ["pause --reason upgrade", "Paused"],
+    ["pause", "Paused"],
     ["withdraw --now --yes", "Withdrawn"],
     ["retry", "Withdrawn"],
     ["resume", "Managed"],
@@ -115,22 +115,22 @@ test("status and nodes need no right on Secrets, and wait reports that it lacks 
   const bound = ["--clusterrole=looker", "--user=looker"];
   await on.cluster.kubectl("create", "clusterrolebinding", "looker", ...bound);
 
-  const status = await plugin("status --as looker");
+  const status = await plugin("status", "", "looker");
   assert.equal(status.code, 0, status.err);
   assert.match(status.out, /^Ready: revision 7/);
-  const json = JSON.parse((await plugin("status -o json --as looker")).out) as GlobalPullSecret;
+  const json = JSON.parse((await plugin("status -o json", "", "looker")).out) as GlobalPullSecret;
   assert.equal(json.status?.observedGeneration, observedGeneration);
   assert.match(
-    (await plugin("status -o yaml --as looker")).out,
+    (await plugin("status -o yaml", "", "looker")).out,
     /^apiVersion: globalpullsecret.io/,
   );
-  assert.match((await plugin("nodes --as looker")).out, /^No agent runs/);
-  const waited = await plugin("wait --as looker --timeout 20s");
+  assert.match((await plugin("nodes", "", "looker")).out, /^No agent runs/);
+  const waited = await plugin("wait --timeout 20s", "", "looker");
   assert.equal(waited.code, 0, waited.err);
   assert.match(waited.err, /no right to get the Secret/);
-  const added = await plugin("add quay.io -u robot --password-stdin --as looker", password);
+  const added = await plugin("add quay.io -u robot --password-stdin", password, "looker");
   assert.equal(added.code, 1);
-  assert.match(added.err, /403 Forbidden.*; ask for that right, or use --as/);
+  assert.match(added.err, /403 Forbidden.*; ask for that right/);
 });
 
 test("reports an unreachable or missing cluster in one line", async () => {

@@ -54,7 +54,7 @@ export function supportTests({ on, plugin }: PluginRig): void {
     );
     assert.deepEqual(bundle.secrets[0]?.keys, [".dockerconfigjson"]);
 
-    const little = await plugin("support-bundle --as nobody -o yaml");
+    const little = await plugin("support-bundle -o yaml", "", "nobody");
     assert.equal(little.code, 0, little.err);
     assert.match(little.out, /what: globalpullsecret\n\s+why: .*403 Forbidden/);
     assert.match(little.out, /what: secret additional-pull-secret/);

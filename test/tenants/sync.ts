@@ -70,15 +70,20 @@ export async function startManagement(): Promise<Management> {
   return place;
 }
 
-/** Applies the output of `kubectl pull-secret tenant NAMESPACE`. */
-export async function grant(
-  { cluster }: Management,
-  namespace: string,
-  ...flags: readonly string[]
-): Promise<void> {
-  const printed = await run([process.execPath, plugin, "tenant", namespace, ...flags]);
+/**
+ * Applies the output of `kubectl pull-secret tenant NAMESPACE`, with another maximum of SyncSecrets
+ * if `most` is given.
+ */
+export async function grant({ cluster }: Management, namespace: string, most = 100): Promise<void> {
+  const printed = await run([process.execPath, plugin, "tenant", namespace]);
   const file = join(cluster.directory, `${namespace}.yaml`);
-  writeFileSync(file, printed);
+  writeFileSync(
+    file,
+    printed.replace(
+      'syncsecrets.globalpullsecret.io: "100"',
+      `syncsecrets.globalpullsecret.io: "${most}"`,
+    ),
+  );
   await cluster.kubectl("apply", "-f", file);
 }
 

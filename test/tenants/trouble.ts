@@ -116,7 +116,7 @@ export function troubleTests(rig: () => Rig): void {
         "-o",
         "jsonpath={.status.used}",
       );
-    await grant(management, "tenant-a", "--most-secrets", "1");
+    await grant(management, "tenant-a", 1);
     await until("SyncSecrets are counted", async () => (await quota()).includes("syncsecrets"));
     await tenant.cluster.apply(syncSecret("first", { stringData: { a: "1" } }));
     await untilSecret(tenant, management, "first", { data });
@@ -124,7 +124,7 @@ export function troubleTests(rig: () => Rig): void {
     await tenant.cluster.apply(syncSecret("second", { stringData: { a: "1" } }));
     const refused = await untilReason(tenant, "second", "Refused");
     assert.match(readyOf(refused)?.message ?? "", /^GPS466: .*403 Forbidden.*ResourceQuota/);
-    await grant(management, "tenant-a", "--most-secrets", "2");
+    await grant(management, "tenant-a", 2);
     await untilSecret(tenant, management, "second", { data });
     await management.cluster.kubectl("delete", "resourcequota", "--all", "-n", "tenant-a");
   });

@@ -62,6 +62,5 @@ warnings are lists of \`{code, source, path, message, next}\`. Registries is a l
 list, and \`uninstall\` prints \`{deleted, kept}\`.
 
 \`check --login\` sends a credential only over TLS, and only to a registry that requests it. It sends
-nothing to the target of a redirect to another host. It uses plain HTTP only for loopback addresses,
-and for hosts in \`--plain-http\`.
+nothing to the target of a redirect to another host. It uses plain HTTP only for loopback addresses.
 `;

@@ -141,32 +141,3 @@ test("if a credential cannot be obtained, reports an unreachable API server, and
   }
   rmSync(folder, { recursive: true });
 });
-
-test("requests a dry run with each write, and impersonates a user and its groups", async () => {
-  const asked: string[] = [];
-  using server = await listening(({ method, url, headers, rawHeaders }, response) => {
-    const groups = rawHeaders.filter((_, at) =>
-      /^impersonate-group$/i.test(rawHeaders[at - 1] ?? ""),
-    );
-    const who = [headers["impersonate-user"], ...groups].join("/");
-    asked.push(`${method} ${url?.replace(/fieldManager=[^&]*&?/, "")} ${who}`);
-    response.end("{}");
-  });
-  const config = new KubeConfig();
-  const cluster = { name: "other", server: server.url, skipTLSVerify: true };
-  config.loadFromClusterAndUser(cluster, { name: "user" });
-  const api = connect(config, () => {}, { dryRun: true, as: "jane", asGroups: ["ops"] });
-  const two = connect(config, () => {}, { as: "jane", asGroups: ["a, b", "ops"] });
-  await two.get("/api/v1/a");
-  await api.get("/api/v1/a");
-  await api.create("/api/v1/a", {});
-  await api.replace("/api/v1/a", {});
-  await api.remove("/api/v1/a", "uid");
-  assert.deepEqual(asked, [
-    "GET /api/v1/a jane/a, b/ops",
-    "GET /api/v1/a jane/ops",
-    "POST /api/v1/a?dryRun=All jane/ops",
-    "PUT /api/v1/a?dryRun=All jane/ops",
-    "DELETE /api/v1/a?dryRun=All jane/ops",
-  ]);
-});

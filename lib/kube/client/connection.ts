@@ -29,16 +29,10 @@ const largestAnswer = 32 * 1024 * 1024;
  */
 const connectionSeconds = 60;
 
-/** The user and the limits of the requests. Default: those of the controller. */
+/** The name and the limits of the requests. Default: those of the controller. */
 export type Asker = Readonly<{
   /** Field manager of creations and replacements, and the name that the audit log shows. */
   manager?: string;
-  /** User to impersonate: the requests are made in this user's name and with this user's rights. */
-  as?: string | undefined;
-  /** The API server checks each write, and stores nothing. */
-  dryRun?: boolean;
-  /** Groups of the user in `as`. */
-  asGroups?: readonly string[];
   /** Seconds that one answer may take; watches have no such limit. */
   seconds?: number;
   /** Bytes that one answer, or a line of a watch, may have. */
@@ -102,9 +96,6 @@ export function open(
   asked: (method: string, status: number) => void,
   {
     manager = fieldManager,
-    as,
-    asGroups = [],
-    dryRun = false,
     seconds = requestSeconds,
     largest = largestAnswer,
     mostValues,
@@ -122,22 +113,18 @@ export function open(
   async function contextOf({ method, path, query = {}, body, type, accept }: Request) {
     const url = new URL(server + path);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-    if (dryRun && method !== HttpMethod.GET) url.searchParams.set("dryRun", "All");
     const context = new RequestContext(url.toString(), method);
     await authenticate(config, context);
     if (connections === undefined || connections.until < performance.now()) {
       // We keep one pool. The client library would make a pool for each request, and each pool
       // costs a TLS handshake. Requests that run in the old pool finish before the old pool closes.
       void connections?.pool?.close();
-      const pool = context.getDispatcher()?.compose(only(url.origin), inGroups(asGroups));
+      const pool = context.getDispatcher()?.compose(only(url.origin));
       const until = fixed ? Number.POSITIVE_INFINITY : performance.now() + connectionSeconds * 1000;
       connections = { pool, until };
     }
     if (connections.pool !== undefined) context.setDispatcher(connections.pool);
     context.setHeaderParam("User-Agent", manager);
-    if (as !== undefined) context.setHeaderParam("Impersonate-User", as);
-    const [group] = asGroups;
-    if (group !== undefined) context.setHeaderParam(groupHeader, group);
     context.setHeaderParam("Accept", accept ?? "application/json");
     if (body !== undefined) {
       context.setHeaderParam("Content-Type", type ?? "application/json");
@@ -235,31 +222,7 @@ export async function bounded(
   return answer.take();
 }
 
-const groupHeader = "Impersonate-Group";
-
 type Pool = NonNullable<ReturnType<RequestContext["getDispatcher"]>>;
-
-/**
- * Sends one header for each group if there are several groups. Kubernetes reads one header as one
- * group, but over HTTP/2 the library would join all groups into one header. So such requests use
- * HTTP/1.
- */
-const inGroups =
-  (groups: readonly string[]) =>
-  (dispatch: Pool["dispatch"]): Pool["dispatch"] =>
-  (options, handler) => {
-    if (groups.length < 2) return dispatch(options, handler);
-    const headers = Object.fromEntries(
-      Object.entries(options.headers ?? {}).filter(
-        ([name]) => name.toLowerCase() !== groupHeader.toLowerCase(),
-      ),
-    ) as Record<string, string>;
-    const each = { ...headers, [groupHeader]: [...groups] };
-    // The `Agent` of undici supports `allowH2` for one request, although its type does not declare
-    // `allowH2`.
-    const http1 = { ...options, allowH2: false, headers: each };
-    return dispatch(http1, handler);
-  };
 
 /**
  * Follows redirects only to the same server. Without this rule, a server that a tenant runs could

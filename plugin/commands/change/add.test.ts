@@ -6,7 +6,6 @@ import type { V1Secret } from "@kubernetes/client-node";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
 import { additionalPath, call, FakeCluster, pullSecret, refusal } from "#plugin/fake.fixture.ts";
 import { object } from "#plugin/object.fixture.ts";
-import type { Io } from "#plugin/terminal/io.ts";
 
 function clusterWith(secret: object | undefined): FakeCluster {
   const cluster = new FakeCluster();
@@ -307,20 +306,4 @@ test("`remove` writes nothing if the entry does not exist", async () => {
     [code, err, cluster.writes],
     [1, 'additional-pull-secret: has no entry for "quay.io"; nothing is written\n', []],
   );
-});
-
-test("`add` and `remove` with --dry-run=server use a connection on which the API server stores nothing", async () => {
-  const asked: unknown[] = [];
-  const cluster = clusterWith(pullSecret({ "quay.io": "u:p" }));
-  const reach: Io["reach"] = (how) => {
-    asked.push(how["dry-run"]);
-    return Promise.resolve(cluster);
-  };
-  const dry = { cluster, input: password, io: { reach } };
-  const added = await call(["add", "ghcr.io", ...login, "--dry-run=server"], dry);
-  assert.match(added.out, /credential added \(registries: 2\) \(server dry run\)\n$/);
-  const removed = await call(["remove", "quay.io", "--dry-run", "server"], dry);
-  assert.match(removed.out, /\(the Secret is deleted\) \(server dry run\)\n$/);
-  await call(["remove", "quay.io", "--yes"], dry);
-  assert.deepEqual(asked, ["server", "server", "none"]);
 });

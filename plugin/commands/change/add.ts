@@ -2,13 +2,7 @@
 import { Buffer, isUtf8 } from "node:buffer";
 import { toggle } from "#contract/values.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
-import {
-  clusterFlags,
-  dryRunFlag,
-  dryRunNote,
-  sourceFlag,
-  waitFor,
-} from "#plugin/cluster/flags.ts";
+import { clusterFlags, sourceFlag, waitFor } from "#plugin/cluster/flags.ts";
 import { peekObject } from "#plugin/cluster/object.ts";
 import { sourceSecret } from "#plugin/cluster/secrets.ts";
 import { rewrite } from "#plugin/document/rewrite.ts";
@@ -40,7 +34,6 @@ export const add = command(
       username: { read: String, required: true, short: "u", what: "the user or robot account" },
       "password-stdin": { ...toggle, what: "read the password from standard input" },
       ...sourceFlag,
-      ...dryRunFlag,
       ...clusterFlags,
     },
     rules: [({ username = "" }) => wrongUser(username)],
@@ -53,10 +46,9 @@ export const add = command(
     const protection = protectionOf(object);
     const done = await rewrite(cluster, { secret, registry: REGISTRY, login, protection });
     for (const line of done.warnings) io.err(line);
-    const note = dryRunNote(how);
     const what = done.did === "nothing" ? "has this credential already" : "credential added";
-    io.out(`${secret}: ${quote(REGISTRY)}: ${what} (registries: ${done.entries})${note}\n`);
-    if (note === "") io.out(`${waitFor(source)}\n`);
+    io.out(`${secret}: ${quote(REGISTRY)}: ${what} (registries: ${done.entries})\n`);
+    io.out(`${waitFor(source)}\n`);
     return 0;
   },
 );

@@ -1,12 +1,6 @@
 /** `remove`: removes the credential for one registry from a source's Secret. */
 import { quote } from "#pullsecret/problems/keypath.ts";
-import {
-  clusterFlags,
-  dryRunFlag,
-  dryRunNote,
-  sourceFlag,
-  waitFor,
-} from "#plugin/cluster/flags.ts";
+import { clusterFlags, sourceFlag, waitFor } from "#plugin/cluster/flags.ts";
 import { peekObject } from "#plugin/cluster/object.ts";
 import { sourceSecret } from "#plugin/cluster/secrets.ts";
 import { knownRegistry } from "#plugin/document/known-registry.ts";
@@ -33,7 +27,6 @@ export const remove = command(
       },
       ...yesFlag,
       ...sourceFlag,
-      ...dryRunFlag,
       ...clusterFlags,
     },
   },
@@ -51,14 +44,13 @@ export const remove = command(
       protection: protectionOf(object),
       beforeDeletion: (useless) => {
         for (const line of useless) io.err(line);
-        return agree(yes || how["dry-run"] === "server", question(useless), io);
+        return agree(yes, question(useless), io);
       },
     });
     for (const line of done.warnings) io.err(line);
-    const note = dryRunNote(how);
     const left = done.did === "deleted" ? "the Secret is deleted" : `registries: ${done.entries}`;
-    io.out(`${secret}: ${quote(REGISTRY)}: credential removed (${left})${note}\n`);
-    if (note === "") io.out(`${waitFor(source, done.did === "deleted")}\n`);
+    io.out(`${secret}: ${quote(REGISTRY)}: credential removed (${left})\n`);
+    io.out(`${waitFor(source, done.did === "deleted")}\n`);
     return 0;
   },
 );

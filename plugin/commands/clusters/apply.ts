@@ -2,7 +2,7 @@
  * `clusters apply`: applies manifests to every joined cluster, through the caller's own contexts.
  */
 import { toggle } from "#contract/values.ts";
-import { clusterFlags, dryRunFlag } from "#plugin/cluster/flags.ts";
+import { clusterFlags } from "#plugin/cluster/flags.ts";
 import { applyTo, isGood, type Outcome } from "#plugin/clusters/apply.ts";
 import { routesTo, type Route } from "#plugin/clusters/contexts.ts";
 import { readManifests, type Manifest } from "#plugin/clusters/manifests.ts";
@@ -28,22 +28,14 @@ export const apply = command(
     flags: {
       ...manifestFlags,
       check: { ...toggle, what: "write nothing: show what is missing, differs or is not allowed" },
-      "force-conflicts": { ...toggle, what: "take over fields that others manage" },
       ...outputFlag,
-      ...dryRunFlag,
       ...clusterFlags,
     },
-    rules: [
-      ({ check, "force-conflicts": force }) =>
-        check === true && force === true ? "--check: writes nothing; leave out one" : undefined,
-    ],
   },
-  async ({ file, clusters = [], check, "force-conflicts": force, output, ...how }, io) => {
+  async ({ file, clusters = [], check, output, ...how }, io) => {
     const manifests = await readManifests(file, io);
     const routes = await routesTo(await io.reach(how), clusters, how, io);
-    const all = await Promise.all(
-      routes.map((route) => rowsOf(route, manifests, { force, check })),
-    );
+    const all = await Promise.all(routes.map((route) => rowsOf(route, manifests, check)));
     const rows = all.flat();
     await print(output, rows, linesOf, io);
     return rows.every(isGood) ? 0 : 1;
@@ -53,10 +45,10 @@ export const apply = command(
 async function rowsOf(
   { name, reach }: Route,
   manifests: readonly Manifest[],
-  asked: Readonly<{ force: boolean; check: boolean }>,
+  check: boolean,
 ): Promise<readonly Row[]> {
   try {
-    const outcomes = await applyTo(await reach(), manifests, asked);
+    const outcomes = await applyTo(await reach(), manifests, check);
     return outcomes.map((outcome) => Object.assign({ cluster: name }, outcome));
   } catch (error) {
     return [{ cluster: name, object: "-", namespace: "", state: "failed", why: whyNot(error) }];

@@ -1,5 +1,5 @@
 /** `clusters delete`: deletes the objects of applied manifests from joined clusters. */
-import { clusterFlags, dryRunFlag, dryRunNote } from "#plugin/cluster/flags.ts";
+import { clusterFlags } from "#plugin/cluster/flags.ts";
 import { routesTo, type Route } from "#plugin/clusters/contexts.ts";
 import { deleteFrom, isDone, type Deletion } from "#plugin/clusters/delete.ts";
 import { readManifests, type Manifest } from "#plugin/clusters/manifests.ts";
@@ -27,7 +27,6 @@ export const deleteManifests = command(
       ...manifestFlags,
       ...yesFlag,
       ...outputFlag,
-      ...dryRunFlag,
       ...clusterFlags,
     },
   },
@@ -35,13 +34,8 @@ export const deleteManifests = command(
     const manifests = await readManifests(file, io);
     const routes = await routesTo(await io.reach(how), clusters, how, io);
     const names = routes.map(({ name }) => name).join(", ");
-    const isDry = dryRunNote(how) !== "";
     if (routes.length > 0)
-      await agree(
-        yes || isDry,
-        `Delete the ${manifests.length} objects of ${file} in ${names}?`,
-        io,
-      );
+      await agree(yes, `Delete the ${manifests.length} objects of ${file} in ${names}?`, io);
     const all = await Promise.all(routes.map((route) => rowsOf(route, manifests)));
     await print(output, all.flat(), linesOf, io);
     return all.flat().every(isDone) ? 0 : 1;

@@ -6,36 +6,16 @@ import { path } from "#plugin/document/path.ts";
 import type { Reach } from "#plugin/terminal/io.ts";
 
 /**
- * For commands on two clusters: --context is for the joined cluster, --host-context is for the
- * host.
+ * For commands on two clusters: --context is for the joined cluster. The host is the cluster of the
+ * kubeconfig's current context.
  */
 export const pairFlags = {
   ...clusterFlags,
   context: { read: text, what: "the kubeconfig's context of the joined cluster" },
-  "host-context": {
-    read: text,
-    what: "the kubeconfig's context of the host, instead of its current one",
-  },
 } as const;
 
 /** How to reach the host, by the flags of a command on two clusters. */
-export const hostOf = (how: Reach & Readonly<{ "host-context": string | undefined }>): Reach => ({
-  ...how,
-  context: how["host-context"],
-  cluster: undefined,
-  user: undefined,
-});
-
-/**
- * How to reach the same cluster with the token. Drops --as and --as-group, because the token's
- * account is not allowed to impersonate users.
- */
-export const withToken = (how: Reach, token: string): Reach => ({
-  ...how,
-  as: undefined,
-  "as-group": undefined,
-  token,
-});
+export const hostOf = (how: Reach): Reach => ({ ...how, context: undefined });
 
 /** One or more names of clusters, separated by commas. */
 function clusterNames(value: string): readonly string[] | Wrong {

@@ -5,7 +5,7 @@ import { join as joinCluster } from "#plugin/joining/join.ts";
 import { usual } from "#plugin/joining/targets.ts";
 import { cluster, target } from "#plugin/clusters/names.ts";
 import { command } from "#plugin/terminal/command.ts";
-import { hostOf, pairFlags, withToken } from "./flags.ts";
+import { hostOf, pairFlags } from "./flags.ts";
 
 export const join = command(
   {
@@ -19,8 +19,7 @@ export const join = command(
       "Secret in the host. The host's fleet controller renews the token after half its lifetime. To\n" +
       "renew the rights and the token, join the cluster again. Without --secret, this keeps the list\n" +
       "of Secrets that may be placed there. If one side refuses, the command deletes the objects\n" +
-      "that it has created on the other side. There is no --dry-run, because each step needs objects\n" +
-      "from the step before.",
+      "that it has created on the other side. The host is the kubeconfig's current context.",
     flags: {
       NAME: {
         read: cluster,
@@ -57,7 +56,7 @@ export const join = command(
     const { context } = how;
     const place = addressFor(await io.place(how), how, context);
     const [host, there] = await Promise.all([io.reach(hostOf(how)), io.reach(how)]);
-    const as = (token: string) => io.reach(withToken(how, token));
+    const as = (token: string) => io.reach({ ...how, token });
     const flags = {
       context,
       server: how.server,

@@ -3,7 +3,6 @@ import type { ClusterProfile } from "#api/cluster-profile.ts";
 import { clusterManager } from "#contract/joined.ts";
 import { toggle } from "#contract/values.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
-import { dryRunFlag, dryRunNote } from "#plugin/cluster/flags.ts";
 import { refuseOther, routesTo } from "#plugin/clusters/contexts.ts";
 import { clusterId } from "#plugin/clusters/profile.ts";
 import { leave } from "#plugin/joining/departure.ts";
@@ -37,7 +36,6 @@ export const remove = command(
       },
       ...yesFlag,
       ...pairFlags,
-      ...dryRunFlag,
       "keep-secrets": { ...toggle, what: "keep the Secrets that FleetSecrets have placed there" },
       forget: {
         ...toggle,
@@ -52,10 +50,9 @@ export const remove = command(
     ],
   },
   async ({ NAME: name, forget, yes, "keep-secrets": keep, ...how }, io) => {
-    const note = dryRunNote(how);
     const host = await io.reach(hostOf(how));
     const forgotten = async (joined: ClusterProfile) => {
-      const listing = note === "" ? await release(host, joined) : [];
+      const listing = await release(host, joined);
       if (listing === undefined)
         io.err(
           `${name}: you may not list FleetSecrets; one that still lists it may count it as ` +
@@ -81,17 +78,17 @@ export const remove = command(
       const byHand = `delete there by hand: ${allThatIsMade}; then repeat with --forget`;
       await refuseForeign(there, joinedBy, byHand);
       const question = `Delete in ${there.identity} the Secrets that FleetSecrets have placed, and remove ${name}?`;
-      await agree(yes || keep || note !== "", question, io);
+      await agree(yes || keep, question, io);
       await forgotten(profile);
       // The names come from that cluster, so we escape them.
       for (const line of await leave(there, joinedBy, keep))
-        io.out(`${name}: ${escape(line)} deleted${note}\n`);
+        io.out(`${name}: ${escape(line)} deleted\n`);
     } else await forgotten(profile);
     const token = await host.get<Named>(tokenPath(name), { as: "metadata" });
     if (token !== undefined) await host.remove(tokenPath(name), token.metadata?.uid ?? "");
     await host.remove(profilePath(name), profile.metadata.uid ?? "");
-    io.out(`${name}: removed${note}\n`);
-    if (forget && note === "")
+    io.out(`${name}: removed\n`);
+    if (forget)
       io.err(`${name}: the join's objects there, and its token, stay until you delete them`);
     return 0;
   },

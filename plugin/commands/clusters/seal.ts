@@ -86,7 +86,6 @@ const flags = {
     what: "the name of its Service",
   },
   ...clusterFlags,
-  // Here, --cluster names a joined cluster. In other commands it names a cluster of the kubeconfig.
   cluster: {
     read: cluster,
     repeated: true,
@@ -170,7 +169,7 @@ async function readAll(given: readonly Given[], io: Io): Promise<Record<string, 
 type Fetched = Readonly<{ cluster: string }> &
   (Readonly<{ certificate: Certificate }> | Readonly<{ why: string }>);
 
-type How = Omit<Reach, "cluster"> &
+type How = Reach &
   Readonly<{
     cluster: readonly string[];
     "controller-namespace": string;
@@ -182,8 +181,7 @@ type How = Omit<Reach, "cluster"> &
  * own contexts.
  */
 async function fetchAll(how: How, io: Io): Promise<readonly Fetched[]> {
-  const host = { ...how, cluster: undefined };
-  const routes = await routesTo(await io.reach(host), how.cluster, host, io);
+  const routes = await routesTo(await io.reach(how), how.cluster, how, io);
   const controller = { namespace: how["controller-namespace"], name: how["controller-name"] };
   const now = new Date();
   return await Promise.all(

@@ -1,6 +1,6 @@
 /** `tenant`: prints the objects that a tenant's namespace in the management cluster needs. */
 import { managementAccount, tenantAccount, tenantBound, tenantLabel } from "#contract/names.ts";
-import { integer, Wrong } from "#contract/values.ts";
+import { Wrong } from "#contract/values.ts";
 import { command } from "#plugin/terminal/command.ts";
 
 function namespace(value: string): string | Wrong {
@@ -19,29 +19,27 @@ const flags = {
     required: true,
     what: "the tenant's namespace in the management cluster",
   },
-  "most-secrets": {
-    read: integer(1, 10_000),
-    standard: "100",
-    what: "the maximum number of SyncSecrets of the tenant",
-  },
 } as const;
 
 export const tenant = command(
   {
     group: "local",
     what: "print the rights that the management cluster grants for a tenant's SyncSecrets",
-    example: "tenant-a --most-secrets 20",
+    example: "tenant-a",
     more:
       "Prints the Namespace, a ResourceQuota, the tenant's ServiceAccount, and a Role and a\n" +
       "RoleBinding for each side. Apply them to the management cluster. They grant no right outside\n" +
       "the namespace.",
     flags,
   },
-  async ({ NAMESPACE, "most-secrets": most }, io) => {
-    io.out(manifest(scalar(NAMESPACE), most));
+  async ({ NAMESPACE }, io) => {
+    io.out(manifest(scalar(NAMESPACE)));
     return 0;
   },
 );
+
+/** Maximum number of SyncSecrets of the tenant. You can edit the printed ResourceQuota. */
+const mostSecrets = 100;
 
 /**
  * The name as YAML, in quotes if YAML would otherwise read a number, a boolean or null. kubectl
@@ -50,7 +48,7 @@ export const tenant = command(
 const scalar = (name: string): string =>
   /^(?!(?:y|yes|n|no|on|off|true|false|null)$)[a-z]/.test(name) ? name : JSON.stringify(name);
 
-const manifest = (where: string, most: number): string => `apiVersion: v1
+const manifest = (where: string): string => `apiVersion: v1
 kind: Namespace
 metadata:
   name: ${where}
@@ -64,7 +62,7 @@ metadata:
   namespace: ${where}
 spec:
   hard:
-    count/syncsecrets.globalpullsecret.io: "${most}"
+    count/syncsecrets.globalpullsecret.io: "${mostSecrets}"
 ---
 # The controller of the tenant's side uses this account. The account has no right on Secrets.
 apiVersion: v1

@@ -23,7 +23,6 @@ import {
   type Protection,
   protectionOf,
 } from "#plugin/document/verdict.ts";
-import { hostAndPort } from "#plugin/login/hosts.ts";
 import { logInToAll, type LoginOutcome } from "#plugin/login/login.ts";
 import { columns } from "#plugin/terminal/columns.ts";
 import { command } from "#plugin/terminal/command.ts";
@@ -51,6 +50,9 @@ type Answer = Readonly<{
   registries: readonly (Readonly<{ registry: string }> & Partial<LoginOutcome>)[];
 }>;
 
+/** The time limit for all requests to one registry together. */
+const registrySeconds = 30;
+
 export const check = command(
   {
     group: "see",
@@ -61,19 +63,14 @@ export const check = command(
       "template, and lists of them. With a file, the command needs no cluster. Without a file, it\n" +
       "checks the source's Secret, which requires the right to get it. --login sends requests to\n" +
       "each registry from this machine: first /v2/, then a token or Basic. It sends a credential\n" +
-      "only over TLS, except to this machine and to hosts of --plain-http. -o github prints\n" +
-      "annotations of GitHub Actions. The exit code is 1 if the pull secret is refused, or if with\n" +
-      "--login a registry refuses its credential or does not answer within --request-timeout. If a\n" +
-      "registry uses your own authority, set NODE_EXTRA_CA_CERTS to its file.",
+      "only over TLS, except to this machine. -o github prints annotations of GitHub Actions. The\n" +
+      "exit code is 1 if the pull secret is refused, or if with --login a registry refuses its\n" +
+      "credential or does not answer within 30 s. If a registry uses your own authority, set\n" +
+      "NODE_EXTRA_CA_CERTS to its file.",
     flags: {
       F: { read: path, from: "operand", what: "the pull secret to check, as with --file" },
       file: { read: path, short: "f", what: "the pull secret to check, instead of the cluster's" },
       login: { ...toggle, what: "log in to each registry with its credential" },
-      "plain-http": {
-        read: hostAndPort,
-        repeated: true,
-        what: "a registry, HOST or HOST:PORT, that --login contacts without TLS",
-      },
       ...sourceFlag,
       output: {
         ...outputFlag.output,
@@ -86,11 +83,9 @@ export const check = command(
       ({ F, file }) => (F && file ? "--file: F is given already; give one of the two" : undefined),
       ({ F, file, source }) =>
         source && (F ?? file) ? "--source: names a Secret; leave out the file" : undefined,
-      ({ login, "plain-http": plain = [] }) =>
-        login === false && plain.length > 0 ? "--plain-http: is for --login" : undefined,
     ],
   },
-  async ({ F, file = F, login, "plain-http": plain, source, output, ...how }, io) => {
+  async ({ F, file = F, login, source, output, ...how }, io) => {
     if (file === undefined && io.piped)
       io.err("standard input is not read: checks the Secret; give - to check standard input");
     const { documents, protection } =
@@ -104,9 +99,8 @@ export const check = command(
     const problems = each.flatMap((one) => one.problems);
     const warnings = each.flatMap((one) => one.warnings);
     const entries = each.flatMap((one) => one.entries);
-    const asking = { plainHttp: new Set(plain), seconds: how["request-timeout"] };
     const asked = login && problems.length === 0;
-    const outcomes = asked ? await logInToAll(entries, asking) : [];
+    const outcomes = asked ? await logInToAll(entries, registrySeconds) : [];
     const registries = entries.map(({ registry }, at) => {
       const named = { registry: redactKey(registry) };
       return Object.assign(named, outcomes[at]);

@@ -25,22 +25,20 @@ function clusterWith(reported: GlobalPullSecret): FakeCluster {
   return cluster;
 }
 
-const reason = { "globalpullsecret.io/reason": "disk" };
 const steps: readonly (readonly [argv: string, spec: object, annotations: object, said: RegExp])[] =
   [
     ["pause", { managementState: "Paused" }, {}, /resume ends it/],
-    ["pause --reason disk", { managementState: "Paused" }, reason, /resume/],
     ["resume", { managementState: "Managed" }, {}, /pull-secret wait/],
     ["withdraw --yes", { managementState: "Withdrawn" }, {}, /pull-secret wait/],
     [
-      "withdraw --now -y --reason disk",
+      "withdraw --now -y",
       { managementState: "Withdrawn" },
-      { ...reason, "globalpullsecret.io/withdraw-now": "true" },
+      { "globalpullsecret.io/withdraw-now": "true" },
       /pull-secret wait/,
     ],
   ];
 for (const [argv, spec, annotations, said] of steps)
-  test(`\`${argv}\` writes one field and the reason`, async () => {
+  test(`\`${argv}\` writes one field`, async () => {
     const cluster = clusterWith(object({}));
     const { code, out } = await call(argv.split(" "), { cluster });
     assert.equal(code, 0);
@@ -59,17 +57,17 @@ test("`retry` writes a new time into the annotation, and does not change the spe
   assert.ok(Math.abs(Date.parse(asked) - Date.now()) < 60_000, asked);
 });
 
-/** A paused object, as the API server stores it after an apply by the plugin. */
+/** A paused object with the annotation of --now, as the API server stores it after our apply. */
 const pausedByUs = object({
   spec: { managementState: "Paused" },
   metadata: {
-    annotations: { "globalpullsecret.io/reason": "upgrade" },
+    annotations: { "globalpullsecret.io/withdraw-now": "true" },
     managedFields: [
       {
         manager: "kubectl-pull-secret",
         operation: "Apply",
         fieldsV1: {
-          "f:metadata": { "f:annotations": { "f:globalpullsecret.io/reason": {} } },
+          "f:metadata": { "f:annotations": { "f:globalpullsecret.io/withdraw-now": {} } },
           "f:spec": { "f:managementState": {} },
         },
       },
@@ -77,15 +75,15 @@ const pausedByUs = object({
   },
 });
 
-test("`retry` keeps the plugin's own pause and its reason", async () => {
+test("`retry` keeps the plugin's own state and annotations", async () => {
   const cluster = clusterWith(pausedByUs);
   await call(["retry"], { cluster });
   const { spec, metadata } = declared(cluster);
   assert.deepEqual(spec, { managementState: "Paused" });
-  assert.equal(metadata.annotations["globalpullsecret.io/reason"], "upgrade");
+  assert.equal(metadata.annotations["globalpullsecret.io/withdraw-now"], "true");
 });
 
-test("`resume` removes the reason for the pause", async () => {
+test("`resume` removes the annotation of --now", async () => {
   const cluster = clusterWith(pausedByUs);
   await call(["resume"], { cluster });
   assert.deepEqual(declared(cluster).metadata.annotations, {});
@@ -145,27 +143,11 @@ test("`withdraw` asks on a terminal, and requires --yes without one", async () =
   assert.equal(asked[0], "Take the pull secret off every node of fake?");
 });
 
-for (const argv of ["pause", "resume", "withdraw", "retry"])
-  test(`\`${argv} --dry-run=server\` does not ask, and prints that nothing is written`, async () => {
-    const { code, out } = await call([argv, "--dry-run=server"], {
-      cluster: clusterWith(object({})),
-    });
-    assert.equal(code, 0);
-    assert.match(out, /nothing is written \(server dry run\)\n$/);
-  });
-
 test("creates the object if it does not exist", async () => {
   const cluster = new FakeCluster();
   assert.equal((await call(["pause"], { cluster })).code, 0);
   assert.deepEqual(cluster.writes[0]?.options, { manager: "kubectl-pull-secret", force: false });
 });
-
-for (const words of ["x".repeat(257), "two\nlines"])
-  test(`refuses as misuse a reason that status cannot show: ${JSON.stringify(words.slice(0, 9))}`, async () => {
-    const { code, err } = await call(["pause", "--reason", words]);
-    assert.equal(code, 2);
-    assert.match(err, /^--reason .*: is longer than 256 characters, or has line breaks\n$/);
-  });
 
 const fieldsV1 = { "f:spec": { "f:managementState": {} } };
 const policys = [{ manager: "helm", operation: "Update", fieldsV1 }];

@@ -1,43 +1,18 @@
 /**
- * `pause`, `resume`, `withdraw` and `retry`. Each command sets one field of the object, and records
- * the reason.
+ * `pause`, `resume`, `withdraw` and `retry`. Each command sets one field of the object.
  */
 import type { V1Lease } from "@kubernetes/client-node";
-import {
-  namespace,
-  reasonAnnotation,
-  retryAnnotation,
-  withdrawNowAnnotation,
-} from "#contract/names.ts";
-import { duration, toggle, Wrong } from "#contract/values.ts";
+import { namespace, retryAnnotation, withdrawNowAnnotation } from "#contract/names.ts";
+import { duration, toggle } from "#contract/values.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { leaseIn } from "#kube/client/paths.ts";
-import { clusterFlags, dryRunFlag, dryRunNote } from "#plugin/cluster/flags.ts";
+import { clusterFlags } from "#plugin/cluster/flags.ts";
 import { peekObject } from "#plugin/cluster/object.ts";
-import { steer, type Change } from "#plugin/cluster/steer.ts";
+import { steer } from "#plugin/cluster/steer.ts";
 import { untilServed } from "#plugin/commands/see/wait.ts";
 import { agree, yesFlag } from "#plugin/terminal/agree.ts";
-import { command, type Command } from "#plugin/terminal/command.ts";
-import { Refused, type Reach } from "#plugin/terminal/io.ts";
-
-/**
- * Maximum number of characters of a reason. A longer reason does not fit into the condition's
- * message.
- */
-const longestReason = 256;
-
-function reason(value: string): string | undefined | Wrong {
-  if (value === "") return undefined;
-  // Line breaks would break the tables that show the reason.
-  const fits = value.length <= longestReason && !/[\p{C}\p{Zl}\p{Zp}]/u.test(value);
-  return fits ? value : new Wrong(`is longer than ${longestReason} characters, or has line breaks`);
-}
-
-const flags = {
-  reason: { read: reason, what: "why, shown in the object's status" },
-  ...dryRunFlag,
-  ...clusterFlags,
-} as const;
+import { command } from "#plugin/terminal/command.ts";
+import { Refused } from "#plugin/terminal/io.ts";
 
 const more =
   "Writes one field of globalpullsecret/cluster, under the field manager kubectl-pull-secret. If\n" +
@@ -48,32 +23,20 @@ const overPolicy =
   "next helm upgrade. All other fields of that policy stay in force.";
 
 const asked = "requested; next: kubectl pull-secret wait\n";
-const judged = "the API server accepts it; nothing is written (server dry run)\n";
 
-type Given = Readonly<{ reason: string | undefined }> & Reach;
-
-/** Creates a command that writes `change` and the reason. `then`: the text to print afterwards. */
-function steering(
-  about: Readonly<{ what: string; example: string; more: string }>,
-  change: Change,
-  then: string,
-) {
-  return command({ group: "steer", flags, ...about }, async ({ reason, ...how }: Given, io) => {
-    const annotations = { [reasonAnnotation]: reason, ...change.annotations };
-    await steer(await io.reach(how), { ...change, annotations });
-    io.out(dryRunNote(how) === "" ? `${then}\n` : judged);
-    return 0;
-  });
-}
-
-export const pause = steering(
+export const pause = command(
   {
+    group: "steer",
     what: "hold all changes to the nodes, even a withdrawal; drift is still repaired",
-    example: '--reason "until the maintenance is over"',
+    example: "",
     more: `${more}\n\n${overPolicy}`,
+    flags: clusterFlags,
   },
-  { state: "Paused", annotations: {} },
-  "paused; kubectl pull-secret resume ends it",
+  async (how, io) => {
+    await steer(await io.reach(how), { state: "Paused", annotations: {} });
+    io.out("paused; kubectl pull-secret resume ends it\n");
+    return 0;
+  },
 );
 
 export const resume = command(
@@ -87,39 +50,37 @@ export const resume = command(
         ...toggle,
         what: "only if the state is Withdrawn, even if Helm declares it; for helm uninstall",
       },
-      ...flags,
+      ...clusterFlags,
     },
   },
-  async ({ reason, "if-withdrawn": ifWithdrawn, ...how }, io) => {
+  async ({ "if-withdrawn": ifWithdrawn, ...how }, io) => {
     const cluster = await io.reach(how);
     if (ifWithdrawn && (await peekObject(cluster))?.spec?.managementState !== "Withdrawn") {
       io.out("not withdrawn; nothing is done\n");
       return 0;
     }
     // This removes the annotation of --now, so that the next withdrawal has a grace period again.
-    const annotations = { [reasonAnnotation]: reason, [withdrawNowAnnotation]: undefined };
+    const annotations = { [withdrawNowAnnotation]: undefined };
     await steer(cluster, { state: "Managed", annotations });
-    io.out(dryRunNote(how) === "" ? "resumed; next: kubectl pull-secret wait\n" : judged);
+    io.out("resumed; next: kubectl pull-secret wait\n");
     return 0;
   },
 );
 
-export const retry: Command = command(
+export const retry = command(
   {
     group: "steer",
     what: "retry a halted revision now",
-    example: '--reason "n7 has a new disk"',
+    example: "",
     more,
-    flags,
+    flags: clusterFlags,
   },
-  async ({ reason, ...how }, io) => {
+  async (how, io) => {
     // Any new value requests a retry. We use the time, which also shows when the user requested the
     // retry.
-    const now = { [retryAnnotation]: new Date().toISOString() };
-    // Without a new reason, the former reason stays.
-    const annotations = reason === undefined ? now : { ...now, [reasonAnnotation]: reason };
+    const annotations = { [retryAnnotation]: new Date().toISOString() };
     await steer(await io.reach(how), { annotations });
-    io.out(dryRunNote(how) === "" ? asked : judged);
+    io.out(asked);
     return 0;
   },
 );
@@ -128,7 +89,7 @@ export const withdraw = command(
   {
     group: "steer",
     what: "remove the pull secret from the nodes; your own Secrets stay",
-    example: '--now --yes --reason "the credential leaked"',
+    example: "--now --yes",
     more: `${more}\n\n${overPolicy}`,
     flags: {
       now: { ...toggle, what: "without the grace period of spec.withdrawal" },
@@ -138,23 +99,21 @@ export const withdraw = command(
         what: "fail if the controller does not run, unless none ever ran; for helm uninstall",
       },
       ...yesFlag,
-      ...flags,
+      ...clusterFlags,
     },
   },
-  async ({ reason, now, wait, "if-running": ifRunning, yes, ...how }, io) => {
+  async ({ now, wait, "if-running": ifRunning, yes, ...how }, io) => {
     const cluster = await io.reach(how);
-    const isDry = dryRunNote(how) !== "";
     if (ifRunning && !(await hasController(cluster))) {
       io.out("no controller has run here, so nothing is withdrawn\n");
       return 0;
     }
-    await agree(yes || isDry, `Take the pull secret off every node of ${cluster.identity}?`, io);
+    await agree(yes, `Take the pull secret off every node of ${cluster.identity}?`, io);
     const haste = now ? "true" : undefined;
-    const annotations = { [reasonAnnotation]: reason, [withdrawNowAnnotation]: haste };
+    const annotations = { [withdrawNowAnnotation]: haste };
     await steer(cluster, { state: "Withdrawn", annotations });
-    if (wait !== undefined && !isDry)
-      return await untilServed(cluster, { timeout: wait, present: [] }, io);
-    io.out(isDry ? judged : asked);
+    if (wait !== undefined) return await untilServed(cluster, { timeout: wait, present: [] }, io);
+    io.out(asked);
     return 0;
   },
 );

@@ -44,7 +44,7 @@ test("cleans the nodes, then deletes the controller and its rights, then the CRD
     metadata: {
       name: "cluster",
       resourceVersion: "101",
-      annotations: { "globalpullsecret.io/reason": "kubectl pull-secret uninstall" },
+      annotations: {},
     },
     spec: { managementState: "Withdrawn" },
   });
@@ -70,15 +70,6 @@ test("on a terminal, shows one live line, and prints each deleted object below i
   assert.match(lines.at(-2) ?? "", /^0s: deleted CustomResourceDefinition\/\S+$/);
   assert.equal(lines.at(-1), "");
   assert.equal(out.match(/ deleted\n/g)?.length, installation.length + 1);
-});
-
-test("in a dry run, lists what would be deleted, without a question or a wait", async () => {
-  const fake = installed(object({}));
-  fake.objects.set("/api/v1/namespaces/kube-system/pods/controller-1", {});
-  const { code, out, err } = await call(["uninstall", "--dry-run=server"], { cluster: fake });
-  assert.deepEqual([code, err], [0, ""]);
-  const lines = out.match(/ deleted \(server dry run\)\n/g);
-  assert.equal(lines?.length, installation.length + 1);
 });
 
 const refusals: readonly (readonly [

@@ -1,5 +1,5 @@
 /** `uninstall`: cleans the nodes, then deletes the controller, then the CRD. */
-import { clusterFlags, dryRunFlag, dryRunNote, timeoutFlag } from "#plugin/cluster/flags.ts";
+import { clusterFlags, timeoutFlag } from "#plugin/cluster/flags.ts";
 import { peekObject } from "#plugin/cluster/object.ts";
 import { sourceSecrets } from "#plugin/cluster/secrets.ts";
 import { deleteAll, refuseOfHelm } from "#plugin/removal/delete.ts";
@@ -33,7 +33,6 @@ export const uninstall = command(
       ...yesFlag,
       ...timeoutFlag("15m"),
       ...outputFlag,
-      ...dryRunFlag,
       ...clusterFlags,
     },
   },
@@ -41,13 +40,12 @@ export const uninstall = command(
     const cluster = await io.reach(how);
     await refuseOfHelm(cluster);
     const question = `Take the pull secret off every node of ${cluster.identity}, and uninstall?`;
-    const dryRun = dryRunNote(how) !== "";
-    await agree(yes || dryRun, question, io);
+    await agree(yes, question, io);
     const end = performance.now() + timeout * 1000;
     const object = await peekObject(cluster);
     const { signal } = io;
     const live = liveLine(io.live, io.err);
-    const { is, why } = await giveBack(cluster, { seconds: timeout, signal, live, dryRun }).finally(
+    const { is, why } = await giveBack(cluster, { seconds: timeout, signal, live }).finally(
       live.end,
     );
     if (is !== "back") {
@@ -60,7 +58,6 @@ export const uninstall = command(
     const gone = await deleteAll(cluster, {
       seconds: (end - performance.now()) / 1000,
       signal,
-      dryRun,
       deleted: ({ kind, name }) => {
         deleted.push(`${kind}/${name}`);
         if (io.live !== undefined) live.show(`deleted ${kind}/${name}`, undefined);
@@ -71,7 +68,7 @@ export const uninstall = command(
       return 3;
     }
     const kept = sourceSecrets(object).map(({ secret }) => secret);
-    await print(output, { deleted, kept }, (one) => lines(one, dryRunNote(how)), io);
+    await print(output, { deleted, kept }, lines, io);
     return 0;
   },
 );
@@ -82,11 +79,11 @@ const interrupted = (deleted: readonly string[]): string =>
   `interrupted; deleted: ${deleted.join(", ") || "nothing"}; the other objects, such as the ` +
   "CRD of GlobalPullSecret, still exist; run uninstall again";
 
-function lines({ deleted, kept }: Answer, note: string): string[] {
+function lines({ deleted, kept }: Answer): string[] {
   return [
     ...(deleted.length === 0
       ? ["nothing of the product is left"]
-      : deleted.map((one) => `${one} deleted${note}`)),
+      : deleted.map((one) => `${one} deleted`)),
     `your own Secrets stay, if they exist: ${kept.join(", ")}`,
   ];
 }

@@ -12,8 +12,8 @@ import { text } from "node:stream/consumers";
 import { pino } from "pino";
 import { issue } from "#test/harness/api/certificate.ts";
 import { until } from "../test/cluster/await.ts";
-import { openCluster } from "./cluster.ts";
-import { createMetrics } from "./status/metrics.ts";
+import { serveProgram } from "#runtime/run.ts";
+import { openController } from "./cluster.ts";
 import { parseConfig } from "./policy/config.ts";
 
 /** Simulates an API server that can break. Its cluster is empty, and its Lease is free. */
@@ -65,6 +65,8 @@ function writeKubeconfig(folder: string, name: string, cluster: object): string 
   return kubeconfig;
 }
 
+const program = { manager: "test", lease: "lease", open: openController };
+
 test("B18: reports at once why an API server cannot be used, in the log", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "gps-silent-"));
   t.after(() => rmSync(folder, { recursive: true }));
@@ -84,7 +86,14 @@ test("B18: reports at once why an API server cannot be used, in the log", async 
     const authority = Buffer.from(issue("another").certificate).toString("base64");
     const cluster = { server: address, "certificate-authority-data": authority };
     const kubeconfig = writeKubeconfig(folder, "unverified", cluster);
-    const parsed = parseConfig(["--kubeconfig", kubeconfig, "--agent-image", "a.example/gps:1"]);
+    const parsed = parseConfig([
+      "--kubeconfig",
+      kubeconfig,
+      "--agent-image",
+      "a.example/gps:1",
+      "--listen",
+      ":0",
+    ]);
     assert.ok(parsed.ok);
     const stop = new AbortController();
     const lines: { level: number; error?: string; msg: string }[] = [];
@@ -95,14 +104,11 @@ test("B18: reports at once why an API server cannot be used, in the log", async 
         if (lines.some(({ level }) => level >= 40)) resolve();
       },
     };
-    const opened = openCluster({
-      config: parsed.value,
+    const served = serveProgram(program, parsed.value, {
       log: pino({}, destination),
-      metrics: createMetrics(),
-      end: () => assert.fail("it never had the Lease"),
-      leave: () => {},
+      stop,
+      lost: () => assert.fail("it never had the Lease"),
     });
-    const served = opened.serve(stop.signal);
     await reported;
     stop.abort();
     await served;
@@ -124,17 +130,21 @@ test("uses the API server's clock, however much the controller's clock differs",
   await once(api.server, "listening");
   const server = `http://127.0.0.1:${(api.server.address() as AddressInfo).port}`;
   const kubeconfig = writeKubeconfig(folder, "late", { server, "insecure-skip-tls-verify": true });
-  const parsed = parseConfig(["--kubeconfig", kubeconfig, "--agent-image", "a.example/gps:1"]);
+  const parsed = parseConfig([
+    "--kubeconfig",
+    kubeconfig,
+    "--agent-image",
+    "a.example/gps:1",
+    "--listen",
+    ":0",
+  ]);
   assert.ok(parsed.ok);
   const stop = new AbortController();
-  const cluster = openCluster({
-    config: parsed.value,
+  const served = serveProgram(program, parsed.value, {
     log: pino({ level: "silent" }),
-    metrics: createMetrics(),
-    end: () => assert.fail("the Lease is lost"),
-    leave: () => {},
+    stop,
+    lost: () => assert.fail("the Lease is lost"),
   });
-  const served = cluster.serve(stop.signal);
   t.after(async () => {
     stop.abort();
     await served;

@@ -1,8 +1,11 @@
 /** The agents' image and its pull secrets. */
 import type { V1Node, V1Pod } from "@kubernetes/client-node";
 import { setTimeout as sleep } from "node:timers/promises";
+import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, podsIn } from "#kube/client/paths.ts";
+import { backoff } from "#kube/client/retry.ts";
+import { reminder } from "#runtime/reminder.ts";
 import type { AgentImage } from "./objects/agent.ts";
 import type { ControllerConfig } from "./policy/config.ts";
 import { repositoryOf } from "#pullsecret/registry/image.ts";
@@ -104,4 +107,31 @@ export function byDigest(written: string, imageID: string, runtime: string): str
   // The name as the Deployment spells it, without the tag. Not every runtime accepts a tag and a
   // digest together.
   return `${written.replace(/:[^:/]*$/, "")}@${digest}`;
+}
+
+type RetryOptions = Readonly<{
+  /** Called at the first failure, and then once a minute, with the reason. */
+  failed: (error: ApiError) => void;
+  due?: ReturnType<typeof reminder>;
+  pause?: (milliseconds: number) => Promise<unknown>;
+}>;
+
+/**
+ * Repeats a request while the API server is unreachable during the start. If the process exited
+ * instead, it would restart with growing delays (CrashLoopBackOff).
+ */
+export async function retryUntilAnswered<T>(
+  ask: () => Promise<T>,
+  { failed, due = reminder(), pause = sleep }: RetryOptions,
+): Promise<T> {
+  for (let failures = 1; ; failures++) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      if (error.status > 0 && error.status < 500 && error.status !== 429) throw error;
+      if (due(error.message)) failed(error);
+      await pause(backoff(failures));
+    }
+  }
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError } from "#kube/client/api-error.ts";
 import { reminder } from "#runtime/reminder.ts";
-import { retryUntilAnswered } from "./cluster.ts";
+import { retryUntilAnswered } from "./image.ts";
 
 const failure = (status: number) =>
   new ApiError({ status, reason: "Unreachable", method: "GET", path: "/pod", detail: "why" });

@@ -50,7 +50,7 @@ test("uses the documented defaults without flags", () => {
       image: undefined,
       kubeconfig: undefined,
       listen: { host: "", port: 8080 },
-      logLevel: "info",
+      "log-level": "info",
     },
   });
 });
@@ -107,7 +107,7 @@ test("reads every flag", () => {
       image: "i:1",
       kubeconfig: "/kc",
       listen: { host: "::1", port: 9090 },
-      logLevel: "debug",
+      "log-level": "debug",
     },
   });
 });

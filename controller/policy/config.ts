@@ -24,7 +24,7 @@ export type ControllerConfig = Readonly<{
   image: string | undefined;
   kubeconfig: string | undefined;
   listen: Readonly<{ host: string; port: number }>;
-  logLevel: string;
+  "log-level": string;
 }>;
 
 const portsDiffer: Rule<typeof flags> = ({ "probe-port": probe, "healthz-port": healthz }) =>
@@ -67,7 +67,7 @@ function toConfig(given: TableValues<typeof flags>): ControllerConfig {
     image: given["agent-image"],
     kubeconfig: given.kubeconfig,
     listen: given.listen,
-    logLevel: given["log-level"],
+    "log-level": given["log-level"],
   };
 }
 

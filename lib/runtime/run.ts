@@ -20,7 +20,7 @@ import { serve, type Health } from "./server.ts";
 import { joinElection } from "./election.ts";
 import type { common } from "./flags.ts";
 
-type Around = Readonly<{
+export type Around = Readonly<{
   /** The cluster in which the program runs. Writes to it are sent only while we hold the Lease. */
   home: Cluster;
   holds: () => boolean;
@@ -28,6 +28,8 @@ type Around = Readonly<{
   meters: Meters;
   /** The time of `home`'s API server. */
   clock: ServerClock;
+  /** Aborts when this process is about to end. */
+  stop: AbortSignal;
   /** Ends this process soon, so that the next process starts without what this one has learned. */
   leave: () => void;
   /** Calls this observer from now on. */
@@ -67,7 +69,8 @@ export type Program<Config> = Readonly<{
 }>;
 
 /** The flags that the frame itself uses. `namespace`: of the Lease. */
-type Framed = TableValues<typeof common> & Readonly<{ namespace?: string }>;
+type Framed = Pick<TableValues<typeof common>, "kubeconfig" | "listen"> &
+  Readonly<{ "log-level": string; namespace?: string }>;
 
 /**
  * Runs the program until SIGTERM. Never rejects: the last line of the log, and the container's
@@ -110,8 +113,8 @@ type Process = Readonly<{
 }>;
 
 /** Serves until `stop` aborts. Rejects if the program cannot run. */
-async function serveProgram<Config extends Framed>(
-  { manager, lease, open }: Program<Config>,
+export async function serveProgram<Config extends Framed>(
+  { manager, lease, open }: Pick<Program<Config>, "manager" | "lease" | "open">,
   config: Config,
   { log, stop, lost }: Process,
 ): Promise<void> {
@@ -134,6 +137,7 @@ async function serveProgram<Config extends Framed>(
     log,
     meters,
     clock,
+    stop: signal,
     leave: () => stop.abort(),
     observe: (next) => (observer = next),
   });

@@ -11,11 +11,11 @@ import { test } from "node:test";
 import type { CoreV1Event, V1ServiceAccount } from "@kubernetes/client-node";
 import { pino } from "pino";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
-import { openCluster } from "#controller/cluster.ts";
-import { createMetrics } from "#controller/status/metrics.ts";
+import { openController } from "#controller/cluster.ts";
+import { serveProgram } from "#runtime/run.ts";
 import { parseConfig } from "#controller/policy/config.ts";
 import { conditionOf } from "#kube/conditions.ts";
-import { fieldManager } from "#kube/client/ownership.ts";
+import { fieldManager, leaseName } from "#kube/client/ownership.ts";
 import { collections, globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import { until } from "#test/cluster/await.ts";
 import { directly } from "../harness/api/direct.ts";
@@ -47,16 +47,22 @@ test("after the 20th revert of an object, names the operator that reverts it, an
     metadata: { name: "additional-pull-secret" },
     data: { ".dockerconfigjson": Buffer.from(document).toString("base64") },
   });
-  const parsed = parseConfig(["--kubeconfig", kubeconfig, "--agent-image", "a.example/gps:1"]);
+  const parsed = parseConfig([
+    "--kubeconfig",
+    kubeconfig,
+    "--agent-image",
+    "a.example/gps:1",
+    "--listen",
+    ":0",
+  ]);
   assert.ok(parsed.ok);
   const stop = new AbortController();
-  const served = openCluster({
-    config: parsed.value,
+  const program = { manager: fieldManager, lease: leaseName, open: openController };
+  const served = serveProgram(program, parsed.value, {
     log: pino({ level: "silent" }),
-    metrics: createMetrics(),
-    end: () => assert.fail("the Lease was lost"),
-    leave: () => {},
-  }).serve(stop.signal);
+    stop,
+    lost: () => assert.fail("the Lease was lost"),
+  });
   const isReported = async () => {
     let found = false;
     await other.pages<CoreV1Event>(collections.events, {}, (items) => {

@@ -27,14 +27,18 @@ test("gives every code one anchor, a title, the product's own action, and the re
     const [lead = "", ...parts] = section.split(/^### /m);
     const isRuled = Object.values(general).some((rule) => textOf(lead).includes(rule));
     for (const part of parts) {
-      const [, id, code, byItself, you] =
-        /^<a id="(gps\d{3})"><\/a>(GPS\d{3}): \S.*[^.]\n\n(?:(?!\*\*)[^]+?\n\n)?(?:\*\*By itself\*\*: ([A-Z][^]+?\.)\n\n)?(?:\*\*You\*\*: ([^]+[.…?])\n+)?$/.exec(
-          `${part.trimEnd()}\n\n`,
-        ) ?? [];
-      assert.equal(id, code?.toLowerCase(), part);
-      assert.ok(id !== undefined, part);
-      assert.ok(isRuled || byItself !== undefined, `${id}: no action of the product`);
-      assert.ok(you !== undefined || needsNoAction(code ?? ""), `${id}: no action of the reader`);
+      const [heading = "", ...paragraphs] = part.trimEnd().split("\n\n");
+      const [, id, code = ""] =
+        /^<a id="(gps\d{3})"><\/a>(GPS\d{3}): \S.*[^.]$/.exec(heading) ?? [];
+      assert.equal(id, code.toLowerCase(), part);
+      const mark = "**By itself**: ";
+      const [byItself, ...others] = paragraphs.filter((paragraph) => paragraph.startsWith(mark));
+      assert.deepEqual(others, [], part);
+      if (byItself === undefined) assert.ok(isRuled, `${id}: no action of the product`);
+      else assert.match(byItself, /^\S+ \S+ [A-Z][^]*\.$/);
+      const instructions = paragraphs.filter((paragraph) => !paragraph.startsWith("**"));
+      assert.ok(instructions.length > 0 || needsNoAction(code), `${id}: no action of the reader`);
+      for (const instruction of instructions) assert.match(instruction, /[.…?]$/);
       anchors.push(`docs/reference/errors.md#${id}`);
     }
     assert.equal(parts.length, Object.keys(sections[index]?.catalogue ?? {}).length);

@@ -131,8 +131,6 @@ Evaluate the alerts **in each cluster**. They select the pods' namespace, not th
 
 Each alert has a \`description\` with the command to run next, and a \`runbook_url\`, which leads to the page about the alert. Set the address where you serve these pages: with Helm \`monitoring.docs\`, with Kustomize the annotation and the \`replacements\` above. Without an address, Helm leaves out \`runbook_url\`, and with Kustomize \`runbook_url\` is a path of this repository.
 
-Tests run every alert with Debian's promtool, some with a real Prometheus, and the overlay above with \`kubectl kustomize\`. They do not run the operator, kube-prometheus-stack or Grafana.
-
 If your Prometheus has no operator, it finds the Service by its \`prometheus.io/scrape\` annotation. Copy \`spec.groups\` of the PrometheusRule into a rule file. The expressions need the label \`namespace\` with the pod's namespace on each series.
 
 ${table(
@@ -155,19 +153,19 @@ ${table(
     [
       "[fleet](../extend/fleet.md)",
       "`fleet_clusters{object,state}`",
-      "clusters of each FleetSecret; the states are those of status, and `GivenUp`. Worth an alert: `Failed` above 0",
+      "clusters of each FleetSecret; the states are those of status, and `GivenUp`",
     ],
     [
       "[SyncSecret](../extend/tenants.md#metrics), each side",
       "`sync_secret_reconcile_total{namespace,result}`",
-      "`success`, `conflict` or `error`. Worth an alert: `error` growing for 15 minutes",
+      "`success`, `conflict` or `error`",
     ],
     ["", "`sync_secret_reconcile_duration_seconds{namespace}`", "includes failed reconciles"],
     ["", "`sync_left_behind_total{namespace}`", "deletions that ended at their deadline"],
     [
       "SyncSecret, the tenant's side",
       "`sync_token_expiry_timestamp_seconds`",
-      "the time at which the token of the tenant's side ends; 0 if unknown. Worth an alert: less than six hours away",
+      "the time at which the token of the tenant's side ends; 0 if unknown",
     ],
   ],
 )}

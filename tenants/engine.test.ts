@@ -37,7 +37,7 @@ type Stored = Readonly<{ metadata: V1ObjectMeta }>;
 
 /** Both clusters of a tenant, in memory. */
 function pairOf() {
-  const yaml = readFileSync("manifests/crds/syncsecrets/syncsecrets.yaml", "utf8");
+  const yaml = readFileSync("manifests/chart/files/syncsecrets/syncsecrets.yaml", "utf8");
   const [home, management] = [new FakeApi(), new FakeApi()];
   for (const api of [home, management]) api.store.define(yaml);
   const [here, there] = [home, management].map((api) =>

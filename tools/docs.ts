@@ -1,15 +1,16 @@
 /**
  * Generates files: pages of docs/ from the code, types of lib/api/ from the CRDs, admission
- * policies from the agents' template, parts of the chart from manifests/, and the plugin's version
- * from package.json. `npm run docs` writes these files. A test fails if a file is outdated.
+ * policies from the agents' template, the chart's values and alerts, and the plugin's version from
+ * package.json. `npm run docs` writes these files. A test fails if a file is outdated.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { codesPage } from "#contract/help.ts";
 import { apiTypes, fleetTypes, syncTypes } from "./definition/api.ts";
 import { plugin } from "./pages/plugin.ts";
 import { boundsFiles } from "./install/bounds.ts";
-import { chartParts } from "./install/chart.ts";
-import { monitoringParts } from "./install/monitoring.ts";
+import { chartReadme } from "./install/chart-readme.ts";
+import { monitoringFiles } from "./install/monitoring.ts";
+import { rolesTemplate, valuesSchema, valuesYaml } from "./install/values-schema.ts";
 import { promisesPage } from "./pages/promises-page.ts";
 import { reasonsPage } from "./pages/reasons.ts";
 import { fleetReference, reference, syncReference } from "./pages/reference.ts";
@@ -41,11 +42,12 @@ function written(): Readonly<Record<string, string>> {
     "lib/api/sync-secret.ts": syncTypes(),
     "docs/reference/syncsecret.md": syncReference(),
     "plugin/terminal/version.ts": versionOf(readFileSync("package.json", "utf8")),
-    ...Object.fromEntries(
-      Object.entries(boundsFiles()).map(([file, text]) => [`manifests/${file}`, text]),
-    ),
-    ...monitoringParts(),
-    ...chartParts(),
+    ...boundsFiles(),
+    ...monitoringFiles(),
+    "manifests/chart/templates/_roles.tpl": rolesTemplate(),
+    "manifests/chart/values.schema.json": valuesSchema(),
+    "manifests/chart/values.yaml": valuesYaml(),
+    "manifests/chart/README.md": chartReadme(),
   };
 }
 

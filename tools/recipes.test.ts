@@ -15,7 +15,7 @@ import { parseConfig } from "#controller/policy/config.ts";
 import { policyOf } from "#controller/policy/spec.ts";
 import { retrySeconds } from "#controller/rollout/node-state.ts";
 import { catalogue } from "#controller/sources/problems.ts";
-import { troubles } from "#controller/status/messages.ts";
+import { troubles } from "#controller/status/troubles.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
 import { object, conditionsOf } from "#plugin/object.fixture.ts";
 import { headline } from "#plugin/show/status.ts";
@@ -24,7 +24,7 @@ import { parse } from "#pullsecret/document/parse.ts";
 import { missingLine, pageOf } from "#test/page.ts";
 import { linesOf } from "#test/plugin/shown-lines.ts";
 import { fieldsOf, onlyVersion, ourCrd } from "./definition/crd.ts";
-import { textOf } from "./install/yaml.ts";
+import { objectsOf, textOf } from "./install/yaml.ts";
 import { ofAgents } from "./pages/codes/agents.ts";
 import { ofPrograms } from "./pages/codes/by-itself.ts";
 
@@ -147,7 +147,8 @@ test("troubleshooting uses the real names of the Lease and the Deployment", () =
   const text = readFileSync("docs/use/troubleshoot.md", "utf8");
   const lease = leaseIn("kube-system").split("/").at(-1) ?? "";
   assert.ok(text.includes(`kubectl get lease -n kube-system ${lease}\n`), lease);
-  const [, deployment = ""] = /^ {2}name: (\S+)$/m.exec(textOf("base/deployment.yaml")) ?? [];
+  const objects = objectsOf(textOf("base/rendered.yaml"));
+  const deployment = objects.find(({ kind }) => kind === "Deployment")?.metadata.name ?? "";
   assert.ok(text.includes(`kubectl logs -n kube-system deploy/${deployment}\n`), deployment);
 });
 

@@ -211,7 +211,7 @@ function reread(text: string, id: string, role: Role): Accepted | undefined {
   return { ...parsed, rest: {}, warnings: [] };
 }
 
-/** The controller's ServiceAccount, as in manifests/base/serviceaccount.yaml. */
+/** The controller's ServiceAccount, as in manifests/base. */
 const account = "global-pull-secret-controller";
 
 /**

@@ -12,7 +12,7 @@ import { queryOf, servedVersion } from "./selector.ts";
 
 /** A CRD of Clusters, with only the parts that the fake API server reads. */
 const definition = (version: string) =>
-  readFileSync("manifests/crds/fleetsecrets/fleetsecrets.yaml", "utf8")
+  readFileSync("manifests/chart/files/fleetsecrets/fleetsecrets.yaml", "utf8")
     .replaceAll("globalpullsecret.io", "cluster.x-k8s.io")
     .replaceAll("FleetSecret", "Cluster")
     .replaceAll("fleetsecret", "cluster")

@@ -1,6 +1,6 @@
 /**
  * FleetSecret as TypeScript. Written from
- * manifests/crds/fleetsecrets/fleetsecrets.yaml: change that, then run
+ * manifests/chart/files/fleetsecrets/fleetsecrets.yaml: change that, then run
  * `npm run docs`.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";

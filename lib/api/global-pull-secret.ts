@@ -1,6 +1,6 @@
 /**
  * GlobalPullSecret as TypeScript. Written from
- * manifests/crds/globalpullsecrets.yaml: change that, then run
+ * manifests/chart/crds/globalpullsecrets.yaml: change that, then run
  * `npm run docs`.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";

@@ -1,6 +1,6 @@
 /**
  * SyncSecret as TypeScript. Written from
- * manifests/crds/syncsecrets/syncsecrets.yaml: change that, then run
+ * manifests/chart/files/syncsecrets/syncsecrets.yaml: change that, then run
  * `npm run docs`.
  */
 import type { V1ObjectMeta } from "@kubernetes/client-node";

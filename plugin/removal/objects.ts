@@ -1,5 +1,5 @@
 /**
- * Lists every object of the installation: the objects of manifests/ and the objects that the
+ * Lists every object of the installation: the objects of the chart and the objects that the
  * controller creates.
  */
 import { namespace } from "#contract/names.ts";
@@ -63,19 +63,19 @@ export const installation: readonly InstalledObject[] = [
   ...["pods", "daemonset", "objects"].flatMap((of) => admissionPolicy(`global-pull-secret-${of}`)),
   namespaced("RoleBinding", controller, rbac, "rolebindings"),
   namespaced("Role", controller, rbac, "roles"),
-  // Part of the component that reads the original from a Secret.
+  // For the chart's value original.
   namespaced("RoleBinding", original, rbac, "rolebindings"),
   namespaced("Role", original, rbac, "roles"),
-  // Parts of the components extra-sources and admission.
+  // For the chart's values extraSources and admission.
   namespaced("RoleBinding", sources, rbac, "rolebindings"),
   namespaced("Role", sources, rbac, "roles"),
   ...admissionPolicy(sources),
-  // Part of the component for scope Annotated.
+  // For the chart's value annotated.
   ...admissionPolicy(use),
   clusterWide("ClusterRole", use, rbac, "clusterroles"),
   clusterWide("ClusterRoleBinding", audience, rbac, "clusterrolebindings"),
   clusterWide("ClusterRole", audience, rbac, "clusterroles"),
-  // Part of the component for monitoring.
+  // For the chart's value monitoring.
   namespaced("PrometheusRule", monitored, monitoring, "prometheusrules"),
   namespaced("PodMonitor", monitored, monitoring, "podmonitors"),
   namespaced("ConfigMap", `${monitored}-dashboard`, "api/v1", "configmaps"),

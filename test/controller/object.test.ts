@@ -117,7 +117,7 @@ test("reports the Secret's new version as served after only the Secret's metadat
   );
 });
 
-const crd = "manifests/crds/globalpullsecrets.yaml";
+const crd = "manifests/chart/crds/globalpullsecrets.yaml";
 const extra = { sources: [{ name: "team-a", secretRef: { name: "team-a-pull" } }] };
 const documented = async (word: string) =>
   (await plane.published(on))?.document.includes(word) === true;

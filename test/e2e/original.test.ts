@@ -16,7 +16,11 @@ let cluster: Cluster;
 
 before(async () => {
   cluster = await startCluster();
-  await product.installProduct(cluster, { settings: allAtOnce, components: ["original"] });
+  await product.installProduct(cluster, {
+    args: ["--original=kube-system/pull-secret"],
+    values: ["original=kube-system/pull-secret"],
+    settings: allAtOnce,
+  });
 });
 after(() => cluster?.down());
 

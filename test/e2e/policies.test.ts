@@ -30,12 +30,14 @@ before(async () => {
     [cluster.registry.host]: cluster.registry.auth("original"),
     "platform.example": { auth: "cGxhdGZvcm06b25l" },
   });
+  const original = "original=kube-system/pull-secret";
   const args = [
+    `--${original}`,
     "--protect=platform.example",
     "--restart-control-plane=Always",
     `--kubelet-directory=${directory}`,
   ];
-  await product.installProduct(cluster, { args, components: ["original"], settings });
+  await product.installProduct(cluster, { args, values: [original], settings });
 });
 after(() => cluster?.down());
 

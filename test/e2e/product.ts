@@ -10,13 +10,15 @@ import { until, type WaitOptions } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { buildImage } from "../cluster/kit/image.ts";
 import { objectOf, type Settings } from "../controller/steer.ts";
+import { addedBy } from "../install/kustomize.ts";
 import { boundsOf, imagesOf } from "../install/overlay.ts";
 
 const manifests = join(import.meta.dirname, "../../manifests");
 
 type Options = Readonly<{
   args?: readonly string[];
-  components?: readonly string[];
+  /** Values of the chart, such as annotated.enabled=true, whose objects are installed as well. */
+  values?: readonly string[];
   settings?: Settings;
   /** The image. By default it is built from dist/. */
   image?: string;
@@ -38,12 +40,11 @@ export async function steerProduct(cluster: Cluster, settings: Settings): Promis
 /**
  * Builds the image from dist/, pushes it to the registry without a password, applies manifests/
  * with this image and waits until the controller is available. `args` are added to the controller's
- * arguments. `components` are folders of manifests/components. `settings` is the spec of
- * GlobalPullSecret, or only the value of maxUnavailable.
+ * arguments. `settings` is the spec of GlobalPullSecret, or only the value of maxUnavailable.
  */
 export async function installProduct(
   cluster: Cluster,
-  { args = [], components = [], settings = {}, ...options }: Options = {},
+  { args = [], values = [], settings = {}, ...options }: Options = {},
 ): Promise<void> {
   const image = options.image ?? (await buildImage(cluster));
   const overlay = join(cluster.directory, "overlay");
@@ -56,12 +57,12 @@ export async function installProduct(
   ];
   const kustomization = {
     resources: [relative(overlay, manifests)],
-    components: components.map((name) => relative(overlay, join(manifests, "components", name))),
     images: imagesOf(image),
     patches: [{ target: { kind: "Deployment" }, patch: JSON.stringify(patch) }, ...boundsOf(args)],
   };
   writeFileSync(join(overlay, "kustomization.yaml"), JSON.stringify(kustomization)); // JSON is YAML
   await cluster.kubectl("apply", "-k", overlay);
+  if (values.length > 0) await cluster.apply(...(await addedBy(...values)));
   await steerProduct(cluster, settings);
   await cluster.kubectl(
     "rollout",

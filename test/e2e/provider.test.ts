@@ -40,7 +40,7 @@ before(async () => {
   one?.writeFile("config.json", '{ "auths":{"elsewhere.example":{"auth":"eDp5"}} }\n', 0o640);
   await product.installProduct(cluster, {
     args: ["--delivery-modes=Restart,CredentialProvider"],
-    components: ["annotated"],
+    values: ["annotated.enabled=true"],
     settings: by("All"),
   });
   first = await kubelets(cluster);

@@ -20,9 +20,7 @@ before(async () => {
   [home, guest] = await Promise.all([fleet.startHome(), startCluster({ nodes: 0 })]);
   await installAll(home.cluster);
   const component = join(import.meta.dirname, "../../manifests/fleet/cluster-resource-set");
-  const files = ["policy", "policy-binding", "clusterrole", "clusterrolebinding"];
-  for (const file of files.map((one) => `${one}.yaml`))
-    await home.cluster.kubectl("apply", "-f", join(component, file));
+  await home.cluster.kubectl("apply", "-f", join(component, "rendered.yaml"));
   manager = await startManager(home.cluster);
 });
 after(async () => {

@@ -25,9 +25,7 @@ before(async () => {
   [home, guest] = await Promise.all([fleet.startHome(), fleet.startGuest()]);
   await installCrds(home.cluster, `${group}_clusterresourcesets`, "cluster.x-k8s.io_clusters");
   const component = join(import.meta.dirname, "../../manifests/fleet/cluster-resource-set");
-  const files = ["policy", "policy-binding", "clusterrole", "clusterrolebinding"];
-  for (const file of files.map((one) => `${one}.yaml`))
-    await home.cluster.kubectl("apply", "-f", join(component, file));
+  await home.cluster.kubectl("apply", "-f", join(component, "rendered.yaml"));
 });
 after(() => {
   for (const one of [home, guest]) one?.cluster.down();

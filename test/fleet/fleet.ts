@@ -5,12 +5,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type V1Secret } from "@kubernetes/client-node";
-import { load } from "js-yaml";
 import type { ClusterStatus, FleetSecret, FleetSecretSpec } from "#api/fleet-secret.ts";
 import { connect } from "#kube/client/client.ts";
 import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import { freshBundle } from "#tools/build/bundle.ts";
+import { objectsOf as documentsOf } from "#tools/install/yaml.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { keepRunning, lostLease, portOf, startProgram } from "../cluster/program.ts";
@@ -71,7 +71,7 @@ export async function guestOf(
  * product.
  */
 export const startFakes = (): Promise<FakeServer> =>
-  FakeServer.start(readFileSync(join(root, "manifests/crds/globalpullsecrets.yaml"), "utf8"));
+  FakeServer.start(readFileSync(join(root, "manifests/chart/crds/globalpullsecrets.yaml"), "utf8"));
 
 export const placedIn = (fakes: FakeServer, name: string): V1Secret | undefined =>
   fakes.api(name).object<V1Secret>("/api/v1/namespaces/kube-system/secrets/pull-secret");
@@ -171,8 +171,7 @@ export async function untilPlaced(
   });
 }
 
-const manifest = (file: string): unknown =>
-  load(readFileSync(join(root, "manifests/fleet", file), "utf8"));
+const manifests = documentsOf(readFileSync(join(root, "manifests/fleet/rendered.yaml"), "utf8"));
 
 type Container = Readonly<{
   command: readonly string[];
@@ -181,10 +180,12 @@ type Container = Readonly<{
 
 /** The flags of Node and the environment, from the Deployment. */
 function deployed() {
-  const { spec } = manifest("deployment.yaml") as {
-    spec: { template: { spec: { containers: [Container] } } };
+  const deployment = manifests.find(({ kind }) => kind === "Deployment");
+  if (deployment === undefined) throw new Error("manifests/fleet has no Deployment");
+  const { template } = deployment["spec"] as {
+    template: { spec: { containers: [Container] } };
   };
-  const [{ command, env }] = spec.template.spec.containers;
+  const [{ command, env }] = template.spec.containers;
   const given = env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]]));
   return { flags: command.slice(1, -1), env: Object.fromEntries(given) as Record<string, string> };
 }

@@ -13,7 +13,7 @@ import { FakeServer } from "./api/server.ts";
 import { NodesDriver } from "./nodes/drive.ts";
 import { play, type Chapter } from "./story.ts";
 
-const definition = join(import.meta.dirname, "../../manifests/crds/globalpullsecrets.yaml");
+const definition = join(import.meta.dirname, "../../manifests/chart/crds/globalpullsecrets.yaml");
 const reading: ReadonlySet<string> = new Set(["get", "list", "watch"]);
 
 export async function playOnFakeApi(): Promise<Chapter[]> {

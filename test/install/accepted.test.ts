@@ -1,4 +1,4 @@
-/** The components on a real API server: admission policies, Pod Security, NetworkPolicy. */
+/** The chart's optional parts on a real API server: admission, Pod Security, NetworkPolicy. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { writeFileSync } from "node:fs";
@@ -8,17 +8,15 @@ import * as names from "#contract/names.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { objectOf } from "../controller/steer.ts";
-import { charted, kustomized } from "./kustomize.ts";
+import { addedBy, charted, kustomized } from "./kustomize.ts";
 
 let cluster: Cluster;
 const team = "team-pull-secret";
 
 before(async () => {
   cluster = await startCluster({ nodes: 0 });
-  const components = ["admission", "annotated", "network-policy"].map(
-    (name) => `components/${name}`,
-  );
-  await cluster.apply(...(await kustomized({ resources: ["."], components })));
+  const parts = ["admission", "annotated", "networkPolicy"].map((part) => `${part}.enabled=true`);
+  await cluster.apply(...(await kustomized({ resources: ["."] })), ...(await addedBy(...parts)));
   await cluster.untilServed("globalpullsecrets.globalpullsecret.io");
   const sources = [{ name: "team", secretRef: { name: team }, priority: 1 }];
   await cluster.apply(objectOf({ sources }));

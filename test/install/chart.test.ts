@@ -1,6 +1,5 @@
 /**
- * The chart installs the same objects as manifests/. All values of the chart are documented,
- * checked and used.
+ * The chart's values are documented, checked and used, and manifests/ is rendered from the chart.
  */
 import assert from "node:assert/strict";
 import {
@@ -17,14 +16,16 @@ import { delimiter, dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { load } from "js-yaml";
 import { parseConfig } from "#controller/policy/config.ts";
-import { installObjects } from "#tools/install/install-yaml.ts";
+import { fleetCrdFile, ourCrd, syncCrdFile } from "#tools/definition/crd.ts";
+import { annotationOf } from "#tools/install/bounds.ts";
+import { rendered } from "#tools/install/render.ts";
 import { alerts, type Program } from "#tools/install/alerts.ts";
 import { objectsOf, textOf, type KubeObject } from "#tools/install/yaml.ts";
 import { badSamples, samples } from "#tools/install/flag-samples.fixture.ts";
-import { roles, usedBy, type Role } from "#tools/install/roles.ts";
-import { flagValues } from "#tools/install/values-schema.ts";
+import { flagValues, roles, usedBy, type Role } from "#tools/install/values-schema.ts";
 import type { GlobalPullSecret, GlobalPullSecretSpec } from "#api/global-pull-secret.ts";
 import { globalPullSecretPath, leaseIn } from "#kube/client/paths.ts";
+import { installation } from "#plugin/removal/objects.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
 import { object, conditionsOf } from "#plugin/object.fixture.ts";
 import { linesOf } from "../plugin/shown-lines.ts";
@@ -38,19 +39,9 @@ type Rule = Readonly<{ resources: readonly string[]; verbs: readonly string[] }>
 const isHook = ({ metadata }: KubeObject): boolean =>
   "helm.sh/hook" in (metadata.annotations ?? {});
 
-/**
- * The objects of the release, by name, without the labels that every object of the chart has, and
- * without the annotation that keeps a CRD on uninstall.
- */
-async function released(...args: readonly string[]): Promise<Record<string, KubeObject>> {
-  const objects = (await charted(...args)).filter((one) => !isHook(one));
-  return byName(objects.map((one) => withoutLabels(withoutKeep(one))));
-}
-
-type Overlay = Parameters<typeof kustomized>[0];
-
-/** The objects that kustomize renders, by name, without the labels that the chart adds. */
-const plain = async (overlay: Overlay) => byName((await kustomized(overlay)).map(withoutLabels));
+/** The objects of the release, by name. */
+const released = async (...args: readonly string[]): Promise<Record<string, KubeObject>> =>
+  byName((await charted(...args)).filter((object) => !isHook(object)));
 
 const name = "app.kubernetes.io/name";
 const standardLabels = [
@@ -62,32 +53,50 @@ const standardLabels = [
   "helm.sh/chart",
 ];
 
-function withoutLabels(object: KubeObject): KubeObject {
-  const { labels = {}, ...metadata } = object.metadata as Readonly<{
-    name: string;
-    labels?: Readonly<Record<string, string>>;
-  }>;
-  const own = Object.entries(labels).filter(([label]) => !standardLabels.includes(label));
-  return {
-    ...object,
-    metadata: { ...metadata, ...(own.length > 0 && { labels: Object.fromEntries(own) }) },
-  };
-}
-
-function withoutKeep(object: KubeObject): KubeObject {
-  if (object.kind !== "CustomResourceDefinition") return object;
-  const { annotations, ...metadata } = object.metadata;
-  assert.deepEqual(annotations, { "helm.sh/resource-policy": "keep" });
-  return { ...object, metadata };
-}
-
 test("passes helm lint", async () => {
   const output = await helm(tmpdir(), "lint", "--strict", chart);
   assert.match(output, /1 chart\(s\) linted, 0 chart\(s\) failed/);
 });
 
-test("renders the same objects as kubectl kustomize manifests if only an image is given", async () => {
-  assert.deepEqual(await released(), await plain({ resources: ["."] }));
+test("each rendered file of manifests/ is up to date: npm run render writes it", async () => {
+  for (const [file, text] of Object.entries(await rendered()))
+    assert.equal(textOf(file), text, file);
+});
+
+test("kubectl apply -k manifests installs the chart's objects, except GlobalPullSecret, with the image of images:", async () => {
+  const [newName, newTag] = ["registry.example.com:5000/public/gps", "7"];
+  const images = [{ name: "global-pull-secret", newName, newTag }];
+  const installed = await kustomized({ resources: ["."], images });
+  const { "GlobalPullSecret/cluster": _, ...objects } = await released();
+  assert.deepEqual(
+    installed.map(nameOf).toSorted(),
+    [...Object.keys(objects), nameOf(ourCrd() as unknown as KubeObject)].toSorted(),
+  );
+  const deployment = installed.find(({ kind }) => kind === "Deployment") ?? assert.fail();
+  const pod = (deployment["spec"] as { template: { spec: Pod } }).template.spec;
+  assert.deepEqual(
+    pod.containers.map(({ image }) => image),
+    [`${newName}:${newTag}`],
+  );
+  const account = installed.find(({ kind }) => kind === "ServiceAccount");
+  assert.equal(
+    account?.metadata.annotations?.[annotationOf("agent-image")],
+    `${newName}:${newTag}`,
+  );
+});
+
+test("uninstall of the plugin deletes exactly the chart's objects with all values, and the Lease", async () => {
+  const parts = ["monitoring", "networkPolicy", "admission", "annotated"];
+  const sets = parts.map((part) => `--set=${part}.enabled=true`);
+  const sources = ["--set=original=kube-system/pull-secret", "--set=extraSources={team-a}"];
+  // The deletion of the CRD deletes its object.
+  const { "GlobalPullSecret/cluster": _, ...objects } = await released(...sets, ...sources);
+  const removed = installation.map(({ kind, name }) => `${kind}/${name}`);
+  assert.deepEqual(
+    removed.filter((name) => !name.startsWith("Lease/")).toSorted(),
+    Object.keys(objects).toSorted(),
+    "list the object in plugin/removal/objects.ts, in the order of removal",
+  );
 });
 
 for (const page of ["README.md", "docs/use/quick-start.md"])
@@ -100,76 +109,7 @@ for (const page of ["README.md", "docs/use/quick-start.md"])
     assert.deepEqual(objectsOf(rendered), await charted(`--set=image.repository=${repository}`));
   });
 
-test("renders manifests/base with crds.install=false", async () => {
-  const base = await plain({ resources: ["base"] });
-  assert.deepEqual(await released("--set=crds.install=false"), base);
-});
-
-test("install.yaml is the output of kubectl kustomize manifests, with the released image", async () => {
-  const [newName, newTag] = ["registry.example.com:5000/public/gps", "7"];
-  const images = [{ name: "global-pull-secret", newName, newTag }];
-  assert.deepEqual(
-    byName(installObjects(`${newName}:${newTag}`)),
-    byName(await kustomized({ resources: ["."], images })),
-  );
-});
-
-const sourcesNamed = (path: string, value: unknown) => ({
-  target: { kind: "Role", name: "global-pull-secret-sources" },
-  patch: JSON.stringify([{ op: "replace", path, value }]),
-});
-
-const optional = [
-  ["network-policy", ["networkPolicy.enabled=true"], []],
-  ["monitoring", ["monitoring.enabled=true", "monitoring.docs=docs"], []],
-  ["admission", ["admission.enabled=true"], []],
-  ["annotated", ["annotated.enabled=true"], []],
-  ["original", ["original=kube-system/pull-secret"], []],
-  [
-    "extra-sources",
-    ["extraSources={team-a,team-b}"],
-    [sourcesNamed("/rules/0/resourceNames", ["team-a", "team-b"])],
-  ],
-] as const;
-
-for (const [component, sets, patches] of optional)
-  test(`renders the component ${component} with ${sets.join(" ")}`, async () => {
-    const components = [`components/${component}`];
-    assert.deepEqual(
-      await released(...sets.map((one) => `--set=${one}`)),
-      await plain({ resources: ["."], components, patches }),
-    );
-  });
-
 const guest = ["--set=role=Hosted", "--namespace=clusters-guest"];
-
-test("role Hosted renders the objects of manifests/hosted, in the release's namespace", async () => {
-  const hosted = await plain({ resources: ["hosted"], namespace: "clusters-guest" });
-  assert.deepEqual(await released(...guest), hosted);
-});
-
-test("role Hosted takes the names of both Secrets from values, such as Cluster API's names", async () => {
-  const patch = (kind: string, path: string, value: unknown) => ({
-    target: { kind, name: "global-pull-secret-controller" },
-    patch: JSON.stringify([{ op: "replace", path, value }]),
-  });
-  const secret = "/spec/template/spec/volumes/0/secret";
-  const patches = [
-    patch("Role", "/rules/0/resourceNames/0", "original"),
-    patch(
-      "Deployment",
-      "/spec/template/spec/containers/0/args/1",
-      "--original=$(POD_NAMESPACE)/original",
-    ),
-    patch("Deployment", `${secret}/secretName`, "guest-kubeconfig"),
-    patch("Deployment", `${secret}/items/0/key`, "value"),
-  ];
-  const namespace = "clusters-guest";
-  const hosted = await plain({ resources: ["hosted"], namespace, patches });
-  const sets = ["original=original", "kubeconfig.secret=guest-kubeconfig", "kubeconfig.key=value"];
-  const given = sets.map((one) => `--set=hosted.${one}`);
-  assert.deepEqual(await released(...guest, ...given), hosted);
-});
 
 test("drops the right to read the controller's own pod when flags.agentImage is given", async () => {
   for (const role of [[], guest]) {
@@ -192,25 +132,6 @@ test("drops the right to read the controller's own pod when flags.agentImage is 
   }
 });
 
-test("role Fleet renders the objects of manifests/fleet, with the sources and the component that values select", async () => {
-  const fleet = "--set=role=Fleet";
-  assert.deepEqual(await released(fleet), await plain({ resources: ["fleet"] }));
-  const patches = [
-    {
-      target: { kind: "Role", name: "global-pull-secret-fleet", namespace: "kube-system" },
-      patch: JSON.stringify([
-        { op: "replace", path: "/rules/0/resourceNames", value: ["team-a", "team-b"] },
-      ]),
-    },
-  ];
-  const components = ["fleet/cluster-resource-set"];
-  const sets = ["--set=fleet.sources={team-a,team-b}", "--set=fleet.clusterResourceSet=true"];
-  assert.deepEqual(
-    await released(fleet, ...sets),
-    await plain({ resources: ["fleet"], components, patches }),
-  );
-});
-
 const inRole = (role: Role): readonly string[] => [
   `--set=role=${role}`,
   `--namespace=${role === "Hosted" ? "clusters-guest" : "kube-system"}`,
@@ -218,6 +139,8 @@ const inRole = (role: Role): readonly string[] => [
 ];
 
 const monitoringOn = "--set=monitoring.enabled=true";
+
+const isCrd = ({ kind }: KubeObject) => kind === "CustomResourceDefinition";
 
 const monitors = (objects: readonly KubeObject[]): KubeObject[] =>
   objects.filter(({ apiVersion }) => apiVersion === "monitoring.coreos.com/v1");
@@ -279,59 +202,35 @@ test("two releases in one namespace share no monitoring object", async () => {
   assert.equal(new Set(all.map(nameOf)).size, 2 * (roles.length - 1));
 });
 
-test("renders the same labels and links from the overlay of docs/reference/metrics.md as from the chart's values", async () => {
-  const [, text = ""] =
-    /^```yaml\n(.*?)^```/ms.exec(readFileSync("docs/reference/metrics.md", "utf8")) ?? [];
-  const { resources, components, ...others } = load(text) as Overlay & { components: string[] };
-  const below = (folders: readonly string[]) =>
-    folders.map((one) => one.replace(/^\.\/manifests\/?/, "").replace(/^$/, "."));
-  const overlay = { resources: below(resources), components: below(components), ...others };
-  // Removes the overlay's annotation with the address of the docs. The chart has a value for it.
-  const withoutDocs = (one: KubeObject): KubeObject => {
-    const { annotations: { docs, ...annotations } = {}, ...metadata } = one.metadata;
-    if (docs === undefined) return one;
-    assert.deepEqual(annotations, {});
-    return { ...one, metadata };
-  };
-  const labels = "--set=monitoring.labels.release=prometheus";
-  const docs = "--set=monitoring.docs=https://docs.example.com/pull-secret/";
-  assert.deepEqual(
-    byName((await kustomized(overlay)).map(withoutLabels).map(withoutDocs)),
-    await released(monitoringOn, labels, docs),
-  );
-});
-
-for (const role of ["Fleet", "SyncManagement", "SyncTenant"] as const)
-  test(`role ${role}: renders the monitoring objects of the component monitoring-${programs[role]}`, async () => {
-    const folder = role === "Fleet" ? "fleet" : programs[role].replace("-", "/");
-    const components = [`components/monitoring-${programs[role]}`];
-    const sets = [monitoringOn, "--set=monitoring.docs=docs"];
-    assert.deepEqual(
-      monitors(await charted(...inRole(role), ...sets)).map(withoutLabels),
-      monitors(await kustomized({ resources: [folder], components })).map(withoutLabels),
-    );
-  });
-
-test("role SyncManagement renders the objects of manifests/sync/management", async () => {
-  assert.deepEqual(
-    await released(...inRole("SyncManagement")),
-    await plain({ resources: ["sync/management"] }),
-  );
-});
-
-test("role SyncTenant renders the objects of manifests/sync/tenant and its CRD, with the management namespace from a value", async () => {
-  const resources = ["sync/tenant", "crds/syncsecrets"];
-  assert.deepEqual(await released(...inRole("SyncTenant")), await plain({ resources }));
-  const target = { kind: "Deployment", name: "global-pull-secret-sync-tenant" };
-  const value = "--management-namespace=tenant-b";
-  const path = "/spec/template/spec/containers/0/args/1";
-  const patches = [{ target, patch: JSON.stringify([{ op: "replace", path, value }]) }];
-  assert.deepEqual(
-    await released(...inRole("SyncTenant"), "--set=syncTenant.managementNamespace=tenant-b"),
-    await plain({ resources, patches }),
-  );
+test("role SyncTenant requires the management namespace", async () => {
   await assert.rejects(charted("--set=role=SyncTenant"), /managementNamespace is not set/);
 });
+
+test("links alerts to the docs that a value names", async () => {
+  const docs = "--set=monitoring.docs=https://docs.example.com/pull-secret/";
+  const texts = JSON.stringify(monitors(await charted(monitoringOn, docs)));
+  for (const { of, runbook } of alerts.filter(({ of }) => of.includes("controller")))
+    assert.ok(
+      texts.includes(`https://docs.example.com/pull-secret/${runbook.replace("docs/", "")}"`),
+      `${of.join()}: ${runbook}`,
+    );
+});
+
+for (const [role, kind] of [
+  ["Fleet", "FleetSecret"],
+  ["SyncManagement", "SyncSecret"],
+  ["SyncTenant", "SyncSecret"],
+] as const)
+  test(`role ${role}: installs the CRD of ${kind} unchanged, and keeps it on uninstall`, async () => {
+    const file = kind === "FleetSecret" ? fleetCrdFile : syncCrdFile;
+    const crds = (await charted(...inRole(role))).filter(isCrd);
+    assert.deepEqual(
+      crds.map(({ metadata, spec }) => [metadata.annotations, spec]),
+      [[{ "helm.sh/resource-policy": "keep" }, ourCrd(file).spec]],
+    );
+    const none = await charted(...inRole(role), "--set=crds.install=false");
+    assert.deepEqual(none.filter(isCrd), []);
+  });
 
 test("adds the standard labels to every object, and uses only the name in selectors", async () => {
   for (const role of roles)
@@ -374,10 +273,33 @@ function installed(holderIdentity: string | undefined, spec?: GlobalPullSecretSp
   return cluster;
 }
 
+test("installs the object with the policy as its spec, and changes no other object", async () => {
+  const policies = [
+    {},
+    policy,
+    { rollout: { maxFailures: "50%" } },
+    { conflictPolicy: "PreferOriginal" },
+  ];
+  const { "GlobalPullSecret/cluster": _, ...usual } = await released();
+  for (const spec of policies) {
+    const { "GlobalPullSecret/cluster": cluster, ...others } = await released(
+      `--set-json=policy=${JSON.stringify(spec)}`,
+    );
+    assert.deepEqual(cluster?.["spec"], spec);
+    assert.deepEqual(others, usual);
+  }
+});
+
+test("installs the object only in role Cluster, and its CRD before it, from crds/", async () => {
+  for (const role of roles.filter((role) => role !== "Cluster"))
+    assert.equal((await released(...inRole(role)))["GlobalPullSecret/cluster"], undefined);
+  const crds = objectsOf(await helm(tmpdir(), "show", "crds", chart));
+  assert.deepEqual(crds, [ourCrd()]);
+});
+
 test("on uninstall with a running controller, withdraws and waits, even if the policy declares another state", async () => {
   const words = (await hookCommand("withdraw", withPolicy)) ?? [];
   assert.deepEqual(words, await hookCommand("withdraw"));
-  assert.deepEqual(await hookCommand("settle", withPolicy), await hookCommand("settle"));
   const cluster = installed("a", policy as GlobalPullSecretSpec);
   cluster.before = ({ path }) => {
     const conditions = conditionsOf("nobody", "Withdrawn", "nothing of ours is left");
@@ -397,23 +319,7 @@ test("withdraws nothing on uninstall if no controller runs", async () => {
     const cluster = installed(holder, {});
     const { code } = await call((await hookCommand("withdraw")) ?? [], { cluster });
     assert.deepEqual([code, cluster.writes], [wanted, []]);
-    const settle = (await hookCommand("settle")) ?? [];
-    assert.equal(
-      (await call(settle, { cluster: installed(holder, policy as GlobalPullSecretSpec) })).code,
-      0,
-    );
-    assert.deepEqual(cluster.writes, []);
   }
-});
-
-test("leaves managementState Managed after an uninstall, even if the policy declares Withdrawn", async () => {
-  const cluster = installed("", { managementState: "Withdrawn" });
-  const fieldsV1 = { "f:spec": { "f:managementState": {} } };
-  const managedFields = [{ manager: "helm", operation: "Update", fieldsV1 }];
-  const spec = { managementState: "Withdrawn" } as const;
-  cluster.objects.set(globalPullSecretPath, object({ spec, metadata: { managedFields } }));
-  assert.equal((await call((await hookCommand("settle")) ?? [], { cluster })).code, 0);
-  assert.deepEqual(writtenBy(cluster), { managementState: "Managed" });
 });
 
 test("renders no hook with hooks.enabled=false, so that kubectl apply starts no Job", async () => {
@@ -430,7 +336,6 @@ test("renders no hook with hooks.enabled=false, so that kubectl apply starts no 
  */
 const hooks = {
   withdraw: ["pre-delete", 300, ["get", "list", "watch", "create", "patch"]],
-  settle: ["post-delete", 120, ["get", "create", "patch"]],
   test: ["test", 300, ["get", "list", "watch"]],
 } as const;
 
@@ -510,7 +415,6 @@ test("maps the uninstall hooks of each object to exactly one phase of Argo CD", 
   });
   const jobs = Object.fromEntries(phases.filter(([name]) => name.startsWith("Job/")));
   assert.deepEqual(jobs, {
-    "Job/global-pull-secret-settle": "PostDelete",
     "Job/global-pull-secret-test": undefined,
     "Job/global-pull-secret-withdraw": "PreDelete",
   });
@@ -566,16 +470,11 @@ test("has values for variables, volumes, zones, ports and the account's annotati
   assert.equal(pod?.topologySpreadConstraints, undefined);
 });
 
-test("renders networkPolicy.apiServerPorts in place of the ports in components/network-policy", async () => {
-  const path = "/spec/egress/0/ports";
-  const value = [{ protocol: "TCP", port: 8443 }];
-  const target = { kind: "NetworkPolicy" };
-  const patches = [{ target, patch: JSON.stringify([{ op: "replace", path, value }]) }];
-  const components = ["components/network-policy"];
-  assert.deepEqual(
-    await released("--set=networkPolicy.enabled=true", "--set=networkPolicy.apiServerPorts={8443}"),
-    await plain({ resources: ["."], components, patches }),
-  );
+test("allows connections to networkPolicy.apiServerPorts", async () => {
+  const sets = ["--set=networkPolicy.enabled=true", "--set=networkPolicy.apiServerPorts={8443}"];
+  const spec = (await released(...sets))["NetworkPolicy/global-pull-secret-controller"]?.["spec"];
+  const { egress } = spec as { egress: readonly object[] };
+  assert.deepEqual(egress, [{ ports: [{ protocol: "TCP", port: 8443 }] }]);
 });
 
 for (const [role, namespace, name] of [
@@ -593,7 +492,7 @@ for (const [role, namespace, name] of [
       [[namespace, `global-pull-secret-${name}`, true]],
     );
     const jobs = objects.filter(({ kind }) => kind === "Job");
-    assert.equal(jobs.length, role === "Cluster" ? 3 : 0);
+    assert.equal(jobs.length, role === "Cluster" ? 2 : 0);
   });
 
 test("omits the PodDisruptionBudget for a single controller, because it would block drains", async () => {
@@ -640,7 +539,7 @@ test("applies image digest, pull secrets and tolerations to every pod", async ()
     "--set=imagePullSecrets[0].name=mirror",
     "--set=controller.tolerations[0].key=own",
   );
-  assert.equal(pods.size, 4);
+  assert.equal(pods.size, 3);
   for (const pod of pods.values()) {
     for (const { image } of [...pod.containers, ...(pod.initContainers ?? [])])
       assert.equal(image, `a.example/b@${digest}`);

@@ -70,7 +70,7 @@ async function ours(): Promise<string[]> {
 function olderChart(): string {
   const folder = join(cluster.directory, "older");
   cpSync(chart, folder, { recursive: true });
-  const crd = join(folder, "templates/crd.yaml");
+  const crd = join(folder, "crds/globalpullsecrets.yaml");
   const text = readFileSync(crd, "utf8");
   const older = text.replace(/^ +- name: Revision\n(?: +[A-Za-z]+: .*\n){3}/m, "");
   assert.notEqual(older, text);
@@ -101,6 +101,9 @@ test("serves a node after helm install, and applies a new CRD and flag in an upg
   await ready();
   assert.doesNotMatch(await columns(), /REVISION/);
   const before = await kubelets(cluster);
+  // Helm does not upgrade the CRDs in crds/.
+  const how = ["--server-side", "--force-conflicts"];
+  await cluster.kubectl("apply", ...how, "-f", join(chart, "crds"));
   const upgraded = ["--reuse-values", "--set=flags.maxUnavailableLimit=50%", "--wait"];
   await helmOn(cluster, "upgrade", "gps", chart, ...upgraded);
   assert.match(await columns(), /REVISION/);
@@ -115,6 +118,21 @@ const upgrade = (...args: readonly string[]) =>
   helmOn(cluster, "upgrade", "gps", chart, "--reset-then-reuse-values", "--wait", ...args);
 const specOf = async () => (await cluster.get<GlobalPullSecret>(...object))?.spec;
 
+test("an upgrade changes only the fields whose value in policy changes, and returns a removed field to its default", async () => {
+  const mine = JSON.stringify({ spec: { withdrawal: { grace: "7s" } } });
+  await cluster.kubectl("patch", ...object, "--type=merge", "-p", mine);
+  await upgrade("--set=policy.rollout.maxFailures=2");
+  assert.equal((await specOf())?.rollout?.maxFailures, 2);
+  const edit = JSON.stringify({ spec: { rollout: { maxFailures: 3 } } });
+  await cluster.kubectl("patch", ...object, "--type=merge", "-p", edit);
+  await upgrade();
+  assert.equal((await specOf())?.rollout?.maxFailures, 3);
+  // Omits --reset-then-reuse-values, with which Helm would keep the removed value.
+  await helmOn(cluster, "upgrade", "gps", chart, ...image, "--wait");
+  const { rollout, withdrawal } = (await specOf()) ?? {};
+  assert.deepEqual([rollout?.maxFailures, withdrawal?.grace], [0, "7s"]);
+});
+
 test("keeps the running controller and its policy when an upgrade contains a policy that the API server refuses", async () => {
   const wrong = ["--set=policy.rollout.probation=1s", "--atomic", "--timeout=40s"];
   await assert.rejects(upgrade(...wrong));
@@ -123,7 +141,7 @@ test("keeps the running controller and its policy when an upgrade contains a pol
   await ready();
 });
 
-test("restores the node before helm uninstall ends, and keeps only the CRD, its object and the Secret", async () => {
+test("restores the node before helm uninstall ends, and keeps only the CRD and the Secret", async () => {
   await helmOn(cluster, "uninstall", "gps", "--wait", "--timeout=5m");
   assert.equal(file(), others);
   await until(
@@ -134,8 +152,7 @@ test("restores the node before helm uninstall ends, and keeps only the CRD, its 
     "customresourcedefinition.apiextensions.k8s.io/globalpullsecrets.globalpullsecret.io",
     `secret/${names.additionalSecretName}`,
   ]);
-  const stayed = await cluster.get<GlobalPullSecret>(...object);
-  assert.equal(stayed?.spec?.managementState, "Managed");
+  assert.equal(await cluster.get<GlobalPullSecret>(...object), undefined);
 });
 
 test("kubectl apply -k serves the remaining Secret; once the Secret is deleted, kubectl delete -k leaves only the Lease", async () => {

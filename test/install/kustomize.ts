@@ -43,6 +43,13 @@ export async function charted(...args: readonly string[]): Promise<KubeObject[]>
   return objectsOf(await helm(tmpdir(), "template", "gps", chart, ...required, ...args));
 }
 
+/** The objects that these values add to the chart's default objects. */
+export async function addedBy(...values: readonly string[]): Promise<KubeObject[]> {
+  const usual = new Set((await charted()).map(nameOf));
+  const all = await charted(...values.map((value) => `--set=${value}`));
+  return all.filter((object) => !usual.has(nameOf(object)));
+}
+
 export const nameOf = ({ kind, metadata }: KubeObject): string => `${kind}/${metadata.name}`;
 
 /** Kind and name → object. Outside kube-system the key begins with the namespace. */

@@ -21,7 +21,7 @@ import { FakeServer } from "../harness/api/server.ts";
 import { NodesDriver } from "../harness/nodes/drive.ts";
 import { startPrometheus } from "./prometheus.ts";
 
-const definition = join(import.meta.dirname, "../../manifests/crds/globalpullsecrets.yaml");
+const definition = join(import.meta.dirname, "../../manifests/chart/crds/globalpullsecrets.yaml");
 const administrator = { manager: "administrator", force: true };
 const quick = {
   groups: ruleGroupsOf("controller").groups.map(({ name, rules }) => ({

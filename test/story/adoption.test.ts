@@ -136,7 +136,7 @@ const situations: readonly (readonly [
 async function serve(make: (pair: Pair) => Promise<void>, spec: Partial<FleetSecretSpec>) {
   const fakes = await FakeServer.start();
   const api = new FakeApi();
-  api.store.define(readFileSync("manifests/crds/fleetsecrets/fleetsecrets.yaml", "utf8"));
+  api.store.define(readFileSync("manifests/chart/files/fleetsecrets/fleetsecrets.yaml", "utf8"));
   api.store.define(definition(`${addons}/v1beta1`, "ClusterResourceSet", "clusterresourcesets"));
   api.store.define(definition(clusterProfileVersion, "ClusterProfile", "clusterprofiles"));
   const calls = directly(api, "global-pull-secret-fleet");

@@ -21,7 +21,7 @@ import { until } from "#test/cluster/await.ts";
 import { directly } from "../harness/api/direct.ts";
 import { FakeServer } from "../harness/api/server.ts";
 
-const definition = join(import.meta.dirname, "../../manifests/crds/globalpullsecrets.yaml");
+const definition = join(import.meta.dirname, "../../manifests/chart/crds/globalpullsecrets.yaml");
 const document = JSON.stringify({ auths: { "a.example": { auth: "dTpw" } } });
 
 test("after the 20th revert of an object, names the operator that reverts it, and waits before the next write", async (t) => {

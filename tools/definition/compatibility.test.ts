@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { notAdditive } from "./compatibility.ts";
-import { onlyVersion, ourCrd, readCrd, type Schema } from "./crd.ts";
+import {
+  crdFile,
+  fleetCrdFile,
+  onlyVersion,
+  ourCrd,
+  readCrd,
+  syncCrdFile,
+  type Schema,
+} from "./crd.ts";
 
 const { schema } = onlyVersion(ourCrd());
 
@@ -137,8 +145,9 @@ const git = (...argv: readonly string[]) =>
   spawnSync("git", argv, { cwd: import.meta.dirname, encoding: "utf8" }).stdout ?? "";
 /** The last published version. Before the first one, there is nothing to compare with. */
 const tag = git("describe", "--tags", "--abbrev=0", "--match=v[0-9]*").trim();
-const files = git("ls-tree", "-r", "--full-tree", "--name-only", tag || "none", "manifests/crds");
-for (const file of files.split("\n").filter((name) => /crds\/.*s\.yaml$/.test(name)))
+const crds = [crdFile, fleetCrdFile, syncCrdFile];
+const files = git("ls-tree", "-r", "--full-tree", "--name-only", tag || "none", ...crds);
+for (const file of files.split("\n").filter(Boolean))
   test(`${file} only adds to the CRD of ${tag}`, () => {
     const [before, now] = [readCrd(git("show", `${tag}:${file}`)), ourCrd(file)];
     assert.deepEqual(notAdditive(onlyVersion(before).schema, onlyVersion(now).schema), []);

@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { load } from "js-yaml";
 
-export const crdFile = "manifests/crds/globalpullsecrets.yaml";
-export const fleetCrdFile = "manifests/crds/fleetsecrets/fleetsecrets.yaml";
-export const syncCrdFile = "manifests/crds/syncsecrets/syncsecrets.yaml";
+export const crdFile = "manifests/chart/crds/globalpullsecrets.yaml";
+export const fleetCrdFile = "manifests/chart/files/fleetsecrets/fleetsecrets.yaml";
+export const syncCrdFile = "manifests/chart/files/syncsecrets/syncsecrets.yaml";
 
 /** The part of a structural schema that we use. */
 export type Schema = Readonly<{

@@ -31,6 +31,19 @@ export type Bounds = Readonly<{
   validations: readonly Validation[];
 }>;
 
+/** The chart's template of a policy and its binding. */
+export function templateOf(bounds: Bounds): string {
+  const labels = `  labels:
+    {{- include "global-pull-secret.labels" . | nindent 4 }}
+`;
+  const text = textOf(bounds).replaceAll(/^metadata:\n {2}name: .*\n/gm, (head) => head + labels);
+  const condition = `and (eq .Values.role "Cluster") .Values.bounds.enabled`;
+  return `{{- /* Written from controller/objects by npm run docs. */}}
+{{- if ${condition} }}
+${text}{{- end }}
+`;
+}
+
 /** The YAML of a policy and its binding. */
 export function textOf(bounds: Bounds): string {
   const { name, why, rules, conditions = [], hasParameters, variables, validations } = bounds;
@@ -70,8 +83,7 @@ export function textOf(bounds: Bounds): string {
       validationActions: ["Deny"],
     },
   };
-  const from = "Written from controller/objects by npm run docs.";
-  const comment = [...why, from].map((line) => `# ${line}\n`).join("");
+  const comment = why.map((line) => `# ${line}\n`).join("");
   return `${comment}${[policy, binding].map(written).join("---\n")}`;
 }
 

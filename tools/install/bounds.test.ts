@@ -3,13 +3,12 @@
  * test/controller/bounds.test.ts cannot test these settings.
  */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
-import { load, loadAll } from "js-yaml";
+import { loadAll } from "js-yaml";
 import { fleetGuard } from "#contract/joined.ts";
-import { boundsFiles } from "./bounds.ts";
-import { manifests, textOf } from "./yaml.ts";
+import { bounds } from "./bounds.ts";
+import { controller as account, textOf } from "./bounds-text.ts";
+import { objectsOf, textOf as fileOf } from "./yaml.ts";
 
 type Written = Readonly<{
   kind: string;
@@ -24,9 +23,9 @@ type Written = Readonly<{
   }>;
 }>;
 
-for (const [file, text] of Object.entries(boundsFiles()))
-  test(`${file} denies requests that it cannot judge`, () => {
-    const [policy, binding] = loadAll(text) as Written[];
+for (const [name, its] of Object.entries(bounds))
+  test(`the policy for ${name} denies requests that it cannot judge`, () => {
+    const [policy, binding] = loadAll(textOf(its)) as Written[];
     assert.equal(policy?.kind, "ValidatingAdmissionPolicy");
     assert.equal(policy.spec.failurePolicy, "Fail");
     assert.deepEqual(binding?.spec.validationActions, ["Deny"]);
@@ -44,19 +43,20 @@ test("limits each resource that the account's roles let it write", () => {
   type Rule = Readonly<{ apiGroups: string[]; resources: string[]; verbs: string[] }>;
   const named = ({ apiGroups, resources }: Omit<Rule, "verbs">) =>
     apiGroups.flatMap((group) => resources.map((one) => `${group}/${one}`));
-  const writable = ["base/role.yaml", "base/clusterrole.yaml"]
-    .flatMap((file) => (load(textOf(file)) as { rules: Rule[] }).rules)
+  const writable = objectsOf(fileOf("base/rendered.yaml"))
+    .filter(({ kind, metadata }) => kind.endsWith("Role") && metadata.name === account)
+    .flatMap(({ rules }) => rules as Rule[])
     .filter(({ verbs }) => verbs.some((verb) => ["create", "patch", "update"].includes(verb)))
     .flatMap(named);
-  const limited = Object.values(boundsFiles())
-    .flatMap((text) => loadAll(text) as Written[])
+  const limited = Object.values(bounds)
+    .flatMap((its) => loadAll(textOf(its)) as Written[])
     .flatMap(({ spec }) => spec.matchConstraints?.resourceRules.flatMap(named) ?? []);
   const expected = [...new Set([...limited, ...Object.keys(free)])].toSorted();
   assert.deepEqual([...new Set(writable)].toSorted(), expected);
 });
 
 test("the fleet's component has the policy that `fleet rbac` prints", () => {
-  const file = join(manifests, "fleet/cluster-resource-set/policy.yaml");
-  const [policy] = loadAll(readFileSync(file, "utf8")) as Written[];
-  assert.deepEqual(policy?.spec, fleetGuard("global-pull-secret-fleet").spec);
+  const objects = objectsOf(fileOf("fleet/cluster-resource-set/rendered.yaml"));
+  const policy = objects.find(({ kind }) => kind === "ValidatingAdmissionPolicy");
+  assert.deepEqual(policy?.["spec"], fleetGuard("global-pull-secret-fleet").spec);
 });

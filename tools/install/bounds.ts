@@ -15,7 +15,7 @@ import { flags } from "#controller/policy/flags.ts";
 import { mostResources } from "#controller/policy/resources.ts";
 import { leaseName, ownerLabels } from "#kube/client/ownership.ts";
 import * as agents from "./agent-template.ts";
-import { controller, textOf, type Bounds, type Validation } from "./bounds-text.ts";
+import { controller, templateOf, type Bounds, type Validation } from "./bounds-text.ts";
 import { literal } from "./cel.ts";
 
 const cel = (value: unknown): string => literal(value, agents.places);
@@ -418,9 +418,14 @@ dyn(object).roleRef == ${cel(roleBinding.roleRef)} && dyn(object).subjects == ${
   ],
 };
 
-/** File of manifests/ → its text: a policy and its binding. */
-export const boundsFiles = (): Readonly<Record<string, string>> => ({
-  "base/pods-policy.yaml": textOf(pods),
-  "base/daemonset-policy.yaml": textOf(daemonSet),
-  "base/objects-policy.yaml": textOf(others),
-});
+/** Template of the chart → the policy and its binding. */
+export const bounds = { pods, daemonset: daemonSet, objects: others } as const;
+
+/** File → its text: a template of the chart with a policy and its binding. */
+export const boundsFiles = (): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(bounds).map(([name, policy]) => [
+      `manifests/chart/templates/${name}-policy.yaml`,
+      templateOf(policy),
+    ]),
+  );

@@ -34,8 +34,7 @@ export function chartReadme(): string {
 const intro = `# global-pull-secret
 
 After this page you can install, test and uninstall the chart. It gives every node of a Kubernetes
-cluster the same registry credential, from one Secret. It installs the same objects as
-\`kubectl apply -k manifests\`, and requires Kubernetes 1.31 or newer.
+cluster the same registry credential, from one Secret, and requires Kubernetes 1.31 or newer.
 
 \`\`\`sh
 helm install gps ./manifests/chart -n kube-system --set image.repository=registry.example.com/public/global-pull-secret

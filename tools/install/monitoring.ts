@@ -1,12 +1,5 @@
-/**
- * The generated monitoring components, one for each program: PodMonitor and PrometheusRule, and for
- * the controller a dashboard. Each program has its own component, because the alert for a missing
- * leader would always fire in a cluster without that program.
- */
-import { dump } from "js-yaml";
-import { programs, ruleGroupsOf, type Program } from "./alerts.ts";
-
-const written = "# Written from tools/install/ by npm run docs.\n";
+/** The generated parts of the chart's monitoring: the alerts, and the controller's dashboard. */
+import { alerts } from "./alerts.ts";
 
 type Panel = Readonly<{ title: string; expr: string; unit?: string }>;
 
@@ -54,52 +47,10 @@ function dashboard() {
   };
 }
 
-/** Folder of a program's component, below manifests/. */
-export const componentOf = (program: Program): string =>
-  program === "controller" ? "components/monitoring" : `components/monitoring-${program}`;
+/** File → its text. The chart's template monitoring.yaml reads both files. */
+export const monitoringFiles = (): Readonly<Record<string, string>> => ({
+  "manifests/chart/files/alerts.json": json(alerts),
+  "manifests/chart/files/dashboard.json": json(dashboard()),
+});
 
-const namespace = "kube-system";
-const prometheus = (kind: string, program: Program, spec: object): string =>
-  yaml({
-    apiVersion: "monitoring.coreos.com/v1",
-    kind,
-    metadata: {
-      // Each program's objects have their own name, because one cluster can run several programs.
-      name: program === "controller" ? "global-pull-secret" : `global-pull-secret-${program}`,
-      namespace,
-    },
-    spec,
-  });
-
-function partsOf(program: Program): Readonly<Record<string, string>> {
-  const folder = `manifests/${componentOf(program)}`;
-  const selector = { matchLabels: { "app.kubernetes.io/name": `global-pull-secret-${program}` } };
-  return {
-    [`${folder}/podmonitor.yaml`]: prometheus("PodMonitor", program, {
-      selector,
-      podMetricsEndpoints: [{ port: "metrics" }],
-    }),
-    [`${folder}/prometheusrule.yaml`]: prometheus("PrometheusRule", program, ruleGroupsOf(program)),
-  };
-}
-
-/** File of manifests/ → its text. */
-export function monitoringParts(): Readonly<Record<string, string>> {
-  return {
-    ...Object.assign({}, ...programs.map(partsOf)),
-    [`manifests/${componentOf("controller")}/dashboard.yaml`]: yaml({
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata: {
-        name: "global-pull-secret-dashboard",
-        namespace,
-        // Grafana's sidecar selects this label.
-        labels: { grafana_dashboard: "1" },
-      },
-      data: { "global-pull-secret.json": `${JSON.stringify(dashboard(), null, 2)}\n` },
-    }),
-  };
-}
-
-const yaml = (object: object): string =>
-  written + dump(object, { lineWidth: -1, noRefs: true, quoteStyle: "double" });
+const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;

@@ -4,8 +4,7 @@ import { duration } from "#contract/values.ts";
 import { flags } from "#controller/policy/flags.ts";
 import { parseConfig } from "#controller/policy/config.ts";
 import { badSamples, samples } from "./flag-samples.fixture.ts";
-import { named, usedBy } from "./roles.ts";
-import { flagValues, valueOf, valuesSchema } from "./values-schema.ts";
+import { flagValues, named, usedBy, valueOf, valuesSchema } from "./values-schema.ts";
 import { textOf } from "./yaml.ts";
 
 test("accepts in the chart only durations that the plugin in the hook can read", () => {

@@ -2,12 +2,41 @@
  * The chart's values.schema.json, with which helm checks values, and whose descriptions people
  * read.
  */
+import { load } from "js-yaml";
 import { flags } from "#controller/policy/flags.ts";
 import type { Flag } from "#contract/table.ts";
 import { flagSchema, namePattern } from "./flag-schema.ts";
 import { policySchema } from "./policy-schema.ts";
-import { prefixOf, roles } from "./roles.ts";
 import { describedValues } from "./values-yaml.ts";
+import { textOf } from "./yaml.ts";
+
+export const roles = ["Cluster", "Hosted", "Fleet", "SyncManagement", "SyncTenant"] as const;
+
+export type Role = (typeof roles)[number];
+
+/**
+ * Value → the roles that use it. All roles use the values that are not in this table. The chart
+ * refuses a value that the release's role does not use.
+ */
+export const usedBy: Readonly<Record<string, readonly Role[]>> = {
+  crds: ["Fleet", "SyncManagement", "SyncTenant"],
+  policy: ["Cluster"],
+  original: ["Cluster"],
+  extraSources: ["Cluster"],
+  flags: ["Cluster", "Hosted"],
+  bounds: ["Cluster"],
+  networkPolicy: ["Cluster"],
+  admission: ["Cluster"],
+  annotated: ["Cluster"],
+  hosted: ["Hosted"],
+  fleet: ["Fleet"],
+  syncTenant: ["SyncTenant"],
+  uninstall: ["Cluster"],
+};
+
+/** `role Fleet`, or `roles Cluster and Hosted`. */
+export const named = (its: readonly Role[]): string =>
+  its.length === 1 ? `role ${its[0]}` : `roles ${its.slice(0, -1).join(", ")} and ${its.at(-1)}`;
 
 type Schema = Readonly<{ description: string } & Record<string, unknown>>;
 
@@ -65,6 +94,12 @@ const group = <Names extends Properties>(
 
 const name = { type: "string", pattern: namePattern };
 
+/** `Role Fleet: ` for a value that only some roles use; otherwise empty. */
+function prefixOf(value: string): string {
+  const its = usedBy[value];
+  return its === undefined ? "" : `${named(its).replace("r", "R")}: `;
+}
+
 /** If only some roles use a value, its description begins with these roles. */
 const described = (all: Properties): Properties =>
   Object.fromEntries(
@@ -100,13 +135,13 @@ const properties = described({
     required: ["name"],
     properties: { name },
   }),
-  crds: group("The role's CRD (GlobalPullSecret, FleetSecret or SyncSecret).", {
+  crds: group("The role's CRD (FleetSecret or SyncSecret).", {
     install: toggle(
       "If false, you apply and upgrade the CRD yourself. An uninstall never deletes the CRD.",
     ),
   }),
   policy: policySchema(
-    "The spec of GlobalPullSecret, such as {rollout: {maxUnavailable: 25%}}; docs/reference/globalpullsecret.md lists the fields. If empty, you edit the object yourself.",
+    "The spec of the GlobalPullSecret object, such as {rollout: {maxUnavailable: 25%}}; docs/reference/globalpullsecret.md lists the fields. An upgrade changes only the fields that you change here, and returns a field that you remove here to its default. Other edits of the object stay, such as those of `kubectl pull-secret pause`.",
   ),
   original: text(
     "The Secret with the original pull secret, as NAMESPACE/NAME. The chart also grants the right to read it. If empty, the original is each node's own file.",
@@ -302,3 +337,23 @@ export function valuesSchema(): string {
 }
 
 export const valuesYaml = (): string => describedValues(chartValues);
+
+/**
+ * templates/_roles.tpl: the table of roles for checks.yaml, with the defaults of values.yaml. A
+ * template cannot read values.yaml; it gets only the values into which a user's values are already
+ * merged.
+ */
+export function rolesTemplate(): string {
+  const defaults = load(textOf("chart/values.yaml")) as Record<string, unknown>;
+  const rows = Object.entries(usedBy).map(([value, its]) => {
+    const row = { named: named(its), roles: its, default: defaults[value] };
+    return `  ${JSON.stringify(value)}: ${JSON.stringify(row)}`;
+  });
+  return `{{- /* Written from tools/install/values-schema.ts by npm run docs. */}}
+{{- define "global-pull-secret.roles" -}}
+{
+${rows.join(",\n")}
+}
+{{- end }}
+`;
+}

@@ -67,32 +67,7 @@ While [a failure lasts](reasons.md#lasting-failures), \`trouble{reason}\` is 1. 
 
 Each program has its own PodMonitor and PrometheusRule, in its own namespace. They need the CRDs of the Prometheus operator.
 
-${table(
-  ["program", "with Kustomize", "with Helm"],
-  [
-    [
-      "controller",
-      "component `manifests/components/monitoring`; also a metrics Service, and a Grafana dashboard as a ConfigMap with the label `grafana_dashboard`",
-      "`monitoring.enabled=true` with role Cluster",
-    ],
-    [
-      "controller of a hosted control plane",
-      "the two objects that `helm template` renders with the values in the next column, because the alerts name the guest's namespace",
-      "the same with role Hosted; no Service and no dashboard",
-    ],
-    ["[fleet](../extend/fleet.md)", "`manifests/components/monitoring-fleet`", "role Fleet"],
-    [
-      "[SyncSecret](../extend/tenants.md), management side",
-      "`manifests/components/monitoring-sync-management`",
-      "role SyncManagement",
-    ],
-    [
-      "SyncSecret, tenant's side",
-      "`manifests/components/monitoring-sync-tenant`",
-      "role SyncTenant",
-    ],
-  ],
-)}
+The chart's value \`monitoring.enabled=true\` installs both objects, with each role for its program. With role Cluster, it also installs a metrics Service, and a Grafana dashboard as a ConfigMap with the label \`grafana_dashboard\`. With kustomize, [render them](../use/install.md#kustomize) for each role.
 
 Prometheus selects both objects **by labels**. kube-prometheus-stack selects only objects with the label \`release\` and the name of its own release, unless you changed this setting. Show the selectors of your Prometheus (\`{}\` selects all objects):
 
@@ -100,24 +75,7 @@ Prometheus selects both objects **by labels**. kube-prometheus-stack selects onl
 kubectl get prometheus -A -o jsonpath='{range .items[*]}{.metadata.name}{" "}{.spec.podMonitorSelector}{" "}{.spec.ruleSelector}{"\\n"}{end}'
 \`\`\`
 
-Set such a label with Helm, for example \`--set monitoring.labels.release=prometheus\`, or with Kustomize. This overlay also sets the address of these pages:
-
-\`\`\`yaml
-# kustomization.yaml
-resources: [./manifests]
-components: [./manifests/components/monitoring]
-patches:
-  - target: { group: monitoring.coreos.com }
-    patch: |-
-      - { op: add, path: /metadata/labels, value: { release: prometheus } }
-      - { op: add, path: /metadata/annotations, value: { docs: "https://docs.example.com/pull-secret" } }
-replacements:
-  - source: { kind: PrometheusRule, fieldPath: metadata.annotations.docs }
-    targets:
-      - select: { kind: PrometheusRule }
-        fieldPaths: [spec.groups.*.rules.*.annotations.runbook_url]
-        options: { delimiter: "/", index: 0 }
-\`\`\`
+Set such a label with \`--set monitoring.labels.release=prometheus\`.
 
 To **check** that Prometheus has both objects, run these commands. After about a minute each command must print a line. Replace \`monitoring\` by the namespace of your Prometheus. If a command prints nothing, a label or a namespace is not selected. The selectors of namespaces are \`podMonitorNamespaceSelector\` and \`ruleNamespaceSelector\`.
 
@@ -129,7 +87,7 @@ kubectl get --raw $PROMETHEUS/rules | grep -o '"GlobalPullSecret[A-Za-z]*"' | so
 
 Evaluate the alerts **in each cluster**. They select the pods' namespace, not the cluster. In a central ruler the leader of one cluster would hide a missing leader of another cluster.
 
-Each alert has a \`description\` with the command to run next, and a \`runbook_url\`, which leads to the page about the alert. Set the address where you serve these pages: with Helm \`monitoring.docs\`, with Kustomize the annotation and the \`replacements\` above. Without an address, Helm leaves out \`runbook_url\`, and with Kustomize \`runbook_url\` is a path of this repository.
+Each alert has a \`description\` with the command to run next, and a \`runbook_url\`, which leads to the page about the alert. Set the address where you serve these pages with \`monitoring.docs\`. Without an address, alerts have no \`runbook_url\`.
 
 If your Prometheus has no operator, it finds the Service by its \`prometheus.io/scrape\` annotation. Copy \`spec.groups\` of the PrometheusRule into a rule file. The expressions need the label \`namespace\` with the pod's namespace on each series.
 

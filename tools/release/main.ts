@@ -27,6 +27,7 @@ import { imageBoms } from "./boms/image-boms.ts";
 import { readLayout, type Image } from "./layout.ts";
 import { locked, npmBoms, production } from "./boms/npm-boms.ts";
 import { packChart, writeInstallYaml } from "./manifests.ts";
+import { crdFile } from "../definition/crd.ts";
 import { fetchNode, nodePackages } from "./node.ts";
 import { krewManifest, packPlugin, type Packed } from "./plugin.ts";
 import { Unready, versionOf, type Version } from "./ready.ts";
@@ -66,9 +67,9 @@ async function release(repository: string, options: Options): Promise<[string, s
   writeFileSync(join(draft, "pull-secret.yaml"), krewManifest(version.version, archives));
 
   const released = { image: options.image, digest: image.digest, created: version.created };
-  writeInstallYaml(join(draft, "install.yaml"), released);
+  writeInstallYaml(repository, join(draft, "install.yaml"), released);
   await packChart(repository, join(draft, `${name}.tgz`), released);
-  cpSync(join(repository, "manifests/crds/globalpullsecrets.yaml"), join(draft, "crds.yaml"));
+  cpSync(join(repository, crdFile), join(draft, "crds.yaml"));
   writeFileSync(join(draft, "CHANGES.md"), version.changes);
   const files = readdirSync(draft).toSorted();
   const sums = files.map((file) => `${sha256(join(draft, file))}  ${file}\n`);

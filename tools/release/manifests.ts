@@ -1,7 +1,7 @@
 /** The released manifests, install.yaml and the chart, with the image's digest. */
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { installYaml } from "../install/install-yaml.ts";
+import { crdFile } from "../definition/crd.ts";
 import { gzip, tar } from "./archive.ts";
 
 /**
@@ -9,8 +9,19 @@ import { gzip, tar } from "./archive.ts";
  */
 export type Released = Readonly<{ image: string; digest: string; created: number }>;
 
-export function writeInstallYaml(file: string, { image, digest }: Released): void {
-  writeFileSync(file, installYaml(`${image}@${digest}`));
+/** Writes the objects of `kubectl apply -k manifests`, with the released image. */
+export function writeInstallYaml(
+  repository: string,
+  file: string,
+  { image, digest }: Released,
+): void {
+  const texts = [crdFile, "manifests/base/rendered.yaml"].map((path) =>
+    readFileSync(join(repository, path), "utf8"),
+  );
+  const places = /^( +(?:globalpullsecret\.io\/agent-)?image: )"?global-pull-secret:.*$/gm;
+  const text = texts.join("---\n");
+  if (text.match(places)?.length !== 2) throw new Error("install.yaml: does not name two images");
+  writeFileSync(file, text.replaceAll(places, `$1${image}@${digest}`));
 }
 
 /** Packs the chart like `helm package`, but always with the same bytes. */

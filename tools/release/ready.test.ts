@@ -18,7 +18,7 @@ test("has the same version in all files, and this version's changes in CHANGELOG
   assert.deepEqual([lock.version, lock.packages[""]?.version], [version, version]);
   const manifests = globSync("manifests/**/*.yaml", { cwd: repository }).map(read).join("\n");
   const stated = Array.from(
-    manifests.matchAll(/^ *(?:newTag|version|appVersion): "?(\d.*?)"?$/gm),
+    manifests.matchAll(/^ *(?:version: |appVersion: |image: global-pull-secret:)"?(\d.*?)"?$/gm),
     ([, found]) => found,
   );
   assert.deepEqual(new Set(stated), new Set([version]));

@@ -3,15 +3,19 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { kustomizationOf, objectsOf, textOf, type KubeObject } from "../install/yaml.ts";
+import { load } from "js-yaml";
+import { objectsOf, textOf, type KubeObject } from "../install/yaml.ts";
 
 const root = join(import.meta.dirname, "../..");
 const pageOf = (name: string) => readFileSync(join(root, "docs", name), "utf8");
 const page = pageOf("extend/fleet.md");
 
+type Kustomization = Readonly<{ resources?: readonly string[] }>;
+
 /** Every object of a folder of manifests/, as its kustomization lists them. */
 function objectsIn(folder: string): KubeObject[] {
-  return (kustomizationOf(folder).resources ?? []).flatMap((one) =>
+  const { resources = [] } = load(textOf(join(folder, "kustomization.yaml"))) as Kustomization;
+  return resources.flatMap((one) =>
     one.endsWith(".yaml") ? objectsOf(textOf(join(folder, one))) : objectsIn(join(folder, one)),
   );
 }
@@ -71,7 +75,8 @@ for (const folder of ["fleet", "hosted", "fleet/cluster-resource-set", "fleet/na
   test(`K11: manifests/${folder} pulls only our image, and names no host to contact`, () => {
     const objects = objectsIn(folder);
     const delivers = folder.includes("/");
-    assert.deepEqual([...new Set(imagesOf(objects))], delivers ? [] : ["global-pull-secret"]);
+    const images = new Set(imagesOf(objects).map((image) => image.replace(/:[\d.]+$/, "")));
+    assert.deepEqual([...images], delivers ? [] : ["global-pull-secret"]);
     const hosts = /:\/\/|\.(?:com|io|net|org):\d|(?:docker|quay|gcr|ghcr)\.io/;
     assert.deepEqual(
       textsIn(objects).filter((text) => hosts.test(text)),

@@ -24,6 +24,31 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{ eq .Values.role "Hosted" | ternary .Release.Namespace "kube-system" }}
 {{- end }}
 
+{{/*
+Binds the role with this name to the account of the release's program. Takes a dict: root, name, and
+for a Role its namespace; without a namespace, it binds a ClusterRole.
+*/}}
+{{- define "global-pull-secret.binding" -}}
+{{- $kind := empty .namespace | ternary "ClusterRole" "Role" }}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $kind }}Binding
+metadata:
+  name: {{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  labels:
+    {{- include "global-pull-secret.labels" .root | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ $kind }}
+  name: {{ .name }}
+subjects:
+  - kind: ServiceAccount
+    name: {{ include "global-pull-secret.name" .root }}
+    namespace: {{ include "global-pull-secret.namespace" .root }}
+{{- end }}
+
 {{- define "global-pull-secret.image" -}}
 {{- with .Values.image }}
 {{- .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}

@@ -1,7 +1,7 @@
-{{- /* Written from tools/install/roles.ts by npm run docs. */}}
+{{- /* Written from tools/install/values-schema.ts by npm run docs. */}}
 {{- define "global-pull-secret.roles" -}}
 {
-  "crds": {"named":"roles Cluster, Fleet, SyncManagement and SyncTenant","roles":["Cluster","Fleet","SyncManagement","SyncTenant"],"default":{"install":true}},
+  "crds": {"named":"roles Fleet, SyncManagement and SyncTenant","roles":["Fleet","SyncManagement","SyncTenant"],"default":{"install":true}},
   "policy": {"named":"role Cluster","roles":["Cluster"],"default":{}},
   "original": {"named":"role Cluster","roles":["Cluster"],"default":""},
   "extraSources": {"named":"role Cluster","roles":["Cluster"],"default":[]},

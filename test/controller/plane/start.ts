@@ -9,6 +9,7 @@ import { loadKubeConfig } from "#kube/load.ts";
 import type { Cluster as Api } from "#kube/client/cluster.ts";
 import { freshBundle } from "#tools/build/bundle.ts";
 import { startCluster, type Cluster } from "#test/cluster/cluster.ts";
+import { addedBy } from "#test/install/kustomize.ts";
 import { applyManifests } from "#test/install/overlay.ts";
 import { steer } from "../steer.ts";
 
@@ -16,7 +17,6 @@ export const agentImage = "example.invalid/global-pull-secret:test";
 
 const name = "global-pull-secret-controller";
 const its = ["-n", "kube-system"] as const;
-const root = join(import.meta.dirname, "../../..");
 
 export type Plane = Readonly<{ cluster: Cluster; api: Api; kubeconfig: string; token: string }> &
   AsyncDisposable;
@@ -61,7 +61,7 @@ async function planeOf(install: (cluster: Cluster) => Promise<Rights>): Promise<
 export async function installed(cluster: Cluster): Promise<Rights> {
   await freshBundle();
   await applyManifests(cluster, agentImage);
-  await cluster.kubectl("apply", "-f", join(root, "manifests/components/original/role.yaml"));
+  await cluster.apply(...(await addedBy("original=kube-system/pull-secret")));
   await cluster.kubectl("scale", `deployment/${name}`, ...its, "--replicas=0");
   return await rightsIn(cluster);
 }

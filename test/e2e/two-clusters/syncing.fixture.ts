@@ -8,9 +8,10 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { V1Pod } from "@kubernetes/client-node";
 import type { SyncSecret } from "#api/sync-secret.ts";
+import { imagesOf } from "#test/install/overlay.ts";
 import { follow, pageOf, type Desk } from "#test/page.ts";
 import { syncSecret } from "#test/tenants/sync.ts";
-import { newDesk, password, root, withImage, type BothClusters } from "./rig.ts";
+import { newDesk, password, root, type BothClusters } from "./rig.ts";
 
 const sides = ["management", "tenant"] as const;
 
@@ -25,7 +26,8 @@ export function syncing(on: () => BothClusters): void {
     cpSync(join(root, "manifests"), join(desk.folder, "manifests"), { recursive: true });
     for (const side of sides) {
       const file = join(desk.folder, "manifests/sync", side, "kustomization.yaml");
-      writeFileSync(file, withImage(readFileSync(file, "utf8"), image));
+      const images = JSON.stringify(imagesOf(image)); // JSON is YAML
+      writeFileSync(file, `${readFileSync(file, "utf8")}images: ${images}\n`);
     }
     await follow(desk, blocksBelow("## Walk-through"));
   });

@@ -1,0 +1,127 @@
+/**
+ * The memory of the report between runs: the subjects of Events, nodes without an agent, and
+ * failed requests.
+ */
+import type { V1ObjectMeta, V1Secret, V1DaemonSet } from "@kubernetes/client-node";
+import type { SourcesVerdict } from "../sources/accept.ts";
+import { contains } from "#kube/apply/difference.ts";
+import type { Snapshot } from "#controller/sources/snapshot.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import { AdmissionError } from "#kube/apply/demands.ts";
+import { isConflict } from "#runtime/loop.ts";
+import type { Notice } from "./events.ts";
+import * as messages from "./messages.ts";
+import type { Trouble } from "./messages.ts";
+
+type JudgedContent = Readonly<Record<string, string>> | undefined;
+
+export class EventSubjects {
+  #edit: { content: JudgedContent; version: string } = { content: undefined, version: "" };
+  #original = "";
+
+  /**
+   * The version in which the Secret got its present meaning. An edit of labels or white space does
+   * not change this version. A refused Secret has no meaning to compare, so it is reported again
+   * when its bytes change.
+   */
+  additional(secret: V1Secret | undefined, { wanted, problems }: SourcesVerdict): string {
+    const refused = wanted === undefined || problems.additional.length > 0;
+    const content = refused ? secret?.data : { document: wanted.document, sources: wanted.sources };
+    if (
+      content === undefined ||
+      this.#edit.content === undefined ||
+      !isSame(content, this.#edit.content)
+    )
+      this.#edit = { content, version: versionOf(secret?.metadata) };
+    return this.#edit.version;
+  }
+
+  /**
+   * An original that becomes absent is reported once for each version that it had before, because
+   * the Secret might come and go many times.
+   */
+  original(secret: Snapshot["original"]): string {
+    if (typeof secret === "string") return `${secret} after ${this.#original}`;
+    this.#original = versionOf(secret.metadata);
+    return this.#original;
+  }
+}
+
+const isSame = (a: unknown, b: unknown) => contains(a, b) && contains(b, a);
+
+const versionOf = (metadata: V1ObjectMeta | undefined) => metadata?.resourceVersion ?? "";
+
+/**
+ * Seconds for which a node can lack an agent before the controller reports it. Between the deletion
+ * of a pod and the creation of the next pod, a node lacks an agent for a second or two.
+ */
+const toleranceSeconds = 10;
+
+/**
+ * Returns a function that counts the nodes without an agent. The count is undefined until such
+ * nodes have existed for `toleranceSeconds`. A DaemonSet has no condition for pods that cannot be
+ * created (Pod Security, a quota, a webhook); only its counts show that pods are missing. The
+ * reason is in the DaemonSet's Events, which the controller has no right to read.
+ */
+export function missingPodsClock(
+  now: () => Date,
+): (live: V1DaemonSet | undefined) => number | undefined {
+  let since: number | undefined;
+  return (live) => {
+    const { desiredNumberScheduled = 0, currentNumberScheduled = 0 } = live?.status ?? {};
+    const count = desiredNumberScheduled - currentNumberScheduled;
+    const time = now().getTime() / 1000;
+    since = count > 0 ? (since ?? time) : undefined;
+    return since === undefined || time - since < toleranceSeconds ? undefined : count;
+  };
+}
+
+/**
+ * After this many consecutive refusals, the controller reports the refusal. The cause of the first
+ * refusal might be a right that is just being granted, or a webhook that restarts.
+ */
+const refusalsBeforeReport = 2;
+
+/**
+ * After this many consecutive runs without an answer, the controller reports this. With the pauses
+ * between runs, eight runs take one to four minutes, longer than an API server needs to restart.
+ */
+const silencesBeforeReport = 8;
+
+/**
+ * With these statuses, the API server has not judged the request: no answer, too many requests,
+ * not available, no answer in time.
+ */
+const silent: ReadonlySet<number> = new Set([0, 429, 503, 504]);
+
+export class RequestTroubles {
+  #refusals = 0;
+  #silences = 0;
+  #silence: Notice | undefined;
+
+  /**
+   * Records a failed run. Returns the troubles to report, or undefined if nothing changes. A single
+   * failure is not reported, because it can be momentary. A conflict never counts as a failure,
+   * because the next run reads again.
+   */
+  failed(error: unknown): readonly Trouble[] | undefined {
+    const { message } = error as Error;
+    if (isConflict(error)) return undefined;
+    if (error instanceof ApiError && silent.has(error.status)) {
+      this.#silences += 1;
+      if (this.#silences < silencesBeforeReport) return undefined;
+      // Keep the first text, because each failure can have another text, and each text would be
+      // another Event.
+      this.#silence ??= messages.unanswered(message);
+      return [["unanswered", this.#silence]];
+    }
+    if (!(error instanceof ApiError) && !(error instanceof AdmissionError)) return undefined;
+    this.#refusals += 1;
+    if (this.#refusals < refusalsBeforeReport) return undefined;
+    return [["refused", messages.refused(message)]];
+  }
+
+  succeeded(): void {
+    [this.#refusals, this.#silences, this.#silence] = [0, 0, undefined];
+  }
+}

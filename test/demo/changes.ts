@@ -1,7 +1,7 @@
 /** The middle of the demo: a rotation, a joining node, and an edit that breaks kubelets. */
-import { randomBytes } from "node:crypto";
 import { until } from "../cluster/await.ts";
 import type { Cluster } from "../cluster/cluster.ts";
+import * as task from "../e2e/main-task.ts";
 import { agents, auths, kubelets } from "../e2e/nodes.ts";
 import { podOn, untilState } from "../e2e/pods.ts";
 import * as product from "../e2e/product.ts";
@@ -12,23 +12,10 @@ import type { Narrator } from "./narrator.ts";
  * patches the pods' annotations.
  */
 export async function showChange(cluster: Cluster, narrator: Narrator): Promise<void> {
-  const { nodes, registry } = cluster;
   narrator.step("changed");
   const before = await pods(cluster);
-  const additional = randomBytes(18).toString("base64url");
-  await registry.setUsers({ ...registry.users, additional });
   const begun = performance.now();
-  await product.writeAdditional(cluster, registry.document("additional"));
-  const { auth } = registry.auth("additional");
-  await until(
-    "every node has the new password",
-    () => {
-      const served = nodes.filter((node) => auths(node)[registry.host]?.auth === auth);
-      narrator.live(`new password: ${served.map(({ name }) => name).join(", ") || "no node yet"}`);
-      return served.length === nodes.length;
-    },
-    { timeout: 120_000, every: 200 },
-  );
+  await task.rotate(cluster, (line) => narrator.live(line));
   const took = seconds(begun);
   await product.rolledOut(cluster);
   const after = await pods(cluster);

@@ -1,14 +1,13 @@
 /** The product's main task on a real cluster of two nodes, from the first Secret to its removal. */
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
 import * as names from "#contract/names.ts";
 import { stays, until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";
 import { assertNoLeak, withSecretInKey } from "./leaks.ts";
-import { agentOn, kubelets } from "./nodes.ts";
-import { podOn, pullRefused, untilState } from "./pods.ts";
+import * as task from "./main-task.ts";
+import { agentOn, auths, kubelets } from "./nodes.ts";
+import { pullRefused } from "./pods.ts";
 import * as product from "./product.ts";
 
 let cluster: Cluster;
@@ -16,16 +15,11 @@ let image: string;
 /** The users of the private registry before the rotation. */
 let firstUsers: Readonly<Record<string, string>>;
 
-/** Another program's file on node1, in its own formatting. node2 has no file. */
-const others =
-  '{\n\t"auths": { "elsewhere.example":  {"auth": "c29tZWJvZHk6ZWxzZQ=="} },\n  "HttpHeaders": {"X-Site": "b"}\n}\n';
-
 before(async () => {
   cluster = await startCluster();
   firstUsers = cluster.registry.users;
-  cluster.nodes[0]?.writeFile("config.json", others, 0o640);
   image = await cluster.pushApp("team/app:1");
-  await product.installProduct(cluster);
+  await task.install(cluster);
 });
 after(() => cluster?.down());
 
@@ -59,15 +53,11 @@ async function processes(
   return found.flat();
 }
 
-/** The entry of the private registry in a node's file. */
-function entryOn(index: number): string | undefined {
-  const file = nodes()[index]?.readFile("config.json");
-  return (
-    file &&
-    (JSON.parse(file.toString()) as { auths: Record<string, { auth: string }> }).auths[
-      cluster.registry.host
-    ]?.auth
-  );
+/** Asserts that each node has the registry's present password. */
+function assertServed(): void {
+  const { host } = cluster.registry;
+  for (const node of nodes())
+    assert.equal(auths(node)[host]?.auth, cluster.registry.auth("additional").auth);
 }
 
 /**
@@ -95,11 +85,7 @@ async function mayDeclare(user: string): Promise<void> {
 }
 
 test("H7, H24: refuses an invalid Secret with an Event that names the key path, and deploys nothing", async () => {
-  await product.writeAdditional(
-    cluster,
-    '{"auths":{"good.example":{"auth":"dTpw"},"bad.example":{"auth":"%%%"}}}',
-  );
-  const event = await product.untilEvent(cluster, "Rejected", /auths\["bad\.example"\]\.auth/);
+  const event = await task.writeInvalid(cluster);
   assert.equal(event.type, "Warning");
   assert.doesNotMatch(event.message, /%%%/);
   await stays(
@@ -107,59 +93,31 @@ test("H7, H24: refuses an invalid Secret with an Event that names the key path, 
     async () => (await product.ourObjects(cluster)).length === 0,
     3000,
   );
-  assert.equal(nodes()[0]?.readFile("config.json")?.toString(), others);
+  assert.equal(task.files(cluster)[0], task.others);
   await product.deleteAdditional(cluster);
 });
 
 test("H1, H2, H4: runs a private image on every node for a user who can only write additional-pull-secret", async () => {
   const admin = "guest-admin";
   await mayDeclare(admin);
-  await cluster.apply(...nodes().map((node) => podOn(node, `app-${node.name}`, image)));
-  for (const node of nodes()) await untilState(cluster, `app-${node.name}`, ...pullRefused);
-  const file = join(cluster.directory, "auth.json");
-  writeFileSync(file, cluster.registry.document("additional"));
-  const secret = [
-    names.additionalSecretName,
-    `--type=${names.secretType}`,
-    `--from-file=.dockerconfigjson=${file}`,
-  ];
-  await cluster.kubectl(
-    "create",
-    "secret",
-    "generic",
-    ...secret,
-    "-n",
-    names.namespace,
-    `--as=${admin}`,
-  );
-  for (const node of nodes()) await untilState(cluster, `app-${node.name}`, "Running");
+  await task.startPods(cluster, "app", image);
+  await task.untilPods(cluster, "app", pullRefused);
+  await task.createSecret(cluster, admin);
+  await task.untilPods(cluster, "app", ["Running"]);
 });
 
 test("H13, H14: shows in three kubectl commands and in condition Ready that every node has the revision", async () => {
   assert.match(await product.rolledOut(cluster), /revision 1 is on every node/);
-  for (const index of nodes().keys())
-    assert.equal(entryOn(index), cluster.registry.auth("additional").auth);
+  assertServed();
+  const [daemonSet, secret, pods] = task.sights.map((command) => () => cluster.kubectl(...command));
   // Waits for the agent of the first node: its container exits to prove the revision, and then
   // starts again.
-  const daemonSet = () =>
-    cluster.kubectl("get", "daemonset", names.agentName, "-n", names.namespace);
   await until("two agents are available", async () =>
-    /\s2\s+2\s+2\s+2\s+2\s/.test(await daemonSet()),
+    /\s2\s+2\s+2\s+2\s+2\s/.test((await daemonSet?.()) ?? ""),
   );
-  assert.match(
-    await cluster.kubectl("get", "secret", names.globalSecretName, "-n", names.namespace),
-    /kubernetes\.io\/dockerconfigjson\s+11\s/,
-  );
-  const pods = await cluster.kubectl(
-    "get",
-    "pods",
-    "-n",
-    names.namespace,
-    "-l",
-    `name=${names.agentName}`,
-    "--no-headers",
-  );
-  assert.equal(pods.trim().split("\n").length, 2);
+  assert.match((await secret?.()) ?? "", /kubernetes\.io\/dockerconfigjson\s+11\s/);
+  // One line is the head of the table.
+  assert.equal((await pods?.())?.trim().split("\n").length, 3);
   await product.untilEvent(cluster, "RolledOut", /2 nodes/);
 });
 
@@ -191,14 +149,11 @@ test("H19: changes no revision, no file and no kubelet when the Secret has other
 });
 
 test("H16: delivers changed content to every node, and keeps the entries of other programs", async () => {
-  const users = { ...cluster.registry.users, additional: "rotated-password-of-the-additional" };
-  await cluster.registry.setUsers(users);
   const served = (await product.revision(cluster)) ?? 0;
-  await product.writeAdditional(cluster, cluster.registry.document("additional"));
+  await task.rotate(cluster);
   await product.untilServed(cluster, served + 1);
-  for (const index of nodes().keys())
-    assert.equal(entryOn(index), cluster.registry.auth("additional").auth);
-  assert.match(nodes()[0]?.readFile("config.json")?.toString() ?? "", /elsewhere\.example/);
+  assertServed();
+  assert.ok("elsewhere.example" in auths(nodes()[0]));
 });
 
 test("keeps no copy of a mount in the agent's mount namespace when the node unmounts a volume", async () => {
@@ -251,25 +206,16 @@ test("shows no credential in any log, Event, annotation, metric or termination m
 test("H20, H21: removes every object and restores the nodes' files when the Secret is deleted", async (t) => {
   await cluster.kubectl("delete", "pods", "-n", "default", "--all");
   const begun = performance.now();
-  await product.deleteAdditional(cluster);
-  await product.untilRemoved(cluster);
+  await task.remove(cluster);
   t.diagnostic(`removed after ${Math.round((performance.now() - begun) / 100) / 10} s`);
-  assert.equal(nodes()[0]?.readFile("config.json")?.toString(), others);
+  assert.deepEqual(task.files(cluster), [task.others, undefined]);
   assert.equal(
     (await nodes()[0]?.exec(["stat", "-c", "%a %u:%g", "/var/lib/kubelet/config.json"]))?.trim(),
     "640 0:0",
   );
-  assert.equal(nodes()[1]?.readFile("config.json"), undefined);
-  for (const node of nodes()) {
-    assert.equal(node.readFile("global-pull-secret/journal.json"), undefined);
-    assert.equal(
-      (await node.exec(["find", "/var/lib/kubelet", "-maxdepth", "1", "-name", "*global*"])).trim(),
-      "",
-    );
-  }
-  const again = await cluster.pushApp("team/app:2");
-  await cluster.apply(...nodes().map((node) => podOn(node, `again-${node.name}`, again)));
-  for (const node of nodes()) await untilState(cluster, `again-${node.name}`, "ImagePullBackOff");
+  assert.equal(await task.traces(cluster), "");
+  await task.startPods(cluster, "again", await cluster.pushApp("team/app:2"));
+  await task.untilPods(cluster, "again", ["ImagePullBackOff"]);
   await until(
     "an Event reports that the removal is over",
     async () => (await product.events(cluster, "Removed")).length > 0,

@@ -6,7 +6,7 @@ import { decided } from "#test/model/product.ts";
 import { mostListed, noMemory, type PodRecord } from "./facts.ts";
 import { afterRefusal, recordUpdater } from "./node-state.ts";
 
-const driver = { isLockstep: false, rewrite: {} };
+const driver = { rewrite: {} };
 
 test("lists at most 2,000 failed nodes and then saves nothing more", () => {
   const w = servedCluster({ seed: 1, nodes: 3, budget: 1 });

@@ -18,7 +18,7 @@ import {
 import { churnTable } from "#test/model/churn-table.ts";
 import { join, RELEASE, type Machine, type Pod, type World } from "#test/model/world.ts";
 
-const driver = { isLockstep: false, rewrite: {} };
+const driver = { rewrite: {} };
 
 test("begins and completes every change and withdrawal while nodes come and go", () => {
   churnTable([{ nodes: 300, churn: 2 }]);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { having, lastView, pass, served, servedCluster, until } from "#test/model/cluster.ts";
 import { join, RELEASE, type World } from "#test/model/world.ts";
 
-const driver = { isLockstep: false, rewrite: {} };
+const driver = { rewrite: {} };
 const nodes = 8;
 const newer = "200.2";
 

@@ -200,8 +200,8 @@ for (const [rule, law, rewrite, plans] of rows)
   test(`breaks the law "${law}" without the rule that ${rule}`, () => {
     const laws = new Set<string>();
     for (let seed = 1; seed <= 60 && !laws.has(law); seed++)
-      laws.add(broken(plans(seed), { isLockstep: false, rewrite })?.law ?? "none");
+      laws.add(broken(plans(seed), { rewrite })?.law ?? "none");
     assert.ok(laws.has(law), [...laws].join());
     // With the rule, the same plan keeps every law.
-    playAll(1, 1, { isLockstep: true, rewrite: {} }, plans);
+    playAll(1, 1, { rewrite: {} }, plans);
   });

@@ -9,7 +9,7 @@ import { decided } from "#test/model/product.ts";
 import type { Mode, World } from "#test/model/world.ts";
 import type { Snapshot } from "./facts.ts";
 
-const driver = { isLockstep: false, rewrite: {} };
+const driver = { rewrite: {} };
 
 /** The transition time of the pod's readiness when the pod gets the grant. */
 const since = -8000;

@@ -145,6 +145,7 @@ function prove(w: World, m: Machine, rev: number, digest: Digest): void {
   const mode = modeOf(w, m);
   m.journal = { rev, digest, mode, begun: null, said: m.journal?.said ?? "", quarantine: "" };
   w.truth.proved.add(digest + mode);
+  w.truth.fulfilled.add(`${m.id} ${rev}/${digest}`);
   w.truth.wrong.delete(m.id);
   log(w, `${m.name} proves revision ${rev} (${digest})`);
 }

@@ -13,7 +13,7 @@ type Row = Readonly<{
 
 /** In each row the budget is a tenth of the nodes, and a node is Ready 45 s after it has joined. */
 export function churnTable(rows: readonly Row[]): void {
-  const driver = { isLockstep: false, rewrite: {} };
+  const driver = { rewrite: {} };
   for (const { nodes, churn } of rows)
     for (const isWithdrawal of [false, true]) {
       const w = servedCluster({ seed: nodes, nodes, budget: Math.ceil(nodes / 10), churn });

@@ -1,9 +1,9 @@
 /** Clusters of the model in which every node has the served revision. */
 import type { View } from "#controller/rollout/facts.ts";
-import { decided } from "./product.ts";
+import { decided, type Drive } from "./product.ts";
 import { keyOf, servedDigest, wantedDigest, type Grant, type World } from "./world.ts";
 import { newPod } from "./kubelet.ts";
-import { bury, churn, newWorld, tick, type Driver, type Plan } from "./schedules.ts";
+import { bury, churn, newWorld, tick, type Plan } from "./schedules.ts";
 
 type Size = Readonly<{ seed: number; nodes: number; budget: number; churn?: number }>;
 
@@ -56,7 +56,7 @@ export function servedCluster(size: Size): World {
  * Runs the cluster until the condition is true. Returns the seconds, or Infinity after `most`
  * seconds.
  */
-export function until(w: World, driver: Driver, most: number, isOver: () => boolean): number {
+export function until(w: World, driver: Drive, most: number, isOver: () => boolean): number {
   const from = w.t;
   for (; w.t <= from + most; w.t++) {
     if (w.churn) churn(w);
@@ -67,7 +67,7 @@ export function until(w: World, driver: Driver, most: number, isOver: () => bool
   return Number.POSITIVE_INFINITY;
 }
 
-export const pass = (w: World, driver: Driver, seconds: number): number =>
+export const pass = (w: World, driver: Drive, seconds: number): number =>
   until(w, driver, seconds - 1, () => false);
 
 /** The number of machines that have the content in their file and in their kubelet. */

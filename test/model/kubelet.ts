@@ -98,6 +98,7 @@ function takePod(w: World, m: Machine, pod: Pod | undefined): void {
   m.mount = null;
   m.message = null;
   m.ready = false;
+  m.readyAt = t;
   m.since = t + m.skew;
   m.podUid = pod?.uid ?? 0;
   m.template = pod?.template ?? 0;
@@ -147,6 +148,7 @@ function probe(w: World, m: Machine): void {
   if (m.running && !answer && isAsked) m.answered = true;
   if (answer === m.ready) return;
   m.ready = answer;
+  m.readyAt = t;
   m.since = t + m.skew;
   // The kubelet syncs a pod whose readiness changes (handleProbeSync in pkg/kubelet/kubelet.go).
   m.mountAt = Math.min(m.mountAt, t + 1);

@@ -1,10 +1,10 @@
-/** The laws. They check what really happened, both for the product's and the oracle's decisions. */
-import { judge, observe } from "./judge.ts";
+/** The laws. They check what really happened, and share no code with the product. */
 import {
   budgetOf,
   fail,
   isOpen,
   isReachable,
+  keyOf,
   modeOf,
   PLANTED,
   RELEASE,
@@ -12,15 +12,34 @@ import {
   withdraws,
   type Digest,
   type Machine,
+  type Mode,
   type Pod,
   type World,
 } from "./world.ts";
 
-const verdictOf = (w: World, pod: Pod) => {
-  const now = w.t + w.clock;
-  const mode = w.templates.get(pod.template)?.mode ?? "Restart";
-  return judge(pod, observe(pod, w.memory, now), { mode, api: w.api, now });
-};
+/** Seconds after which the controller counts an unreachable or NotReady node as away. */
+const away = 60;
+/** Seconds after which the controller gives up an unproved grant. */
+const patienceOf = (mode: Mode): number => (mode === "Restart" ? 455 : 760);
+
+/** Whether the agent has reported in its termination message that it will not fulfil the grant. */
+const isRefused = ({ grant, message }: Pod): boolean =>
+  grant !== null && message?.key === keyOf(grant) && message.kind !== "proved";
+
+const isLost = (w: World, { unreachable }: Pod): boolean =>
+  unreachable > 0 && w.t - unreachable >= away;
+
+/** Whether the controller must still expect the node to change, because of this pod's grant. */
+function isAwaited(w: World, m: Machine, pod: Pod): boolean {
+  const { t, truth } = w;
+  const { grant, uid } = pod;
+  // The pod before this one had the grant.
+  if (!grant) return t - pod.created < away;
+  if (isRefused(pod) || isLost(w, pod)) return false;
+  // The agent had fulfilled the grant, and then lost its journal. It restarts nothing.
+  if (truth.fulfilled.has(`${m.id} ${grant.rev}/${grant.digest}`)) return false;
+  return t - (truth.grantedAt.get(uid) ?? -Infinity) <= patienceOf(modeOf(w, m));
+}
 
 /**
  * At most `maxUnavailable` nodes whose agents restart the kubelet have an unproved grant.
@@ -55,9 +74,7 @@ export function checkWindow(w: World, node: string): void {
     const isChanging = begun?.granted === true && !m.dead && t - begun.placed < 90 && !hasFailed;
     // A person wrote this grant, and no agent can begin it.
     if (pod.grant?.digest === PLANTED) continue;
-    if (!isOpen(m, pod) && !isChanging) continue;
-    const verdict = verdictOf(w, pod);
-    if (verdict !== "proved" && verdict !== "excused" && verdict !== "failed") count += 1;
+    if ((isOpen(m, pod) || isChanging) && isAwaited(w, m, pod)) count += 1;
   }
   if (count > allowed)
     fail("window", `${count} unproved grants, budget ${allowed}, after the grant to ${node}`);
@@ -75,8 +92,9 @@ export function checkAlone(w: World, granted: Pod): void {
   if (w.truth.proved.has(secret.digest + secret.mode)) return;
   for (const pod of pods.values()) {
     if (pod.uid === granted.uid || pod.grant?.rev !== secret.rev) continue;
-    if (pod.grant.digest === PLANTED) continue;
-    if (verdictOf(w, pod) === "unproved")
+    const m = w.machines.get(pod.node);
+    if (!m || pod.grant.digest === PLANTED || w.truth.wrong.has(m.id)) continue;
+    if (isAwaited(w, m, pod))
       fail("one first", `${granted.node} is granted ${secret.digest} beside ${pod.node}`);
   }
 }
@@ -91,18 +109,23 @@ export function checkPaused(w: World, node: string): void {
 }
 
 /**
- * Records nodes whose readiness proof is wrong. Laws do not count such a node until it has really
- * proved its grant.
+ * Records nodes whose proof is wrong: for 3 s, or in a termination message, they report more than
+ * their agents have done. Laws do not count such a node until it has really proved its grant.
  */
 export function noteWrong(w: World): void {
   for (const pod of w.api.pods.values()) {
     const m = w.machines.get(pod.node);
-    if (!m || !isOpen(m, pod) || w.truth.wrong.has(m.id) || verdictOf(w, pod) !== "proved")
-      continue;
+    if (!m || !isOpen(m, pod) || w.truth.wrong.has(m.id) || !isShown(w, m, pod)) continue;
     w.truth.wrong.add(m.id);
     w.truth.slips += 1;
   }
 }
+
+/** Whether the pod shows that its grant is fulfilled. */
+const isShown = (w: World, m: Machine, { grant, message, ready, since }: Pod): boolean =>
+  grant?.word === true
+    ? message?.kind === "proved" && message.key === keyOf(grant)
+    : ready && since !== grant?.since && w.t - m.readyAt >= 3;
 
 /**
  * An agent restarts its kubelet only for a listed reason, and never twice for the same content,
@@ -178,22 +201,26 @@ const promptly = 5;
 
 /**
  * The controller publishes a withdrawal of all sources immediately, and of one source as soon as
- * every grant is proved. The publication never waits for minInterval.
+ * the cluster is calm. The publication never waits for minInterval.
  */
 export function checkPrompt(w: World): void {
   const { api, t, truth } = w;
   const want = wantedDigest(api);
   const isOwed = api.ds && api.secret && withdraws(api.secret.digest, want) && !api.paused;
   const isHindered = (): boolean =>
-    t < Math.max(w.deadUntil, w.busyUntil, w.lateUntil) || (want !== RELEASE && isChanging(w));
+    t < Math.max(w.deadUntil, w.busyUntil, w.lateUntil) || (want !== RELEASE && !isCalm(w));
   truth.owed = isOwed && !isHindered() ? truth.owed + 1 : 0;
   if (truth.owed > promptly) fail("prompt withdrawal", `${want} is not published`);
 }
 
-/** Whether a grant is unproved. Counts a grant whose pod was deleted before the proof. */
-const isChanging = (w: World): boolean =>
-  w.memory.places.size > 0 ||
-  [...w.api.pods.values()].some((pod) => ["unproved", "back"].includes(verdictOf(w, pod)));
+/** Whether every node shows that its grant is fulfilled or refused, or is away. */
+const isCalm = (w: World): boolean =>
+  [...w.machines.values()].every((m) => {
+    const pod = w.api.pods.get(m.name);
+    if (!pod) return false;
+    if (isRefused(pod) || isLost(w, pod)) return true;
+    return !isOpen(m, pod) && pod.ready && w.t - m.readyAt >= 3 && isShown(w, m, pod);
+  });
 
 /** Allows one revision for each content, each restored backup and each deleted Secret. */
 export function notePublished(w: World, want: Digest): void {

@@ -1,10 +1,6 @@
-/**
- * Lets the product's decisions control the model's world, and compares them with the oracle's
- * decisions.
- */
+/** Lets the product's decisions control the model's world. */
 import { decide } from "#controller/rollout/decide.ts";
 import type {
-  Action,
   Decision,
   NodeFacts,
   Snapshot,
@@ -13,8 +9,7 @@ import type {
 } from "#controller/rollout/facts.ts";
 import type { Grant as Granted } from "#contract/grant.ts";
 import { afterRefusal, recordUpdater } from "#controller/rollout/node-state.ts";
-import { realHands, recorder, type Answer, type Hands } from "./hands.ts";
-import { oracle } from "./oracle.ts";
+import { perform, type Answer } from "./writes.ts";
 import {
   fail,
   FORGET,
@@ -41,29 +36,12 @@ const grantFacts = ({ rev, digest, since, word }: Grant): Granted => ({
   word,
 });
 
-const grantOf = ({ revision, digest, since, word }: Granted): Grant => ({
-  rev: revision,
-  digest,
-  since: Number(since),
-  word,
-});
-
 const stateFacts = ({ rev, canary, canaryNode, retry, ...rest }: State): StateFacts => ({
   ...rest,
   revision: rev,
   canary: canary === "" ? undefined : { node: canaryNode, uid: canary },
   retry: String(retry),
 });
-
-function stateOf({ revision, canary, retry, ...rest }: StateFacts): State {
-  const lists = {
-    failed: [...rest.failed],
-    lost: [...rest.lost],
-    replaced: [...rest.replaced],
-  };
-  const found = { canary: canary?.uid ?? "", canaryNode: canary?.node ?? "" };
-  return { ...rest, ...lists, ...found, rev: revision, retry: Number(retry) };
-}
 
 /** The objects as the product sees them. */
 function snapshotOf(w: World, api: Api, read: Read): Snapshot {
@@ -157,12 +135,11 @@ export type Rewrite = Readonly<{
 }>;
 
 /**
- * How the model runs the product. `isLockstep`: compares each decision with the oracle's.
- * `rewrite`: can switch off one of the product's rules. `isLazy`: the product decides like the real
- * controller, only after a change of an object or when the last decision requested it. If `isLazy`
- * is not set, the product decides every second.
+ * How the model runs the product. `rewrite`: can switch off one of the product's rules. `isLazy`:
+ * the product decides like the real controller, only after a change of an object or when the last
+ * decision requested it. If `isLazy` is not set, the product decides every second.
  */
-export type Drive = Readonly<{ isLockstep: boolean; rewrite: Rewrite; isLazy?: boolean }>;
+export type Drive = Readonly<{ rewrite: Rewrite; isLazy?: boolean }>;
 
 /**
  * Decides, and reads the Nodes that the decision requests. Repeats this until the decision requests
@@ -198,11 +175,9 @@ export function productWhenDue(w: World, api: Api, drive: Drive): void {
 }
 
 /** Lets the product decide once, and performs its actions. */
-function product(w: World, api: Api, { isLockstep, rewrite }: Drive): Decision {
-  const before = w.memory;
+function product(w: World, api: Api, { rewrite }: Drive): Decision {
   if (rewrite.memory) w.memory = rewrite.memory(w.memory);
   const decision = decided(w, api, rewrite);
-  if (isLockstep) compare(w, api, before, decision);
   if (decision.view.phase === "served" && api === w.api && !w.truth.proved.has(proof(api)))
     fail("status", "a view reports unproved content as served");
   w.memory = decision.memory;
@@ -222,7 +197,7 @@ function product(w: World, api: Api, { isLockstep, rewrite }: Drive): Decision {
   const unsent = [...decision.actions];
   try {
     for (const action of decision.actions) {
-      perform(api, action, realHands(w, answered));
+      perform(w, api, action, answered);
       unsent.shift();
     }
   } finally {
@@ -241,50 +216,3 @@ function checkWrites({ actions }: Decision): void {
 }
 
 const proof = ({ secret }: Api): string => `${secret?.digest}${secret?.mode}`;
-
-/** Fails if product and oracle decide differently on the same snapshot and the same memory. */
-function compare(w: World, api: Api, before: Memory, decision: Decision): void {
-  const ours = recorder();
-  for (const action of decision.actions) perform(api, action, ours);
-  const theirs = recorder();
-  const clock = { steady: w.t + w.clock, api: w.t };
-  oracle(structuredClone(api), before, clock, { hands: theirs, templates: w.templates });
-  const [mine, other] = [ours.requests().join("\n"), theirs.requests().join("\n")];
-  if (mine !== other) fail("lockstep", `\nproduct:\n${mine}\noracle:\n${other}`);
-}
-
-function perform(api: Api, action: Action, hands: Hands): void {
-  const podOf = ({ node }: { node: string }): Pod => api.pods.get(node) as Pod;
-  switch (action.kind) {
-    case "publish": {
-      const { revision, mode, served } = action;
-      const { secret } = api;
-      const slot = secret && served !== "nothing" ? servedDigest(secret) : "";
-      return hands.publish({
-        rev: revision,
-        digest: wantedDigest(api),
-        mode,
-        served: secret && served !== "nothing" ? secret.served : 0,
-        servedDigest: slot,
-      });
-    }
-    case "empty-served":
-      return hands.emptyServed();
-    case "save":
-    case "halt":
-      return hands.save(stateOf(action.state));
-    case "grant":
-    case "take-back":
-      return void hands.patch(podOf(action.pod), grantOf(action.grant));
-    case "sync":
-      return hands.sync(podOf(action.pod));
-    case "delete":
-      return hands.remove(podOf(action.pod));
-    case "write-template":
-      return hands.template();
-    case "promote":
-      return hands.promote();
-    case "complete":
-      return hands.complete(action.isConfirmed);
-  }
-}

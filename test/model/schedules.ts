@@ -3,10 +3,9 @@ import { Random } from "#test/random.ts";
 import { noMemory } from "#controller/rollout/facts.ts";
 import { agent } from "./agent.ts";
 import { apply, KINDS, type Event } from "./events.ts";
-import { Killed, realHands, Refused } from "./hands.ts";
+import { Killed, Refused } from "./writes.ts";
 import { controlPlane, kubelet } from "./kubelet.ts";
 import { checkImage, checkPrompt, missing, noteWrong } from "./laws.ts";
-import { oracle } from "./oracle.ts";
 import { productWhenDue, type Drive } from "./product.ts";
 import {
   between,
@@ -38,9 +37,6 @@ export type Plan = Readonly<{
   events: readonly Event[];
   end: number;
 }>;
-
-/** The controller that decides; null for the oracle. */
-export type Driver = Drive | null;
 
 export function planOf(seed: number): Plan {
   const random = new Random(seed);
@@ -130,6 +126,8 @@ export function newWorld(plan: Plan, tracing = false): World {
       hand: 0,
       forgotten: new Set(),
       wrong: new Set(),
+      grantedAt: new Map(),
+      fulfilled: new Set(),
       slips: 0,
       forced: 0,
       vanished: 0,
@@ -155,7 +153,7 @@ function noteWithdrawn(w: World): void {
 }
 
 /** Plays one second of the world. */
-export function tick(w: World, driver: Driver): void {
+export function tick(w: World, driver: Drive): void {
   controlPlane(w);
   for (const m of w.machines.values()) {
     if (m.dead) continue;
@@ -181,7 +179,7 @@ function cutPower(m: Machine): void {
   if (m.journal) m.journal.said = "";
 }
 
-function control(w: World, driver: Driver): void {
+function control(w: World, driver: Drive): void {
   noteWrong(w);
   // Sometimes the controller's view is a second old.
   const seen = w.snapshot ?? w.api;
@@ -189,10 +187,7 @@ function control(w: World, driver: Driver): void {
   // A decision that begins a retry publishes nothing. The next decision does.
   const retries = seen.retry !== seen.state.retry;
   try {
-    if (seen === w.api || isFresh(seen, w.api)) {
-      if (driver) productWhenDue(w, seen, driver);
-      else playOracle(w, seen);
-    }
+    if (seen === w.api || isFresh(seen, w.api)) productWhenDue(w, seen, driver);
     const { paused, secret } = w.api;
     // During a pause the controller publishes nothing.
     const publishes = !retries && (!paused || secret?.digest === wantedDigest(w.api));
@@ -223,26 +218,8 @@ function isFresh(seen: Api, { secret, ds, state }: Api): boolean {
   return text(seen) === text({ secret, ds, state });
 }
 
-function playOracle(w: World, api: Api): void {
-  const refused = new Map<string, { at: number; last: number; why: string }>();
-  const steady = w.t + w.clock;
-  const hands = realHands(w, ({ uid }, answer) => {
-    if (answer !== "admission") return;
-    const at = w.memory.pods.get(String(uid))?.refused?.at ?? steady;
-    refused.set(String(uid), { at, last: steady, why: "" });
-  });
-  const clock = { steady, api: w.t };
-  const memory = oracle(api, w.memory, clock, { hands, templates: w.templates });
-  const pods = new Map(memory.pods);
-  for (const [uid, one] of refused) {
-    const seen = pods.get(uid);
-    if (seen) pods.set(uid, { ...seen, refused: one });
-  }
-  w.memory = { ...memory, pods };
-}
-
 /** Plays a plan to its end. Throws `LawBroken`. */
-function run(plan: Plan, driver: Driver, world = newWorld(plan)): World {
+function run(plan: Plan, driver: Drive, world = newWorld(plan)): World {
   const events = [...plan.events];
   for (; world.t < plan.end; world.t++) {
     for (let next = events[0]; next && next.t <= world.t; next = events[0]) {
@@ -259,7 +236,7 @@ function run(plan: Plan, driver: Driver, world = newWorld(plan)): World {
  * Ends a run: no more events, except a constant rate of replaced nodes. A person follows the
  * instructions in status: corrects the content, repairs nodes, ends a pause or retries.
  */
-function settle(w: World, driver: Driver): void {
+function settle(w: World, driver: Drive): void {
   const { api } = w;
   log(w, "the world calms down");
   w.killIn = -1;
@@ -345,7 +322,7 @@ export function bury(w: World): void {
 }
 
 /** Returns the law that the plan breaks, if any. */
-export function broken(plan: Plan, driver: Driver, world?: World): LawBroken | undefined {
+export function broken(plan: Plan, driver: Drive, world?: World): LawBroken | undefined {
   try {
     run(plan, driver, world);
     return undefined;
@@ -356,7 +333,7 @@ export function broken(plan: Plan, driver: Driver, world?: World): LawBroken | u
 }
 
 /** Finds the smallest plan, by events and nodes, that still breaks the same law. */
-export function shrink(plan: Plan, law: string, driver: Driver): Plan {
+export function shrink(plan: Plan, law: string, driver: Drive): Plan {
   let smallest = plan;
   const tries = (one: Plan): readonly Plan[] => [
     ...one.events.map((_, at) => Object.assign({}, one, { events: one.events.toSpliced(at, 1) })),

@@ -1,10 +1,6 @@
 /**
  * The world of an executable model of "pods stay": the API server's objects, the machines, and what
  * really happened. One tick is one second. Every random choice comes from the run's seed.
- *
- * The model's own controller is the oracle. It shares no decisions with controller/rollout, only
- * the form of the controller's memory, so that the oracle and the product can decide on the same
- * snapshot.
  */
 import type { PublishedMode } from "#contract/names.ts";
 import { Random } from "#test/random.ts";
@@ -147,6 +143,8 @@ export type Machine = {
   answered: boolean;
   ready: boolean;
   since: number;
+  /** When `ready` last changed, in seconds of the world. `since` is in seconds of the machine. */
+  readyAt: number;
   message: Message | null;
   lastExit: number;
   blind: number;
@@ -180,6 +178,10 @@ type Truth = {
   hand: number;
   forgotten: Set<number>;
   wrong: Set<number>;
+  /** Uid of a pod → when the controller last wrote its grant. */
+  grantedAt: Map<number, number>;
+  /** `ID REVISION/DIGEST` of each machine and the contents that it has had in force. */
+  fulfilled: Set<string>;
   slips: number;
   forced: number;
   /** Nodes that were deleted before their failure was known. */
@@ -328,6 +330,7 @@ function newMachine(w: World, name: string): Machine {
     answered: false,
     ready: false,
     since: w.t,
+    readyAt: w.t,
     message: null,
     lastExit: -9999,
     blind: 0,

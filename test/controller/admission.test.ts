@@ -9,7 +9,7 @@ import type { V1DaemonSet } from "@kubernetes/client-node";
 import { stays, until } from "../cluster/await.ts";
 import { NodesDriver } from "#test/harness/nodes/drive.ts";
 import * as plane from "./plane.ts";
-import { document, paths } from "./plane.ts";
+import { content, paths } from "./plane.ts";
 import { steer } from "./steer.ts";
 import * as policies from "./policies.ts";
 
@@ -39,7 +39,6 @@ afterEach(async () => {
   kubelets.mostAtOnce = 0;
 });
 
-const content = (word: string) => document({ "quay.io": `robot:${word}` });
 const podSpec = async () => (await on.api.get<V1DaemonSet>(paths.daemonSet))?.spec?.template.spec;
 const tolerations = async () => (await podSpec())?.tolerations?.map(({ key }) => key ?? "every");
 const writes = (since: string) =>

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { NodesDriver } from "#test/harness/nodes/drive.ts";
 import { until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
-import { document } from "./plane.ts";
+import { content } from "./plane.ts";
 import { steer } from "./steer.ts";
 
 const size = 300;
@@ -25,7 +25,6 @@ const [begins, ends] = [10_000, 300_000];
 let on: plane.Plane;
 let kubelets: NodesDriver;
 const joined = new Map<string, number>();
-const content = (word: string) => document({ "quay.io": `robot:${word}` });
 
 before(async () => {
   on = await plane.startPlane();

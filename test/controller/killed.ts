@@ -4,8 +4,8 @@ import type { TestContext } from "node:test";
 import { until } from "../cluster/await.ts";
 import { seeded } from "../random.ts";
 import * as plane from "./plane.ts";
-import { paths } from "./plane.ts";
-import { content, kubelets, names, on, running, start, undeclare } from "./rig.ts";
+import { content, paths } from "./plane.ts";
+import { kubelets, names, on, running, start, undeclare } from "./rig.ts";
 
 /**
  * `kills`: the largest number of kills in each phase. A controller is killed 0.7 to 3.7 seconds

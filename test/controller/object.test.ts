@@ -4,9 +4,8 @@ import { test } from "node:test";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { stays, until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
-import { paths } from "./plane.ts";
+import { content, paths } from "./plane.ts";
 import {
-  content,
   kubelets,
   names,
   on,

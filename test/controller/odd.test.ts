@@ -6,18 +6,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { stays, until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
-import {
-  content,
-  kubelets,
-  names,
-  on,
-  rig,
-  served,
-  start,
-  started,
-  undeclare,
-  untilReady,
-} from "./rig.ts";
+import { kubelets, names, on, rig, served, start, started, undeclare, untilReady } from "./rig.ts";
+import { content } from "./plane.ts";
 import { statusOf, untilCondition } from "./steer.ts";
 
 rig();

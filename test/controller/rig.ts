@@ -3,7 +3,7 @@ import { after, afterEach, before } from "node:test";
 import { until } from "../cluster/await.ts";
 import { NodesDriver } from "#test/harness/nodes/drive.ts";
 import * as plane from "./plane.ts";
-import { document } from "./plane.ts";
+import { content } from "./plane.ts";
 import { steer, type Settings } from "./steer.ts";
 
 export let on: plane.Plane;
@@ -53,7 +53,6 @@ export async function start(
   return controller;
 }
 
-export const content = (word: string) => document({ "quay.io": `robot:${word}` });
 export const undeclare = () =>
   on.cluster.kubectl("delete", "secret", "additional-pull-secret", "-n", "kube-system");
 export const started = (revision: number) => kubelets.order(revision).length;

@@ -11,7 +11,7 @@ import { stays, until } from "../cluster/await.ts";
 import { NodesDriver } from "#test/harness/nodes/drive.ts";
 import { granted, needed } from "./granted.ts";
 import * as plane from "./plane.ts";
-import { document, paths } from "./plane.ts";
+import { content, document, paths } from "./plane.ts";
 import { condition, steer } from "./steer.ts";
 import { TcpProxy } from "./tcp-proxy.ts";
 import { unwatched } from "./unwatched.ts";
@@ -30,7 +30,6 @@ after(async () => {
 });
 
 const syncer = "global-pull-secret-syncer";
-const content = (word: string) => document({ "quay.io": `robot:${word}` });
 /** Cluster-wide resources that the controller requests. The empty string stands for discovery. */
 const ofTheCluster = /^(?:|nodes|globalpullsecret\.io\/globalpullsecrets(?:\/status)?)$/;
 /**
@@ -173,12 +172,7 @@ test("lets a drain always evict an unready controller, but a Ready controller on
 
 test("sends few requests while the API server is away in the middle of a rollout, and continues when it is back", async () => {
   await using proxy = await TcpProxy.before(on.cluster.server);
-  const kubeconfig = plane.writeKubeconfig(
-    on.cluster,
-    "behind-the-proxy",
-    `https://127.0.0.1:${proxy.port}`,
-    on.token,
-  );
+  const kubeconfig = plane.kubeconfigBehind(proxy, on);
   await steer(on, 1);
   await using controller = plane.startController(kubeconfig);
   kubelets.starts.length = 0;
@@ -211,12 +205,7 @@ longTest(
   "ends with one log line when it cannot renew its Lease, and the next controller waits for the API server",
   async () => {
     await using proxy = await TcpProxy.before(on.cluster.server);
-    const kubeconfig = plane.writeKubeconfig(
-      on.cluster,
-      "behind-the-proxy",
-      `https://127.0.0.1:${proxy.port}`,
-      on.token,
-    );
+    const kubeconfig = plane.kubeconfigBehind(proxy, on);
     await steer(on, 1);
     await using controller = plane.startOnce(kubeconfig);
     kubelets.starts.length = 0;
@@ -242,12 +231,7 @@ longTest(
 
 test("H6: delivers the next change within seconds after all connections of the idle controller were cut", async () => {
   await using proxy = await TcpProxy.before(on.cluster.server);
-  const kubeconfig = plane.writeKubeconfig(
-    on.cluster,
-    "behind-the-proxy",
-    `https://127.0.0.1:${proxy.port}`,
-    on.token,
-  );
+  const kubeconfig = plane.kubeconfigBehind(proxy, on);
   await steer(on, "100%");
   await using controller = plane.startController(kubeconfig);
   await plane.declare(on, content("one"));
@@ -268,12 +252,7 @@ test("H6: delivers the next change within seconds after all connections of the i
 
 test("recreates objects that were deleted while all connections were cut, once it can connect again", async () => {
   await using proxy = await TcpProxy.before(on.cluster.server);
-  const kubeconfig = plane.writeKubeconfig(
-    on.cluster,
-    "behind-the-proxy",
-    `https://127.0.0.1:${proxy.port}`,
-    on.token,
-  );
+  const kubeconfig = plane.kubeconfigBehind(proxy, on);
   await steer(on, "100%");
   await using controller = plane.startController(kubeconfig);
   await plane.declare(on, content("one"));

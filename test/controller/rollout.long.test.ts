@@ -7,7 +7,8 @@ import { test } from "node:test";
 import { until } from "../cluster/await.ts";
 import { killedAtRandom } from "./killed.ts";
 import * as plane from "./plane.ts";
-import { content, kubelets, names, on, rig, served, start, started } from "./rig.ts";
+import { kubelets, names, on, rig, served, start, started } from "./rig.ts";
+import { content } from "./plane.ts";
 
 rig();
 

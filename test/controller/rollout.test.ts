@@ -6,7 +6,6 @@ import { stays, until } from "../cluster/await.ts";
 import { killedAtRandom } from "./killed.ts";
 import * as plane from "./plane.ts";
 import {
-  content,
   deployed,
   kubelets,
   names,
@@ -19,6 +18,7 @@ import {
   unready,
   untilReady,
 } from "./rig.ts";
+import { content } from "./plane.ts";
 
 rig();
 

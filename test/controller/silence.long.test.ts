@@ -4,7 +4,7 @@
  */
 import { after, before, test } from "node:test";
 import * as plane from "./plane.ts";
-import { document } from "./plane.ts";
+import { content } from "./plane.ts";
 import { steer } from "./steer.ts";
 import { TcpProxy } from "./tcp-proxy.ts";
 
@@ -12,16 +12,9 @@ let on: plane.Plane;
 before(async () => void (on = await plane.startPlane()));
 after(() => on[Symbol.asyncDispose]());
 
-const content = (word: string) => document({ "quay.io": `robot:${word}` });
-
 test("publishes the next change when all watches and connections hang", async () => {
   await using proxy = await TcpProxy.before(on.cluster.server);
-  const kubeconfig = plane.writeKubeconfig(
-    on.cluster,
-    "behind-the-proxy",
-    `https://127.0.0.1:${proxy.port}`,
-    on.token,
-  );
+  const kubeconfig = plane.kubeconfigBehind(proxy, on);
   await steer(on, "100%");
   await using controller = plane.startController(kubeconfig);
   await plane.declare(on, content("one"));

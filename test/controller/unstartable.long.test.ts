@@ -8,10 +8,9 @@ import { after, before, test } from "node:test";
 import { NodesDriver } from "#test/harness/nodes/drive.ts";
 import { until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
-import { document } from "./plane.ts";
+import { content } from "./plane.ts";
 import { steer, untilCondition } from "./steer.ts";
 
-const content = (word: string) => document({ "quay.io": `robot:${word}` });
 const admission = "admissionregistration.k8s.io/v1";
 const policy = "no-pods-on-bare";
 

@@ -6,10 +6,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { stays, until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
-import { paths } from "./plane.ts";
+import { content, paths } from "./plane.ts";
 import { allowSeconds } from "./steer.ts";
 import {
-  content,
   deployed,
   kubelets,
   on,

@@ -6,11 +6,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../cluster/await.ts";
 import * as plane from "./plane.ts";
-import { paths } from "./plane.ts";
+import { content, paths } from "./plane.ts";
 import { allowSeconds } from "./steer.ts";
 import {
   agents,
-  content,
   deployed,
   kubelets,
   names,

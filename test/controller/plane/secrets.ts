@@ -90,3 +90,6 @@ export async function deployed(plane: Plane, text: string): Promise<number> {
   await untilRolledOut(plane, revision);
   return revision;
 }
+
+/** A document with one entry, whose password is this word. */
+export const content = (word: string) => document({ "quay.io": `robot:${word}` });

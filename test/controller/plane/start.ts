@@ -92,3 +92,7 @@ export function writeKubeconfig(
   writeFileSync(file, JSON.stringify(content), { mode: 0o600 });
   return file;
 }
+
+/** A kubeconfig with the controller's token for a proxy before the API server. */
+export const kubeconfigBehind = ({ port }: { port: number }, { cluster, token }: Plane): string =>
+  writeKubeconfig(cluster, "behind-the-proxy", `https://127.0.0.1:${port}`, token);

@@ -9,10 +9,10 @@ import type { ControllerMetrics } from "./status/metrics.ts";
 import type { AgentImage } from "./objects/agent.ts";
 import { platformClock } from "./platform.ts";
 import type { PolicyReading } from "./policy-reader.ts";
-import { fieldManager } from "#kube/client/ownership.ts";
+import { fieldManager, statusManager } from "#kube/client/ownership.ts";
 import { globalPullSecretPath } from "#kube/client/paths.ts";
-import { statusManager } from "./status/status-writer.ts";
-import { createReport, type Report } from "./status/report.ts";
+import type { Outcome } from "./status/outcome.ts";
+import { publisher } from "./status/publish.ts";
 import { noMemory } from "./rollout/facts.ts";
 import { Admitted } from "#kube/apply/admission.ts";
 import { NodeListTimer } from "./rollout/nodes.ts";
@@ -81,7 +81,7 @@ export function assembleReconciler(
     times: () => ({ steady: seconds(), api: now().getTime() / 1000 }),
     unchangedSeconds: unchangedClock(seconds),
     platform: platformClock(live, seconds),
-    report: createReport({
+    publish: publisher({
       announce: (notice, secret) => announce(notice, onAdditional(secret)),
       metrics,
       admitted,
@@ -120,6 +120,7 @@ export type Reconciler = RemovalContext &
     extras: Extras;
     /** The API group of another operator that owns the nodes' pull secrets, if there is one. */
     platform: () => Promise<string | undefined>;
-    report: Report;
+    /** Reports the outcome of a run. Never fails. */
+    publish: (outcome: Outcome) => void;
     rootMounts: Pick<RootMounts, "find">;
   }>;

@@ -10,7 +10,7 @@ import { secretType, withdrawNowAnnotation } from "#contract/names.ts";
 import type { Cluster, PageOptions } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { readPublished } from "./objects/global-secret.ts";
-import type { Report } from "./status/report.ts";
+import type { Outcome } from "./status/outcome.ts";
 import { noRequests } from "./policy/policy-in-force.ts";
 import { policyWith } from "./policy/policy.fixture.ts";
 import type { ExtraSource, ManagementState } from "./policy/policy.ts";
@@ -95,20 +95,6 @@ function start(graceSeconds: number) {
   let managementState: ManagementState = "Managed";
   let withdrawsAt: Date | undefined;
   let unsearched: readonly string[] | undefined;
-  const nothing = async () => {};
-  const report: Report = {
-    begins: () => {},
-    paused: () => {},
-    unsearched: (names) => void (unsearched = names),
-    unsupported: nothing,
-    foreign: nothing,
-    verdict: async (verdict) => void ({ withdrawsAt } = verdict),
-    progress: nothing,
-    removal: nothing,
-    idle: () => {},
-    succeeded: () => {},
-    failed: () => {},
-  };
   const reconciler = {
     cluster,
     live: cluster,
@@ -136,7 +122,10 @@ function start(graceSeconds: number) {
     get policyReading() {
       return { accepted: { spec: { managementState }, sourcesFrom: "uid" }, orphans: [] };
     },
-    report,
+    publish({ verdict, unsearched: names }: Outcome) {
+      if (verdict !== undefined) ({ withdrawsAt } = verdict);
+      if (names !== undefined) unsearched = names === "none" ? undefined : names;
+    },
     get agent() {
       return { ...agentFixture, probationSeconds: 3 };
     },

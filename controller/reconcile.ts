@@ -17,47 +17,52 @@ import { sooner, type Again } from "#runtime/loop.ts";
 import { isEdited, readPublished } from "./objects/global-secret.ts";
 import { readState, writeState } from "./objects/state.ts";
 import type { Reconciler } from "./assembly.ts";
-import { nextRunAfter, serve } from "./serve.ts";
-import { accept, noSourceApplies } from "./sources/accept.ts";
+import { takeStep, type Progress } from "./rollout/step.ts";
+import type { Admitted } from "#kube/apply/admission.ts";
+import type { Outcome } from "./status/outcome.ts";
+import { accept, noSourceApplies, type SourcesVerdict } from "./sources/accept.ts";
 import { keptOf, sincesOf, withdrawals, type Withdrawal } from "./withdrawal/grace.ts";
 import { remove, deletesNext } from "./withdrawal/remove.ts";
 
 export async function reconcile(reconciler: Reconciler): Promise<Again | undefined> {
+  const outcome: Outcome = { policy: reconciler.policyReading };
   try {
-    reconciler.report.begins(reconciler.policyReading);
-    const again = await run(reconciler);
-    reconciler.report.succeeded();
-    return again;
+    return await run(reconciler, outcome);
   } catch (error) {
-    reconciler.report.failed(error);
+    outcome.error = error;
     throw error;
+  } finally {
+    // Report after all changes, because Events before a change would delay all nodes.
+    reconciler.publish(outcome);
   }
 }
 
-async function run(whole: Reconciler): Promise<Again | undefined> {
-  const { cluster, live, original, extras, policy, report } = whole;
+async function run(whole: Reconciler, outcome: Outcome): Promise<Again | undefined> {
+  const { cluster, live, original, extras, policy } = whole;
   const extrasOf = (fresh: boolean) => () => extras.read(policy.sources, fresh);
   let snapshot = await observe(cluster, original, extrasOf(false));
   if ((isAbsent(snapshot, whole) || continuesWithdrawal(whole, snapshot)) && deletesNext(snapshot))
     snapshot = await observe(live, original, extrasOf(true));
+  outcome.snapshot = snapshot;
   const known = knownOf(snapshot);
   const inputs = inputsOf(snapshot, whole);
   if (isAbsent(snapshot, whole) && ownedOf(snapshot).length === foreignOf(snapshot).length) {
-    report.idle();
+    outcome.stage = { kind: "nothing" };
     if (inputs.some(({ core }) => !core))
-      await report.verdict(accept({ inputs, ...known }, policy.merge), snapshot);
+      outcome.verdict = accept({ inputs, ...known }, policy.merge);
     return undefined;
   }
   const absences = withdrawals(inputs, snapshot, whole);
   const held = holdsWithdrawals(whole, snapshot);
   const sources = { inputs: keptOf(inputs, absences, held), ...known };
   const isRemoval = noSourceApplies(sources) || continuesWithdrawal(whole, snapshot);
-  const { reconciler, again } = await withRootMount(whole, snapshot, isRemoval);
+  const { reconciler, again } = await withRootMount(whole, outcome, snapshot, isRemoval);
 
   if (isRemoval) {
     snapshot = await forgetCredentials(reconciler, snapshot, absences);
+    outcome.snapshot = snapshot;
     const removal = await remove(reconciler, snapshot, sources);
-    await report.removal(removal, snapshot);
+    outcome.stage = { kind: "removal", removal };
     return (
       removal.again ?? (removal.progress && nextRunAfter(removal.progress, reconciler.admitted))
     );
@@ -65,11 +70,16 @@ async function run(whole: Reconciler): Promise<Again | undefined> {
 
   const later = sooner(again, held ? undefined : nextGraceEnd(absences, reconciler));
   const platform = await reconciler.platform();
-  await report.unsupported(platform, snapshot);
-  if (platform !== undefined) return sooner(platformPause, later);
-  const foreign = foreignOf(snapshot);
-  await report.foreign(foreign, snapshot);
-  if (foreign.length > 0) return later;
+  outcome.platform = platform ?? "";
+  if (platform !== undefined) {
+    outcome.stage = { kind: "blocked" };
+    return sooner(platformPause, later);
+  }
+  outcome.foreign = foreignOf(snapshot);
+  if (outcome.foreign.length > 0) {
+    outcome.stage = { kind: "blocked" };
+    return later;
+  }
   const absence = absences.get(sourceIds.additional);
   const judged = accept(sources, policy.merge);
   const verdict = {
@@ -82,21 +92,71 @@ async function run(whole: Reconciler): Promise<Again | undefined> {
     // A withdrawal that a pause delays has not begun, even if it was due long ago.
     withdrawsAt: held ? absence?.begins : beginsOf(absence),
   };
-  try {
-    return sooner(await serve(reconciler, snapshot, verdict, absences), later);
-  } finally {
-    // Report after the change, because Events before the change would delay all nodes.
-    await report.verdict(verdict, snapshot);
+  outcome.verdict = verdict;
+  return sooner(await serve(reconciler, { outcome, snapshot, verdict, absences }), later);
+}
+
+type Judged = Readonly<{
+  outcome: Outcome;
+  snapshot: Snapshot;
+  verdict: SourcesVerdict;
+  absences: ReadonlyMap<string, Withdrawal>;
+}>;
+
+/**
+ * Records the accepted documents, then brings the wanted content to the nodes, unless a pause
+ * delays it. Undefined: nothing more is due.
+ */
+async function serve(
+  reconciler: Reconciler,
+  { outcome, snapshot, verdict, absences }: Judged,
+): Promise<Again | undefined> {
+  const { cluster, policyReading, admitted } = reconciler;
+  const { wanted, accepted } = verdict;
+  if (wanted === undefined && absences.size === 0) return undefined;
+  if (isHeldByPause(reconciler, snapshot)) {
+    outcome.stage = { kind: "blocked" };
+    return undefined;
   }
+  // The state is written before the Secret, so that the accepted documents are recorded even if a
+  // source becomes invalid a moment later.
+  const state = await writeState(cluster, snapshot.state, {
+    ...readState(snapshot.state),
+    accepted,
+    absentSince: sincesOf(absences),
+    policy: policyReading.accepted?.spec,
+    sourcesFrom: policyReading.accepted?.sourcesFrom,
+  });
+  if (wanted === undefined) return undefined;
+  if (snapshot.daemonSet?.metadata?.deletionTimestamp !== undefined) return soon;
+  const progress = await takeStep(reconciler, { ...snapshot, state }, wanted);
+  outcome.stage = { kind: "rollout", progress };
+  return nextRunAfter(progress, admitted);
+}
+
+/** Seconds until the next run while objects are being deleted. */
+const soon: Again = { seconds: 1 };
+
+/** True during a pause if nothing is in force. Then nothing is created. */
+function isHeldByPause({ policy }: Reconciler, { global, state }: Snapshot): boolean {
+  if (policy.managementState !== "Paused") return false;
+  return readPublished(global) === undefined && readState(state).rollout === undefined;
+}
+
+/** When the next run is due after this step. Undefined: only after a change. */
+function nextRunAfter({ again }: Progress, { againSeconds }: Admitted): Again | undefined {
+  const seconds = Math.min(again, againSeconds ?? Infinity);
+  return seconds === Infinity ? undefined : { seconds };
 }
 
 /** Lets agents search for hidden files only if all nodes can mount their root directory safely. */
 async function withRootMount(
   reconciler: Reconciler,
+  outcome: Outcome,
   snapshot: Snapshot,
   isRemoval: boolean,
 ): Promise<Readonly<{ reconciler: Reconciler; again: Again | undefined }>> {
-  const { agent, cluster, pods, report, rootMounts, times } = reconciler;
+  const { agent, cluster, pods, rootMounts, times } = reconciler;
   const { skips, names, again } = await rootMounts.find(snapshot, {
     cluster,
     agent,
@@ -104,7 +164,7 @@ async function withRootMount(
     steady: times().steady,
     isRemoval,
   });
-  report.unsearched(skips && !isRemoval ? names : undefined, snapshot);
+  outcome.unsearched = skips && !isRemoval ? names : "none";
   return {
     reconciler: skips ? { ...reconciler, agent: { ...agent, hiddenFiles: "Skip" } } : reconciler,
     again: Number.isFinite(again) ? { seconds: again } : undefined,

@@ -5,7 +5,7 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Followed } from "#kube/watch/cached-client.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { follow } from "#kube/watch/watch.ts";
-import { statusManager } from "./status/status-writer.ts";
+import { statusManager } from "#kube/client/ownership.ts";
 
 /**
  * Milliseconds. If the CRD is installed later, the controller notices this within half a minute. A

@@ -15,7 +15,7 @@ import { parseConfig } from "#controller/policy/config.ts";
 import { policyOf } from "#controller/policy/spec.ts";
 import { retrySeconds } from "#controller/rollout/node-state.ts";
 import { catalogue } from "#controller/sources/problems.ts";
-import { troubles } from "#controller/status/troubles.ts";
+import { troubles } from "#controller/status/messages.ts";
 import { call, FakeCluster } from "#plugin/fake.fixture.ts";
 import { object, conditionsOf } from "#plugin/object.fixture.ts";
 import { headline } from "#plugin/show/status.ts";

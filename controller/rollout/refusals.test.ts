@@ -6,7 +6,7 @@ import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { refuse } from "#test/harness/api/protocol.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
-import { troublesOf } from "../status/messages.ts";
+import { rolloutTroubles } from "../status/outcome.ts";
 import { failuresOf } from "../status/nodes.ts";
 import type { Progress } from "./step.ts";
 import { deployed, isServed, nothingLeft, one, two, World } from "./world.fixture.ts";
@@ -209,7 +209,7 @@ test("when the deletion of one pod is refused, replaces the other pods and retri
     .filter(({ verb, userAgent }) => verb === "delete" && userAgent === fieldManager);
   assert.ok(deletions.length <= 4, `${deletions.length} deletions in three minutes`);
   assert.deepEqual(
-    troublesOf(last as Progress).map(([kind, { message }]) => [
+    rolloutTroubles(last as Progress).map(([kind, { message }]) => [
       kind,
       /a: pods of kube-system stay;/.test(message),
     ]),

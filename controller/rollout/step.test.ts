@@ -9,7 +9,7 @@ import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { refuse } from "#test/harness/api/protocol.ts";
 import { policyWith } from "../policy/policy.fixture.ts";
-import { troublesOf } from "../status/messages.ts";
+import { rolloutTroubles } from "../status/outcome.ts";
 import type { WantedContent } from "#controller/sources/accept.ts";
 import { observe } from "#controller/sources/snapshot.ts";
 import type { CollectionInformer } from "#kube/watch/informer.ts";
@@ -510,7 +510,7 @@ test("grants promoted content to a node that returns, however many nodes fail la
   world.returns("b");
   const last = await world.until(two, () => world.granted["b"] === 2);
   assert.deepEqual(
-    troublesOf(last).map(([kind, { message }]) => [
+    rolloutTroubles(last).map(([kind, { message }]) => [
       kind,
       /failed on 2 nodes: [de]: /.test(message),
     ]),

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { progressWith, rollingOut } from "../rollout/progress.fixture.ts";
-import { deleting, gaugesOf, nothing, setGauges, type Gauges } from "./gauges.ts";
+import { gaugesOf, setGauges } from "./gauges.ts";
+import type { Stage } from "./summary.ts";
 import { createMetrics } from "./metrics.ts";
+import type { Progress } from "../rollout/step.ts";
+import type { Removal } from "../withdrawal/withdrawal.ts";
 
 const totals = { nodes_desired: 3, nodes_available: 3 };
 const nodeStates = (counts: Readonly<Record<string, number>>) =>
@@ -13,41 +16,46 @@ const nodeStates = (counts: Readonly<Record<string, number>>) =>
     ]),
   );
 const rolling = progressWith(rollingOut("rollout"));
+const rollout = (progress: Progress): Stage => ({ kind: "rollout", progress });
+const removal = (step: Removal["step"], progress?: Progress): Stage => ({
+  kind: "removal",
+  removal: { step, revision: 4, progress } as Removal,
+});
 
-const cases: readonly (readonly [state: string, gauges: Gauges, series: Record<string, number>])[] =
+const cases: readonly (readonly [what: string, stage: Stage, series: Record<string, number>])[] = [
+  ["nothing is declared", { kind: "nothing" }, { revision: 0 }],
   [
-    ["nothing is declared", nothing, { revision: 0 }],
-    [
-      "the agents' pods have not been read",
-      gaugesOf({ ...rolling, view: undefined }, false),
-      { revision: 7, rolled_out: 0, 'nodes{state="failed"}': 9 },
-    ],
-    [
-      "a rollout",
-      gaugesOf(rolling, false),
-      {
-        revision: 7,
-        rolled_out: 0,
-        ...totals,
-        nodes_updated: 0,
-        ...nodeStates({ changing: 1, waiting: 2 }),
-      },
-    ],
-    [
-      "a rollout that is complete",
-      gaugesOf(progressWith(), false),
-      { revision: 7, rolled_out: 1, ...totals, nodes_updated: 3, ...nodeStates({ current: 3 }) },
-    ],
-    [
-      "nodes that remove the entries",
-      gaugesOf(progressWith({ intent: "release" }), true),
-      { revision: 7, ...totals, nodes_updated: 3, ...nodeStates({ current: 3 }) },
-    ],
-    ["objects being deleted", deleting(4), { revision: 4 }],
-  ];
+    "the agents' pods have not been read",
+    rollout({ ...rolling, view: undefined }),
+    { revision: 7, rolled_out: 0, 'nodes{state="failed"}': 9 },
+  ],
+  [
+    "a rollout",
+    rollout(rolling),
+    {
+      revision: 7,
+      rolled_out: 0,
+      ...totals,
+      nodes_updated: 0,
+      ...nodeStates({ changing: 1, waiting: 2 }),
+    },
+  ],
+  [
+    "a rollout that is complete",
+    rollout(progressWith()),
+    { revision: 7, rolled_out: 1, ...totals, nodes_updated: 3, ...nodeStates({ current: 3 }) },
+  ],
+  [
+    "nodes that remove the entries",
+    removal("release", progressWith({ intent: "release" })),
+    { revision: 7, ...totals, nodes_updated: 3, ...nodeStates({ current: 3 }) },
+  ],
+  ["objects being deleted", removal("delete role"), { revision: 4 }],
+  ["the last object being deleted", removal("delete state"), { revision: 0 }],
+];
 
-for (const [state, gauges, series] of cases)
-  test(`gauges: ${state}`, async () => {
+for (const [what, stage, series] of cases)
+  test(`gauges: ${what}`, async () => {
     const metrics = createMetrics();
     // Values of an earlier state.
     setGauges(metrics, {
@@ -56,6 +64,8 @@ for (const [state, gauges, series] of cases)
       nodes: { desired: 8, updated: 8, available: 8 },
       nodeStates: { failed: 9 },
     });
+    const gauges = gaugesOf(stage);
+    assert.ok(gauges);
     setGauges(metrics, gauges);
     const lines = (await metrics.registry.metrics()).split("\n").map((line) => line.split(" "));
     const ours = lines.filter(([name = ""]) =>

@@ -4,7 +4,7 @@
  */
 import type { NodeState } from "#controller/rollout/facts.ts";
 import type { Progress } from "../rollout/step.ts";
-import { isPublishedOut } from "./summary.ts";
+import { isPublishedOut, type Stage } from "./summary.ts";
 import type { ControllerMetrics } from "./metrics.ts";
 
 /** Undefined: nothing to report, so the series is absent. */
@@ -17,29 +17,36 @@ export type Gauges = Readonly<{
   nodeStates: Readonly<Partial<Record<NodeState, number>>> | "kept";
 }>;
 
-/** The gauges if there is no revision, or if no node should have the revision. */
-export const nothing: Gauges = {
+/** If there is no revision, or no node should have the revision. */
+const nothing: Gauges = {
   revision: 0,
   rolledOut: undefined,
   nodes: undefined,
   nodeStates: {},
 };
 
-/** Gauges of a rollout. `withdrawing`: the rollout removes entries from nodes. */
-export function gaugesOf(progress: Progress, withdrawing: boolean): Gauges {
-  const { revision, view, desired, available } = progress;
-  const rolledOut = withdrawing ? undefined : isPublishedOut(progress) ? 1 : 0;
-  const updated = view?.counts.current ?? 0;
+/** The gauges at this stage of a run. Undefined: they stay the same. */
+export function gaugesOf(stage: Stage | undefined): Gauges | undefined {
+  if (stage?.kind === "nothing") return nothing;
+  if (stage?.kind === "rollout")
+    return {
+      ...nodesOf(stage.progress),
+      rolledOut: isPublishedOut(stage.progress) ? 1 : 0,
+    };
+  if (stage?.kind !== "removal") return undefined;
+  const { step, revision, progress } = stage.removal;
+  if (step === "delete global" || step === "delete state") return nothing;
+  return progress === undefined ? { ...nothing, revision } : nodesOf(progress);
+}
+
+function nodesOf({ revision, view, desired, available }: Progress): Gauges {
   return {
     revision,
-    rolledOut,
-    nodes: view && { desired, updated, available },
+    rolledOut: undefined,
+    nodes: view && { desired, updated: view.counts.current, available },
     nodeStates: view?.counts ?? "kept",
   };
 }
-
-/** Gauges while a removal deletes objects. */
-export const deleting = (revision: number): Gauges => ({ ...nothing, revision });
 
 export function setGauges(
   metrics: ControllerMetrics,

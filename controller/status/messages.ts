@@ -1,6 +1,6 @@
 /**
- * All messages of the controller, made from facts. Pure. No message contains a credential. At the
- * end of this file, `newsOf` and `troublesOf` choose the messages about a rollout.
+ * All messages of the controller, made from facts, and the table of all troubles. Pure. No message
+ * contains a credential.
  */
 import { formatProblem, type Problem } from "#pullsecret/problems/problems.ts";
 import {
@@ -16,10 +16,61 @@ import { annotations } from "#controller/objects/annotations.ts";
 import { finding } from "#controller/sources/problems.ts";
 import type { ContestedObject } from "#kube/contested-client.ts";
 import type { SourceVerdict } from "../sources/verdict.ts";
-import { type TroubledNode, troubledOf } from "./nodes.ts";
-import { troubles, type TroubleKind } from "./troubles.ts";
-import type { View } from "#controller/rollout/facts.ts";
-import type { Progress } from "../rollout/step.ts";
+import type { TroubledNode } from "./nodes.ts";
+import type { ConditionType, Reason, TroubleReason } from "#api/reasons.ts";
+
+/** `condition`: undefined for a trouble that does not affect the nodes. */
+type Row = Readonly<{
+  event: TroubleReason;
+  condition: ConditionType | undefined;
+  reason: Reason;
+}>;
+
+/**
+ * All troubles that last and need to be reported. `event`: the label of the metric, and the reason
+ * of the Event, which is repeated while the trouble lasts. `condition`: the condition of
+ * GlobalPullSecret that the trouble changes. `reason`: the reason in that condition. Nothing else
+ * is reported (docs/inside/decisions/lasting-failures.md).
+ */
+export const troubles = {
+  rejected: { event: "Rejected", condition: "Stalled", reason: "SourceRejected" },
+  originalRejected: { event: "OriginalRejected", condition: "Stalled", reason: "SourceRejected" },
+  originalUnknown: {
+    event: "OriginalUnknown",
+    condition: "SourcesAccepted",
+    reason: "OriginalUnknown",
+  },
+  sourceRejected: {
+    event: "SourceRejected",
+    condition: "SourcesAccepted",
+    reason: "ExtraSourceRejected",
+  },
+  notAllowed: { event: "PolicyNotAllowed", condition: "Stalled", reason: "NotAllowed" },
+  unsupported: {
+    event: "UnsupportedCluster",
+    condition: "Stalled",
+    reason: "UnsupportedCluster",
+  },
+  foreign: { event: "ForeignObject", condition: "Stalled", reason: "ForeignObject" },
+  refused: { event: "RequestRefused", condition: "Stalled", reason: "RequestRefused" },
+  contested: { event: "WriteContested", condition: "Stalled", reason: "WriteContested" },
+  unanswered: {
+    event: "RequestUnanswered",
+    condition: "Reconciling",
+    reason: "RequestUnanswered",
+  },
+  mutated: { event: "ObjectMutated", condition: undefined, reason: "InForce" },
+  unsearched: { event: "HiddenFilesUnsearched", condition: "Ready", reason: "InForce" },
+  podsRefused: { event: "PodsRefused", condition: "Stalled", reason: "PodsRefused" },
+  halted: { event: "RolloutHalted", condition: "Stalled", reason: "Halted" },
+  failed: { event: "NodesFailed", condition: "NodesLeftOut", reason: "NodesCannotBeServed" },
+  upgradeRefused: { event: "UpgradeRefused", condition: "Stalled", reason: "UpgradeRefused" },
+  unserved: { event: "NoNodeCanBeServed", condition: "Stalled", reason: "NoNodeCanBeServed" },
+  overdue: { event: "RemovalOverdue", condition: "Stalled", reason: "Overdue" },
+  awaited: { event: "NodesAwaited", condition: "NodesLeftOut", reason: "NodesAwaited" },
+} as const satisfies Record<string, Row>;
+
+export type TroubleKind = keyof typeof troubles;
 
 /**
  * How many lines to show. Others are only counted, because an Event has at most 1,024 characters.
@@ -170,7 +221,7 @@ function listed(troubled: readonly TroubledNode[]): string {
 }
 
 /** The object on which administrators request a retry. Without the CRD, only the Secret exists. */
-type RetryTarget = "GlobalPullSecret" | "Secret";
+export type RetryTarget = "GlobalPullSecret" | "Secret";
 
 const retryTargets: Readonly<Record<RetryTarget, string>> = {
   GlobalPullSecret: `gps ${globalPullSecretName}`,
@@ -194,14 +245,14 @@ export function halted(
 }
 
 /** `kept`: nodes whose agent's pod cannot be replaced, and the reason. */
-function upgradeRefused(kept: readonly Readonly<{ node: string; why: string }>[]): Notice {
+export function upgradeRefused(kept: readonly Readonly<{ node: string; why: string }>[]): Notice {
   const all = kept.map(({ node, why }) => ({ node, message: why }));
   const what = `the API server refuses to delete the agent's older pod on ${nodes(kept.length)}: ${listed(all)}`;
   return lasting("upgradeRefused", line(finding("upgradeRefused", "upgrade", "pods", what)), "");
 }
 
 /** `troubled`: nodes that failed with a revision that is in force on the other nodes. */
-function failed(revision: number, troubled: readonly TroubledNode[]): Notice {
+export function failed(revision: number, troubled: readonly TroubledNode[]): Notice {
   const what = `revision ${revision} failed on ${nodes(troubled.length)}: ${listed(troubled)}`;
   return lasting("failed", line(finding("failed", "rollout", "nodes", what)), String(revision));
 }
@@ -270,48 +321,4 @@ export function leftBehind(revision: number, names: readonly string[]): Notice {
     message: line(finding("leftBehind", "removal", "nodes", what)),
     subject: String(revision),
   };
-}
-
-export type Trouble = readonly [kind: TroubleKind, notice: Notice];
-
-/**
- * The Event when a rollout is complete. Nodes that get the revision later do not cause another
- * Event.
- */
-export function newsOf(progress: Progress): Notice | undefined {
-  const { ended, view, revision, publishedAt, desired, now } = progress;
-  if (!ended || view === undefined) return undefined;
-  const missing = [...view.failed, ...view.excused].map(({ node }) => node);
-  const seconds = Math.max(0, Math.round(now - publishedAt));
-  return rolledOut(revision, Math.max(0, desired - missing.length), missing, seconds);
-}
-
-/** Troubles that stop a rollout or an upgrade until an administrator acts. */
-export function troublesOf(
-  progress: Progress,
-  target: RetryTarget = "GlobalPullSecret",
-): readonly Trouble[] {
-  const { view } = progress;
-  if (view === undefined) return [];
-  const kept: readonly Trouble[] =
-    view.kept.length > 0 ? [["upgradeRefused", upgradeRefused(view.kept)]] : [];
-  return [...rolloutTroubles(progress, view, target), ...kept];
-}
-
-const failedOf = (progress: Progress, { failed }: View) =>
-  troubledOf(progress).slice(0, failed.length);
-
-function rolloutTroubles(progress: Progress, view: View, target: RetryTarget): readonly Trouble[] {
-  const { revision } = progress;
-  if (view.phase === "halted")
-    // Only failed nodes halt a rollout. So the message names neither absent nodes nor nodes whose
-    // agent cannot start.
-    return [["halted", halted(revision, view.failures, failedOf(progress, view), target)]];
-  if (view.phase === "served" && view.failed.length > 0)
-    return [["failed", failed(revision, failedOf(progress, view))]];
-  const { changing, waiting, starting } = view.counts;
-  const isStuck = view.phase === "canary" && changing + waiting + starting === 0;
-  // Absent nodes return by themselves.
-  const isForPeople = view.excused.some(({ reason }) => reason !== "away");
-  return isStuck && isForPeople ? [["unserved", unserved(revision, troubledOf(progress))]] : [];
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { V1DaemonSet } from "@kubernetes/client-node";
-import { missingPodsClock } from "./report-state.ts";
+import { missingPodsClock } from "./memory.ts";
 
 const live = (current: number) =>
   ({ status: { desiredNumberScheduled: 3, currentNumberScheduled: current } }) as V1DaemonSet;

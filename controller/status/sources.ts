@@ -3,7 +3,7 @@
  * Pure. A new version that does not change the published content (an annotation, white space)
  * counts as served once it is read. Other versions count as served when their revision is served.
  */
-import type { SourceStatus } from "#api/global-pull-secret.ts";
+import type { GlobalPullSecret, SourceStatus } from "#api/global-pull-secret.ts";
 import type { SourcesVerdict } from "../sources/accept.ts";
 import { isExtra } from "../sources/verdict.ts";
 
@@ -61,4 +61,27 @@ export function servedAfter(
   const published = same ? { ...kept, ...versions } : kept;
   const served = out ? { ...before.served, ...published } : before.served;
   return { revision, published, served };
+}
+
+/** The served versions that the status contains. */
+export function servedIn({ status }: GlobalPullSecret): Versions {
+  return Object.fromEntries(
+    (status?.sources ?? []).flatMap(({ name, servedResourceVersion: version }) =>
+      version === undefined ? [] : [[name, version] as const],
+    ),
+  );
+}
+
+/**
+ * Versions of the accepted sources, and undefined for an extra source that is missing. A source
+ * that is refused or unreadable keeps its previous version.
+ */
+export function versionsOf(sources: readonly SourceFacts[]): Versions {
+  return Object.fromEntries(
+    sources.flatMap(({ name, accepted, reason, extra, resourceVersion }) =>
+      accepted === "True" || (extra && reason === "Missing")
+        ? [[name, resourceVersion] as const]
+        : [],
+    ),
+  );
 }

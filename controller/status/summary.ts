@@ -6,7 +6,7 @@ import type { StatusCondition, RegistryStatus } from "#api/global-pull-secret.ts
 import type { View } from "#controller/rollout/facts.ts";
 import type { Progress } from "../rollout/step.ts";
 import type { ReadyReason, ReconcilingReason, StalledReason } from "#api/reasons.ts";
-import { troubles, type TroubleKind } from "./troubles.ts";
+import { troubles, type TroubleKind } from "./messages.ts";
 import type { ManagementState } from "../policy/policy.ts";
 import type { Removal } from "../withdrawal/withdrawal.ts";
 import type { SourceFacts, Versions } from "./sources.ts";

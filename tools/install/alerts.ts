@@ -4,7 +4,7 @@ import { codesPage, helpOf } from "#contract/help.ts";
 import type { TroubleReason } from "#api/reasons.ts";
 import type { NodeState } from "#controller/rollout/facts.ts";
 import { catalogue } from "#controller/sources/problems.ts";
-import { troubles, type TroubleKind } from "#controller/status/troubles.ts";
+import { troubles, type TroubleKind } from "#controller/status/messages.ts";
 import type { Result } from "#tenants/metrics.ts";
 
 /** Programs with metrics: the name of the Deployment without `global-pull-secret-`. */

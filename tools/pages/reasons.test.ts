@@ -4,7 +4,7 @@ import { test } from "node:test";
 import * as fleet from "#api/fleet-reasons.ts";
 import { conditions, newsReasons, troubleReasons } from "#api/reasons.ts";
 import * as sync from "#api/sync-reasons.ts";
-import { troubles } from "#controller/status/troubles.ts";
+import { troubles } from "#controller/status/messages.ts";
 
 test("lists only reasons of Events that some program reports", () => {
   const lasting = new Set(Object.values(troubles).map(({ event }) => event));

@@ -2,7 +2,7 @@
 import * as fleet from "#api/fleet-reasons.ts";
 import * as reasons from "#api/reasons.ts";
 import * as sync from "#api/sync-reasons.ts";
-import { troubles } from "#controller/status/troubles.ts";
+import { troubles } from "#controller/status/messages.ts";
 import { table, type Row } from "./markdown.ts";
 
 /** The page has a section for each table of lib/api/reasons.ts. */

@@ -25,6 +25,9 @@ export const annotationManager = "global-pull-secret-controller-memory";
  */
 export const stateManager = "global-pull-secret-controller-state";
 
+/** Field manager of GlobalPullSecret's status. */
+export const statusManager = "global-pull-secret-status";
+
 /** Field manager of what the plugin writes. The audit log shows this name, too. */
 export const pluginManager = "kubectl-pull-secret";
 

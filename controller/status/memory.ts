@@ -1,5 +1,5 @@
 /**
- * The memory of the report between runs: the subjects of Events, nodes without an agent, and
+ * What `publish.ts` remembers between runs: the subjects of Events, nodes without an agent, and
  * failed requests.
  */
 import type { V1ObjectMeta, V1Secret, V1DaemonSet } from "@kubernetes/client-node";
@@ -8,10 +8,11 @@ import { contains } from "#kube/apply/difference.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { AdmissionError } from "#kube/apply/demands.ts";
+import { Contested, type ContestedObject } from "#kube/contested-client.ts";
 import { isConflict } from "#runtime/loop.ts";
 import type { Notice } from "./events.ts";
 import * as messages from "./messages.ts";
-import type { Trouble } from "./messages.ts";
+import type { Trouble } from "./outcome.ts";
 
 type JudgedContent = Readonly<Record<string, string>> | undefined;
 
@@ -98,13 +99,44 @@ export class RequestTroubles {
   #refusals = 0;
   #silences = 0;
   #silence: Notice | undefined;
+  /** The failed write that was counted last. */
+  #counted: Error | undefined;
+  #last: readonly Trouble[] = [];
 
   /**
-   * Records a failed run. Returns the troubles to report, or undefined if nothing changes. A single
+   * The troubles after a run, or undefined if nothing changes. `error`: why the run failed.
+   * `failedWrite`: a write that failed in a run that succeeded. It stays the same until the
+   * controller tries this write again.
+   */
+  after(
+    error: unknown,
+    failedWrite: Error | undefined,
+    contests: readonly ContestedObject[],
+  ): readonly Trouble[] | undefined {
+    const contested: readonly Trouble[] =
+      contests.length === 0 ? [] : [["contested", messages.contested(contests)]];
+    if (error instanceof Contested) {
+      this.#last = [];
+      return contested;
+    }
+    if (error !== undefined) {
+      const troubles = this.#failed(error);
+      this.#last = troubles ?? this.#last;
+      return troubles;
+    }
+    const isNew = failedWrite !== this.#counted;
+    this.#counted = failedWrite;
+    if (failedWrite === undefined) this.#succeeded();
+    else if (isNew) this.#last = this.#failed(failedWrite) ?? this.#last;
+    return [...this.#last, ...contested];
+  }
+
+  /**
+   * Counts a failure. Returns the troubles to report, or undefined if nothing changes. A single
    * failure is not reported, because it can be momentary. A conflict never counts as a failure,
    * because the next run reads again.
    */
-  failed(error: unknown): readonly Trouble[] | undefined {
+  #failed(error: unknown): readonly Trouble[] | undefined {
     const { message } = error as Error;
     if (isConflict(error)) return undefined;
     if (error instanceof ApiError && silent.has(error.status)) {
@@ -121,7 +153,8 @@ export class RequestTroubles {
     return [["refused", messages.refused(message)]];
   }
 
-  succeeded(): void {
+  #succeeded(): void {
     [this.#refusals, this.#silences, this.#silence] = [0, 0, undefined];
+    this.#last = [];
   }
 }

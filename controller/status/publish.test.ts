@@ -9,26 +9,39 @@ import { Contested, type ContestedObject } from "#kube/contested-client.ts";
 import { createMetrics } from "./metrics.ts";
 import { progressWith, rollingOut } from "../rollout/progress.fixture.ts";
 import type { Snapshot } from "#controller/sources/snapshot.ts";
-import { type Report, createReport } from "./report.ts";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { noRequests } from "#controller/policy/policy-in-force.ts";
+import type { Outcome } from "./outcome.ts";
+import { publisher } from "./publish.ts";
 
 let contests: readonly ContestedObject[] = [];
 
-function reportWith(announce: Announce): Report {
-  return createReport({
+const managed = {
+  policy: { managementState: "Managed" },
+  problems: [],
+  waits: false,
+  requests: noRequests,
+  object: undefined,
+} as const;
+
+/** A publisher. It gets the parts of an outcome that a test is about. */
+function publisherWith(announce: Announce, metrics = createMetrics()) {
+  const publish = publisher({
     announce,
-    metrics: createMetrics(),
+    metrics,
     admitted: { differences: [] },
     contests: () => contests,
     status: { before: () => undefined, write: () => {}, idle: async () => {} },
     now: () => new Date(),
     log: () => {},
   });
+  return (found: Partial<Outcome>): void => publish({ policy: managed, ...found });
 }
 
 /** Reasons and subjects of the Events for these documents, one after the other. */
-async function reported(...documents: readonly string[]): Promise<string[]> {
+function reported(...documents: readonly string[]): string[] {
   const said = new Set<string>();
-  const report = reportWith(({ reason, subject }) => void said.add(`${reason} ${subject}`));
+  const run = publisherWith(({ reason, subject }) => void said.add(`${reason} ${subject}`));
   for (const [index, document] of documents.entries()) {
     const additional: V1Secret = {
       type: "kubernetes.io/dockerconfigjson",
@@ -36,22 +49,22 @@ async function reported(...documents: readonly string[]): Promise<string[]> {
       data: { ".dockerconfigjson": Buffer.from(document).toString("base64") },
     };
     const snapshot = { additional, original: "absent" } as unknown as Snapshot;
-    await report.verdict(verdictOf(additional), snapshot);
+    run({ verdict: verdictOf(additional), snapshot });
   }
   return [...said];
 }
 
 test("reports rewrites with the same meaning once, so that a thousand rewrites do not cause a thousand Events", async () => {
   const auths = '{"auths":{"a.io":{"auth":"dTpw"}}}';
-  assert.deepEqual(await reported(auths, ` ${auths}`, JSON.stringify(JSON.parse(auths), null, 2)), [
+  assert.deepEqual(reported(auths, ` ${auths}`, JSON.stringify(JSON.parse(auths), null, 2)), [
     "Accepted v0",
   ]);
 });
 
 test("reports each edit of a Secret that changes the meaning or is refused", async () => {
   const [one, two] = ['{"auths":{"a.io":{"auth":"dTpw"}}}', '{"auths":{"a.io":{"auth":"dTpx"}}}'];
-  assert.deepEqual(await reported(one, two, one), ["Accepted v0", "Accepted v1", "Accepted v2"]);
-  assert.deepEqual(await reported(one, "{", "{ ", one), [
+  assert.deepEqual(reported(one, two, one), ["Accepted v0", "Accepted v1", "Accepted v2"]);
+  assert.deepEqual(reported(one, "{", "{ ", one), [
     "Accepted v0",
     "Rejected v1",
     "Rejected v2",
@@ -73,19 +86,14 @@ const noObjects = {
 const snapshotOf = (found: Partial<Snapshot>) => ({ ...noObjects, ...found }) as Snapshot;
 const verdictOf = (additional: V1Secret) => accept(sources({ additional }), policy);
 
-/** A report, its Events by reason, and the series for Prometheus except process metrics. */
+/** A publisher, its Events by reason, and the series for Prometheus except process metrics. */
 function watched() {
   const announced: string[] = [];
   const metrics = createMetrics();
-  const report = createReport({
-    announce: ({ reason, message }) => void announced.push(`${reason}: ${message}`),
+  const run = publisherWith(
+    ({ reason, message }) => void announced.push(`${reason}: ${message}`),
     metrics,
-    admitted: { differences: [] },
-    contests: () => contests,
-    status: { before: () => undefined, write: () => {}, idle: async () => {} },
-    now: () => new Date(),
-    log: () => {},
-  });
+  );
   const series = async () => {
     const lines = (await metrics.registry.metrics()).split("\n").map((line) => line.split(" "));
     const gauges =
@@ -99,34 +107,34 @@ function watched() {
         .map(([name = "", value]) => [name.replace("global_pull_secret_", ""), Number(value)]),
     );
   };
-  return { report, announced, series };
+  return { run, announced, series };
 }
 
 const idleSeries = { revision: 0 };
 
 test("leaves no metric series of a deleted source, so that no alert stays after a refused Secret is deleted", async () => {
-  const { report, series } = watched();
+  const { run, series } = watched();
   assert.deepEqual(await series(), {});
   const additional = pullSecret("{");
-  await report.verdict(verdictOf(additional), snapshotOf({ additional }));
+  run({ verdict: verdictOf(additional), snapshot: snapshotOf({ additional }) });
   assert.deepEqual(await series(), {
     'source_accepted{source="additional"}': 0,
     'trouble{reason="Rejected"}': 1,
   });
-  report.idle();
+  run({ stage: { kind: "nothing" } });
   assert.deepEqual(await series(), idleSeries);
 });
 
 test("reports lasting troubles in each run, also a refused Secret that was never deployed", async () => {
-  const { report, announced } = watched();
+  const { run, announced } = watched();
   const additional = pullSecret("{");
   for (let look = 0; look < 3; look++)
-    await report.verdict(verdictOf(additional), snapshotOf({ additional }));
+    run({ verdict: verdictOf(additional), snapshot: snapshotOf({ additional }) });
   assert.equal(announced.filter((one) => one.startsWith("Rejected: GPS")).length, 3);
 });
 
 test("reports a request that is refused twice, in the API server's words, until the request succeeds", async () => {
-  const { report, announced, series } = watched();
+  const { run, announced, series } = watched();
   const error = new ApiError({
     status: 403,
     reason: "Forbidden",
@@ -134,36 +142,32 @@ test("reports a request that is refused twice, in the API server's words, until 
     path: "/apis/apps/v1/namespaces/kube-system/daemonsets/global-pull-secret-syncer",
     detail: 'admission webhook "no-host-path" denied the request',
   });
-  report.failed(error);
+  run({ error: error });
   assert.deepEqual(announced, []);
-  report.failed(error);
+  run({ error: error });
   assert.match(announced[0] ?? "", /^RequestRefused: GPS321 .*"no-host-path" denied the request/);
   assert.deepEqual(await series(), { 'trouble{reason="RequestRefused"}': 1 });
-  report.succeeded();
+  run({});
   assert.deepEqual(await series(), {});
 });
 
 test("reports a refused write that no rollout waits for, from the second refusal until the write succeeds", async () => {
-  const { report, announced, series } = watched();
-  const look = async (error: Error | undefined): Promise<void> => {
-    report.begins({
-      policy: { managementState: "Managed" },
-      problems: [],
-    } as never);
-    await report.progress(progressWith({ failure: error }), snapshotOf({}));
-    report.succeeded();
+  const { run, announced, series } = watched();
+  const look = (error: Error | undefined): void => {
+    const progress = progressWith({ failure: error });
+    run({ stage: { kind: "rollout", progress }, snapshot: snapshotOf({}) });
   };
   const refused = () => failure(403, "Forbidden");
   const first = refused();
   // The controller does not repeat the refused write in every run.
-  for (let rounds = 0; rounds < 3; rounds++) await look(first);
+  for (let rounds = 0; rounds < 3; rounds++) look(first);
   assert.deepEqual(announced, []);
   const second = refused();
-  for (let rounds = 0; rounds < 3; rounds++) await look(second);
-  await look(failure(409, "Conflict"));
+  for (let rounds = 0; rounds < 3; rounds++) look(second);
+  look(failure(409, "Conflict"));
   assert.match(announced.join(), /^RequestRefused: GPS321 .*403 Forbidden/);
   assert.partialDeepStrictEqual(await series(), { 'trouble{reason="RequestRefused"}': 1 });
-  await look(undefined);
+  look(undefined);
   assert.ok(!('trouble{reason="RequestRefused"}' in (await series())));
 });
 
@@ -171,84 +175,81 @@ const failure = (status: number, reason = "") =>
   new ApiError({ status, reason, method: "GET", path: "/api/v1/nodes" });
 
 test("reports an API server that does not answer for eight runs, not counting conflicts", async () => {
-  const { report, announced, series } = watched();
-  for (const status of [0, 409, 429, 503, 409, 0, 0, 0, 504]) report.failed(failure(status));
+  const { run, announced, series } = watched();
+  for (const status of [0, 409, 429, 503, 409, 0, 0, 0, 504]) run({ error: failure(status) });
   assert.deepEqual(announced, []);
-  report.failed(failure(0, "Unreachable"));
+  run({ error: failure(0, "Unreachable") });
   assert.match(announced[0] ?? "", /^RequestUnanswered: GPS325 .*no answer Unreachable/);
   assert.deepEqual(await series(), { 'trouble{reason="RequestUnanswered"}': 1 });
-  report.failed(failure(0, "Elsewhere"));
+  run({ error: failure(0, "Elsewhere") });
   assert.equal(new Set(announced).size, 1, "the same trouble with another text is another Event");
-  report.succeeded();
+  run({});
   assert.deepEqual(await series(), {});
   announced.length = 0;
-  for (let times = 0; times < 7; times++) report.failed(failure(0));
+  for (let times = 0; times < 7; times++) run({ error: failure(0) });
   assert.deepEqual(announced, [], "it has answered in between");
 });
 
 test("names an object that is too large to be read", () => {
-  const { report, announced } = watched();
+  const { run, announced } = watched();
   const detail = "node-1 alone is larger than a page may be";
   const error = { status: 0, reason: "TooLarge", method: "GET", path: "/api/v1/nodes", detail };
-  for (let times = 0; times < 8; times++) report.failed(new ApiError(error));
+  for (let times = 0; times < 8; times++) run({ error: new ApiError(error) });
   assert.match(announced.join(), /^RequestUnanswered: GPS325 .*TooLarge: node-1 alone is larger/);
 });
 
 test("never reports a conflict, because the next run reads again", () => {
-  const { report, announced } = watched();
-  for (let times = 0; times < 100; times++) report.failed(failure(409, "Conflict"));
+  const { run, announced } = watched();
+  for (let times = 0; times < 100; times++) run({ error: failure(409, "Conflict") });
   assert.deepEqual(announced, []);
 });
 
 test("names another field manager while it undoes our writes", async () => {
-  const { report, announced, series } = watched();
+  const { run, announced, series } = watched();
   const path = "/apis/apps/v1/namespaces/kube-system/daemonsets/global-pull-secret-syncer";
   const found = { path, manager: "other-operator" };
   contests = [found];
-  report.failed(new Contested("PATCH", found, 60));
+  run({ error: new Contested("PATCH", found, 60) });
   assert.match(
     announced.join(),
     /^WriteContested: GPS326 .*"other-operator" keeps undoing the controller's writes of daemonsets\/global-pull-secret-syncer/,
   );
   // The controller's write of the next minute succeeds, and the other client will undo this write
   // as well.
-  report.succeeded();
+  run({});
   assert.deepEqual(await series(), { 'trouble{reason="WriteContested"}': 1 });
   contests = [];
-  report.succeeded();
+  run({});
   assert.deepEqual(await series(), {});
 });
 
 test("reports a skipped search while agents skip the search, always on the same Secret", async () => {
   const uids = new Set<string | undefined>();
-  const subjects = reportWith(({ reason }, secret) => {
+  const runs = publisherWith(({ reason }, secret) => {
     if (reason === "HiddenFilesUnsearched") uids.add(secret?.uid);
   });
   const snapshot = snapshotOf({ additional: pullSecret("{}") });
   for (let run = 0; run < 2; run += 1) {
-    subjects.unsearched(["old"], snapshot);
-    await subjects.progress(progressWith(), snapshot);
+    runs({ unsearched: ["old"], stage: { kind: "rollout", progress: progressWith() }, snapshot });
   }
   assert.deepEqual([...uids], ["u"]);
-  const { report, announced, series } = watched();
-  report.unsearched(["old"], snapshot);
-  report.succeeded();
+  const { run, announced, series } = watched();
+  run({ unsearched: ["old"], snapshot });
   assert.match(
     announced.join(),
     /^HiddenFilesUnsearched: GPS332 .*the container runtimes of old cannot .*search \/ and \/root yourself/,
   );
   assert.deepEqual(await series(), { 'trouble{reason="HiddenFilesUnsearched"}': 1 });
-  report.unsearched([], snapshot);
+  run({ unsearched: [], snapshot });
   assert.match(announced.at(-1) ?? "", /the container runtimes of some nodes cannot/);
-  report.unsearched(undefined, snapshot);
+  run({ unsearched: "none", snapshot });
   assert.deepEqual(await series(), {});
 });
 
 test("reports OpenShift and objects of others while they exist", async () => {
-  const { report, announced, series } = watched();
+  const { run, announced, series } = watched();
   const snapshot = snapshotOf({ additional: pullSecret("{}") });
-  await report.unsupported("machineconfiguration.openshift.io", snapshot);
-  await report.foreign(["daemonSet"], snapshot);
+  run({ platform: "machineconfiguration.openshift.io", foreign: ["daemonSet"], snapshot });
   assert.match(
     announced.join("\n"),
     /^UnsupportedCluster: GPS323 .*\nForeignObject: GPS304 .*daemonsets\/global-pull/,
@@ -257,17 +258,16 @@ test("reports OpenShift and objects of others while they exist", async () => {
     'trouble{reason="UnsupportedCluster"}': 1,
     'trouble{reason="ForeignObject"}': 1,
   });
-  await report.unsupported(undefined, snapshot);
-  await report.foreign([], snapshot);
+  run({ platform: "", foreign: [], snapshot });
   assert.deepEqual(await series(), {});
 });
 
 test("names a refused extra source in the Event and in the metric", async () => {
-  const { report, announced, series } = watched();
+  const { run, announced, series } = watched();
   const extras = { "team-a": bad, "team-b": secret(text({ "b.io": "u:p" })) };
   const additional = secret(text({ "a.io": "u:p" }));
   const verdict = accept(sources({ additional, extras }), policy);
-  await report.verdict(verdict, snapshotOf({ additional }));
+  run({ verdict, snapshot: snapshotOf({ additional }) });
   assert.match(announced.join("\n"), /^SourceRejected: GPS115 team-a: auths\["quay\.io"\]/m);
   assert.deepEqual(await series(), {
     'source_accepted{source="additional"}': 1,
@@ -278,19 +278,19 @@ test("names a refused extra source in the Event and in the metric", async () => 
 });
 
 test("shows in a metric when a source's first credential expires, until the source is gone", async () => {
-  const { report, series } = watched();
+  const { run, series } = watched();
   const until = (exp: number) =>
     `u:eyJhbGciOiJub25lIn0.${Buffer.from(JSON.stringify({ exp })).toString("base64url")}.x`;
   const entries = { "a.io": until(1_900_000_000), "b.io": until(1_800_000_000), "c.io": "u:p" };
   const additional = secret(text(entries));
   const extras = { "team-a": secret(text({ "d.io": "u:p" })) };
   const verdict = accept(sources({ additional, extras }), policy);
-  await report.verdict(verdict, snapshotOf({ additional }));
+  run({ verdict, snapshot: snapshotOf({ additional }) });
   const expiries = async () =>
     Object.entries(await series()).filter(([name]) => name.startsWith("credential_expiry"));
   const name = 'credential_expiry_timestamp_seconds{source="additional"}';
   assert.deepEqual(await expiries(), [[name, 1_800_000_000]]);
-  report.idle();
+  run({ stage: { kind: "nothing" } });
   assert.deepEqual(await expiries(), []);
 });
 
@@ -303,10 +303,10 @@ test("when a rollout is halted, gives a retry command for an object that exists"
     [undefined, { additional }, "annotate secret additional-pull-secret "],
     [undefined, {}, "annotate gps cluster "],
   ] as const) {
-    const { report, announced } = watched();
-    const policy = { managementState: "Managed" };
-    report.begins({ policy, problems: [], object } as never);
-    await report.progress(isHalted, snapshotOf(found));
+    const { run, announced } = watched();
+    const policy = { ...managed, object: object as GlobalPullSecret | undefined };
+    const stage = { kind: "rollout", progress: isHalted } as const;
+    run({ policy, stage, snapshot: snapshotOf(found) });
     const halts = announced.filter((one) => one.startsWith("RolloutHalted: GPS305 "));
     assert.deepEqual([halts.length, halts[0]?.includes(wanted)], [1, true], wanted);
   }

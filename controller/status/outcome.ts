@@ -1,0 +1,271 @@
+/**
+ * From the outcome of a run to what is reported: troubles, which last, and news, which are reported
+ * once. Pure. `publish.ts` writes the result to Events, metrics, the log and status.
+ */
+import type { KubernetesObject } from "@kubernetes/client-node";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import type { InForce } from "#controller/policy/policy-in-force.ts";
+import type { View } from "#controller/rollout/facts.ts";
+import type { Progress } from "#controller/rollout/step.ts";
+import type { Snapshot } from "#controller/sources/snapshot.ts";
+import { owned, type OwnedName } from "#kube/client/paths.ts";
+import type { Policy } from "../policy/policy.ts";
+import type { SourcesVerdict } from "../sources/accept.ts";
+import { isExtra } from "../sources/verdict.ts";
+import type { Removal } from "../withdrawal/withdrawal.ts";
+import type { Notice } from "./events.ts";
+import * as messages from "./messages.ts";
+import type { RetryTarget, TroubleKind } from "./messages.ts";
+import { troubledOf } from "./nodes.ts";
+import type { Stage } from "./summary.ts";
+
+/** The part of a run's policy that is reported. */
+type ReportedPolicy = Pick<InForce, "waits" | "requests" | "problems"> &
+  Readonly<{
+    policy: Pick<Policy, "managementState">;
+    /** Undefined if the object or its CRD does not exist. */
+    object: GlobalPullSecret | undefined;
+  }>;
+
+/**
+ * What a run has found and done. Each part of a run adds its result, so a run that fails has only
+ * the results of its first parts.
+ */
+export type Outcome = {
+  readonly policy: ReportedPolicy;
+  snapshot?: Snapshot;
+  /** The API group of another operator that owns the nodes' pull secrets. Empty: there is none. */
+  platform?: string;
+  /**
+   * The nodes that prevent all agents from searching for files that config.json would hide. Empty
+   * if they are not known yet, "none" if agents search.
+   */
+  unsearched?: readonly string[] | "none";
+  /** Objects with our names that are not ours. */
+  foreign?: readonly OwnedName[];
+  verdict?: SourcesVerdict;
+  /** How far the run came. Undefined if it failed before. */
+  stage?: Stage;
+  /** Why the run failed. Undefined if it succeeded. */
+  error?: unknown;
+};
+
+/** What is known in addition to the outcome, because it depends on earlier runs. */
+export type Context = Readonly<{
+  /** The versions of the two built-in sources in which they got their present meaning. */
+  subjects: Readonly<{ additional: string; original: string }>;
+  /** How many nodes lack an agent for so long that it is reported. */
+  podless: number | undefined;
+  /** The changes that admission makes to the declared objects. */
+  differences: readonly (readonly [path: string, fields: readonly string[]])[];
+  /** Failed requests. Undefined if nothing changed. */
+  requests: readonly Trouble[] | undefined;
+}>;
+
+export type Trouble = readonly [kind: TroubleKind, notice: Notice];
+
+/**
+ * The part of a run in which the controller found a trouble. Each part of a run replaces the
+ * troubles that this part found before.
+ */
+export type Area =
+  | "policy"
+  | "search"
+  | "cluster"
+  | "requests"
+  | "objects"
+  | "sources"
+  | "template"
+  | "rollout"
+  | "removal";
+
+type Found = Partial<Readonly<Record<Area, readonly Trouble[]>>>;
+
+/** The troubles of each part that the run has reached. The troubles of other parts stay. */
+export function troublesOf(outcome: Outcome, context: Context): Found {
+  const { policy, unsearched, platform, foreign, verdict, stage } = outcome;
+  return {
+    policy: ofPolicy(policy),
+    ...(unsearched !== undefined && { search: ofSearch(unsearched) }),
+    ...(stage?.kind === "nothing" && { ...nothingElse, search: [] }),
+    ...(platform !== undefined && { cluster: ofPlatform(platform) }),
+    ...(foreign !== undefined && { objects: ofForeign(foreign, outcome) }),
+    ...(verdict !== undefined && { sources: ofSources(verdict, context) }),
+    ...(stage?.kind === "rollout" && {
+      removal: [],
+      template: [...ofAdmission(context), ...ofPods(context)],
+      rollout: rolloutTroubles(stage.progress, retryTarget(outcome)),
+    }),
+    ...(stage?.kind === "removal" && {
+      ...nothingElse,
+      removal: ofRemoval(stage.removal, outcome, context),
+    }),
+    ...(context.requests !== undefined && { requests: context.requests }),
+  };
+}
+
+/** When nothing is declared, or everything is being removed, no other trouble lasts. */
+const nothingElse: Found = {
+  cluster: [],
+  objects: [],
+  sources: [],
+  template: [],
+  rollout: [],
+  removal: [],
+};
+
+function ofPolicy({ problems, object }: ReportedPolicy): readonly Trouble[] {
+  if (problems.length === 0) return [];
+  const subject = String(object?.metadata.generation ?? 0);
+  return [["notAllowed", messages.notAllowed(problems, subject)]];
+}
+
+const ofSearch = (nodes: readonly string[] | "none"): readonly Trouble[] =>
+  nodes === "none" ? [] : [["unsearched", messages.unsearched(nodes)]];
+
+const ofPlatform = (group: string): readonly Trouble[] =>
+  group === "" ? [] : [["unsupported", messages.unsupported(group)]];
+
+function ofForeign(names: readonly OwnedName[], { snapshot }: Outcome): readonly Trouble[] {
+  if (names.length === 0) return [];
+  const paths = names.map((name) => owned[name].split("/").slice(-2).join("/"));
+  const subject = names.map((name) => snapshot?.[name]?.metadata?.uid ?? "").join();
+  return [["foreign", messages.foreign(paths, subject)]];
+}
+
+function ofSources(verdict: SourcesVerdict, { subjects }: Context): readonly Trouble[] {
+  const { wanted, problems, withdrawsAt } = verdict;
+  const { additional, original } = problems;
+  const found: Trouble[] = [];
+  if (withdrawsAt === undefined && additional.length > 0)
+    found.push([
+      "rejected",
+      messages.rejected(additional, wanted !== undefined, subjects.additional),
+    ]);
+  if (original.length > 0)
+    found.push(
+      verdict.unknown
+        ? ["originalUnknown", messages.originalUnknown(original, subjects.original)]
+        : ["originalRejected", messages.originalRejected(original, subjects.original)],
+    );
+  for (const source of verdict.sources)
+    if (source.problems.length > 0 && isExtra(source))
+      found.push(["sourceRejected", messages.sourceRejected(source)]);
+  return found;
+}
+
+const ofAdmission = ({ differences }: Context): readonly Trouble[] =>
+  differences.length === 0 ? [] : [["mutated", messages.mutated(differences)]];
+
+const ofPods = ({ podless }: Context): readonly Trouble[] =>
+  podless === undefined ? [] : [["podsRefused", messages.podsRefused(podless)]];
+
+/** The object on which administrators request a retry. Without the CRD, only the Secret exists. */
+const retryTarget = ({ policy, snapshot }: Outcome): RetryTarget =>
+  policy.object === undefined && snapshot?.additional !== undefined ? "Secret" : "GlobalPullSecret";
+
+/** Troubles that stop a rollout or an upgrade until an administrator acts. */
+export function rolloutTroubles(
+  progress: Progress,
+  target: RetryTarget = "GlobalPullSecret",
+): readonly Trouble[] {
+  const { view } = progress;
+  if (view === undefined) return [];
+  const kept: readonly Trouble[] =
+    view.kept.length > 0 ? [["upgradeRefused", messages.upgradeRefused(view.kept)]] : [];
+  return [...ofView(progress, view, target), ...kept];
+}
+
+function ofView(progress: Progress, view: View, target: RetryTarget): readonly Trouble[] {
+  const { revision } = progress;
+  const { changing, waiting, starting } = view.counts;
+  const failed = troubledOf(progress).slice(0, view.failed.length);
+  if (view.phase === "halted")
+    // Only failed nodes halt a rollout. So the message names neither absent nodes nor nodes whose
+    // agent cannot start.
+    return [["halted", messages.halted(revision, view.failures, failed, target)]];
+  if (view.phase === "served" && view.failed.length > 0)
+    return [["failed", messages.failed(revision, failed)]];
+  const isStuck = view.phase === "canary" && changing + waiting + starting === 0;
+  // Absent nodes return by themselves.
+  const isForPeople = view.excused.some(({ reason }) => reason !== "away");
+  return isStuck && isForPeople
+    ? [["unserved", messages.unserved(revision, troubledOf(progress))]]
+    : [];
+}
+
+function ofRemoval(removal: Removal, outcome: Outcome, context: Context): readonly Trouble[] {
+  const { revision, releasing, overdue, awaited } = removal;
+  const found: Trouble[] = [];
+  if (overdue !== undefined)
+    found.push([
+      "overdue",
+      messages.overdue(revision, overdue.waiting, overdue.seconds, releasing),
+    ]);
+  if (awaited !== undefined)
+    found.push(["awaited", messages.awaited(revision, awaited.names, awaited.until)]);
+  return [...found, ...ofPods(context)].map(
+    ([kind, notice]) => [kind, inThisInstallation(installationOf(outcome), notice)] as const,
+  );
+}
+
+/** The run's news: one Event each. */
+export function newsOf(outcome: Outcome, { subjects }: Context): readonly Notice[] {
+  const { verdict, stage } = outcome;
+  return [
+    ...(verdict === undefined ? [] : sourcesNews(verdict, outcome, subjects.additional)),
+    ...(stage?.kind === "rollout" ? rolloutNews(stage.progress) : []),
+    ...(stage?.kind === "removal" ? removalNews(stage.removal, outcome) : []),
+  ];
+}
+
+function sourcesNews(
+  { wanted, problems, warnings, withdrawsAt }: SourcesVerdict,
+  { policy, snapshot }: Outcome,
+  subject: string,
+): readonly Notice[] {
+  if (withdrawsAt !== undefined)
+    return policy.policy.managementState === "Paused"
+      ? []
+      : [inThisInstallation(snapshot?.global, messages.withdrawing(withdrawsAt))];
+  const isAccepted = wanted !== undefined && problems.additional.length === 0;
+  return [
+    ...(isAccepted && snapshot?.additional !== undefined
+      ? [messages.accepted(wanted.fromAdditional, wanted.entries, subject)]
+      : []),
+    ...(warnings.length > 0 ? [messages.warned(warnings, subject)] : []),
+  ];
+}
+
+/**
+ * The Event when a rollout is complete. Nodes that get the revision later do not cause another
+ * Event.
+ */
+export function rolloutNews(progress: Progress): readonly Notice[] {
+  const { ended, view, revision, publishedAt, desired, now } = progress;
+  if (!ended || view === undefined) return [];
+  const missing = [...view.failed, ...view.excused].map(({ node }) => node);
+  const seconds = Math.max(0, Math.round(now - publishedAt));
+  return [messages.rolledOut(revision, Math.max(0, desired - missing.length), missing, seconds)];
+}
+
+function removalNews(removal: Removal, outcome: Outcome): readonly Notice[] {
+  const { step, revision, progress, releasing, leftBehind, abandoned } = removal;
+  const isLast = step === "delete global" || step === "delete state";
+  return [
+    ...(leftBehind.length > 0 ? [messages.leftBehind(revision, leftBehind)] : []),
+    ...(progress !== undefined && releasing ? [messages.removing(revision)] : []),
+    ...(isLast ? [messages.removed(revision, abandoned)] : []),
+  ].map((notice) => inThisInstallation(installationOf(outcome), notice));
+}
+
+/**
+ * After the additional Secret is gone, notices need the uid of global-pull-secret to distinguish
+ * installations, because each installation counts its revisions from the beginning.
+ */
+const inThisInstallation = (global: KubernetesObject | undefined, notice: Notice): Notice => ({
+  ...notice,
+  subject: `${global?.metadata?.uid ?? ""}/${notice.subject}`,
+});
+
+const installationOf = ({ snapshot }: Outcome) => snapshot?.global ?? snapshot?.state;

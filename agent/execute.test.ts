@@ -45,7 +45,6 @@ function place(t: TestContext) {
   const systemd: Systemd = {
     unit: () => assert.fail(),
     states: () => assert.fail(),
-    surroundings: () => assert.fail(),
     restart: async (_unit, recorded) => {
       try {
         await recorded();

@@ -84,8 +84,6 @@ async function serve(config: Config): Promise<number> {
       log({ code: codes.unwatched }, formatLine(codes.unwatched, describe(error))),
     );
 
-  if (config.hiddenFiles === "Skip") log({ code: codes.unsearched }, formatLine(codes.unsearched));
-
   const lock = new Lock(folder);
   let swept = false;
   const acquire = async () => {

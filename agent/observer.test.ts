@@ -141,7 +141,6 @@ class Place {
     return {
       unit: async () => answer(),
       states: async () => [answer()],
-      surroundings: async () => ({ workingDirectory: "", user: "", environment: [], manager: [] }),
       resetFailed: async () => {},
       restart: async (_unit, recorded) => {
         await recorded();

@@ -13,7 +13,6 @@ import { namedUnit, isRunning, progress, unitOf } from "./facts/kubelet-state.ts
 import { policyFor } from "./systemd/distributions.ts";
 import { type Facts, unasked } from "./facts/facts.ts";
 import { whyElsewhere, Readings } from "./observe/readings.ts";
-import { askHides } from "./observe/hidden-files.ts";
 import { hasLeftovers } from "./journal/folder.ts";
 import {
   digestOf,
@@ -139,13 +138,9 @@ export class Observer {
   }
 
   async #ask(asked: Question, facts: Facts): Promise<Facts> {
-    const { config, systemd } = this.#inputs;
     if (asked === "mounted") return { ...facts, ...(await this.#readings.volume()) };
     if (asked === "healthz") return { ...facts, healthy: await this.#isHealthy(facts.config) };
-    const known = await this.#askKubelet(facts);
-    if (asked === "kubelet") return known;
-    const hides = await askHides(config, systemd, unitOf(known));
-    return { ...known, hides };
+    return this.#askKubelet(facts);
   }
 
   async #askKubelet(facts: Facts): Promise<Facts> {

@@ -16,7 +16,6 @@ import { publisher } from "./status/publish.ts";
 import { noMemory } from "./rollout/facts.ts";
 import { Admitted } from "#kube/apply/admission.ts";
 import { NodeListTimer } from "./rollout/nodes.ts";
-import { RootMounts } from "./rollout/root-mount.ts";
 import { Repairs } from "./rollout/write.ts";
 import { unchangedClock, type RemovalContext } from "./withdrawal/withdrawal.ts";
 import type { Extras } from "./sources/extras.ts";
@@ -77,7 +76,6 @@ export function assembleReconciler(
     memory: { grants: noMemory },
     repairs: new Repairs(),
     nodeListTimer: new NodeListTimer(),
-    rootMounts: new RootMounts(),
     times: () => ({ steady: seconds(), api: now().getTime() / 1000 }),
     unchangedSeconds: unchangedClock(seconds),
     platform: platformClock(live, seconds),
@@ -122,5 +120,4 @@ export type Reconciler = RemovalContext &
     platform: () => Promise<string | undefined>;
     /** Reports the outcome of a run. Never fails. */
     publish: (outcome: Outcome) => void;
-    rootMounts: Pick<RootMounts, "find">;
   }>;

@@ -5,9 +5,9 @@
 import assert from "node:assert/strict";
 import { agent as agentFixture } from "./objects/agent.fixture.ts";
 import { test } from "node:test";
-import type { KubernetesObject, V1DaemonSet, V1Node } from "@kubernetes/client-node";
+import type { KubernetesObject, V1Node } from "@kubernetes/client-node";
 import { secretType, withdrawNowAnnotation } from "#contract/names.ts";
-import type { Cluster, PageOptions } from "#kube/client/cluster.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
 import { collections, owned } from "#kube/client/paths.ts";
 import { readPublished } from "./objects/global-secret.ts";
 import type { Outcome } from "./status/outcome.ts";
@@ -21,7 +21,6 @@ import { ApiError } from "#kube/client/api-error.ts";
 import { Admitted } from "#kube/apply/admission.ts";
 import { noMemory } from "./rollout/facts.ts";
 import { NodeListTimer } from "./rollout/nodes.ts";
-import { RootMounts } from "./rollout/root-mount.ts";
 import { Repairs } from "./rollout/write.ts";
 import { annotations } from "./objects/annotations.ts";
 import { readState } from "./objects/state.ts";
@@ -59,20 +58,12 @@ function inMemory() {
     return object;
   };
   const nodes: V1Node[] = [];
-  /**
-   * How many times whole Nodes (not only their metadata) were listed, and whether every list fails.
-   */
-  const lists = { whole: 0, fail: false };
+  /** Whether every list of Nodes fails. */
+  const lists = { fail: false };
   const cluster = {
     get: async (path: string) => objects.get(path),
-    pages: async (
-      path: string,
-      _query: object,
-      each: (nodes: readonly V1Node[]) => void,
-      how?: PageOptions,
-    ) => {
+    pages: async (path: string, _query: object, each: (nodes: readonly V1Node[]) => void) => {
       if (path !== collections.nodes) return;
-      if (how?.as !== "metadata") lists.whole += 1;
       if (lists.fail) throw new ApiError({ status: 429, reason: "Busy", method: "GET", path });
       each(nodes);
     },
@@ -94,7 +85,6 @@ function start(graceSeconds: number) {
   let declared: readonly ExtraSource[] = [];
   let managementState: ManagementState = "Managed";
   let withdrawsAt: Date | undefined;
-  let unsearched: readonly string[] | undefined;
   const reconciler = {
     cluster,
     live: cluster,
@@ -122,9 +112,8 @@ function start(graceSeconds: number) {
     get policyReading() {
       return { accepted: { spec: { managementState }, sourcesFrom: "uid" }, orphans: [] };
     },
-    publish({ verdict, unsearched: names }: Outcome) {
+    publish({ verdict }: Outcome) {
       if (verdict !== undefined) ({ withdrawsAt } = verdict);
-      if (names !== undefined) unsearched = names === "none" ? undefined : names;
     },
     get agent() {
       return { ...agentFixture, probationSeconds: 3 };
@@ -136,7 +125,6 @@ function start(graceSeconds: number) {
     memory: { grants: noMemory },
     repairs: new Repairs(),
     nodeListTimer: new NodeListTimer(),
-    rootMounts: new RootMounts(),
     times: () => ({ steady: seconds, api: 1e9 + seconds }),
     now: () => new Date(1e12 + seconds * 1000),
   } as unknown as Reconciler;
@@ -153,15 +141,6 @@ function start(graceSeconds: number) {
     withdraw: () => objects.delete(additionalPath),
     nodes,
     lists,
-    /** Lets another process become the leader. */
-    restart: () => Object.assign(reconciler, { rootMounts: new RootMounts() }),
-    /** The nodes that prevent the search for hidden files. */
-    unsearched: () => unsearched,
-    hiddenFiles: () => {
-      const { spec } = (objects.get(owned.daemonSet) as V1DaemonSet).spec?.template ?? {};
-      const { args = [] } = spec?.containers[0] ?? {};
-      return args[args.indexOf("--hidden-files") + 1];
-    },
     /**
      * Sets the note of a first grant. The controller cannot grant here, because there are no pods.
      */
@@ -216,61 +195,24 @@ async function deployed(graceSeconds: number) {
   return on;
 }
 
-test("lets agents search for hidden files only if every node mounts its root directory recursively read-only", async () => {
-  for (const isAble of [true, false]) {
-    const on = start(0);
-    const features = { recursiveReadOnlyMounts: true };
-    const ready = { conditions: [{ type: "Ready", status: "True" }] };
-    const able = { metadata: { name: "a" }, status: { runtimeHandlers: [{ name: "", features }] } };
-    on.nodes.push(able, ...(isAble ? [] : [{ metadata: { name: "b" }, status: ready }]));
-    on.additional(text("add:1"));
-    await on.converge();
-    const { spec } = (on.objects.get(owned.daemonSet) as V1DaemonSet).spec?.template ?? {};
-    assert.deepEqual(on.unsearched(), isAble ? undefined : ["b"]);
-    assert.equal(spec?.initContainers?.length ?? 0, isAble ? 1 : 0);
-    assert.equal(
-      spec?.volumes?.some(({ name }) => name === "root"),
-      isAble,
-    );
-    assert.ok(spec?.containers[0]?.args?.includes(isAble ? "Look" : "Skip"));
-    on.withdraw();
-    await on.converge();
-    assert.deepEqual(on.left(), []);
-  }
+test("rotates and begins a withdrawal while Nodes cannot be listed", async () => {
+  const on = start(0);
+  on.nodes.push({ metadata: { name: "a" } });
+  on.additional(text("add:1"));
+  await on.converge();
+  on.lists.fail = true;
+  on.additional(text("add:2"));
+  await on.converge();
+  assert.equal(on.published()?.document, text("add:2"));
+  on.granted();
+  on.withdraw();
+  // The withdrawal begins without a list of Nodes, but ends only after such a list.
+  await assert.rejects(on.look(), /Busy/);
+  assert.equal(on.published()?.intent, "release");
+  on.lists.fail = false;
+  await on.converge();
+  assert.deepEqual(on.left(), []);
 });
-
-for (const [what, able] of [
-  ["with a search for hidden files", true],
-  ["without a search for hidden files", false],
-] as const)
-  test(`rotates and withdraws ${what} while Nodes cannot be listed`, async () => {
-    const on = start(0);
-    const runtimeHandlers = [{ name: "", features: { recursiveReadOnlyMounts: able } }];
-    on.nodes.push({ metadata: { name: "a" }, status: { runtimeHandlers } });
-    on.additional(text("add:1"));
-    await on.converge();
-    const before = on.hiddenFiles();
-    on.lists.fail = true;
-    on.restart();
-    on.additional(text("add:2"));
-    await on.converge();
-    assert.equal(on.published()?.document, text("add:2"));
-    assert.deepEqual([on.hiddenFiles(), on.unsearched()], [before, able ? undefined : []]);
-    on.granted();
-    const { whole } = on.lists;
-    on.withdraw();
-    on.restart();
-    // The withdrawal begins without a list of Nodes, but ends only after such a list.
-    await assert.rejects(on.look(), /Busy/);
-    assert.equal(on.published()?.intent, "release");
-    assert.deepEqual(
-      [on.hiddenFiles(), on.unsearched(), on.lists.whole],
-      [before, undefined, whole],
-    );
-    on.lists.fail = false;
-    await on.converge();
-    assert.deepEqual([on.left(), on.lists.whole], [[], whole]);
-  });
 
 test("changes nothing when a Secret is deleted and created again within the grace period", async () => {
   const on = await deployed(30);

@@ -37,26 +37,28 @@ export async function reconcile(reconciler: Reconciler): Promise<Again | undefin
   }
 }
 
-async function run(whole: Reconciler, outcome: Outcome): Promise<Again | undefined> {
-  const { cluster, live, original, extras, policy } = whole;
+async function run(reconciler: Reconciler, outcome: Outcome): Promise<Again | undefined> {
+  const { cluster, live, original, extras, policy } = reconciler;
   const extrasOf = (fresh: boolean) => () => extras.read(policy.sources, fresh);
   let snapshot = await observe(cluster, original, extrasOf(false));
-  if ((isAbsent(snapshot, whole) || continuesWithdrawal(whole, snapshot)) && deletesNext(snapshot))
+  if (
+    (isAbsent(snapshot, reconciler) || continuesWithdrawal(reconciler, snapshot)) &&
+    deletesNext(snapshot)
+  )
     snapshot = await observe(live, original, extrasOf(true));
   outcome.snapshot = snapshot;
   const known = knownOf(snapshot);
-  const inputs = inputsOf(snapshot, whole);
-  if (isAbsent(snapshot, whole) && ownedOf(snapshot).length === foreignOf(snapshot).length) {
+  const inputs = inputsOf(snapshot, reconciler);
+  if (isAbsent(snapshot, reconciler) && ownedOf(snapshot).length === foreignOf(snapshot).length) {
     outcome.stage = { kind: "nothing" };
     if (inputs.some(({ core }) => !core))
       outcome.verdict = accept({ inputs, ...known }, policy.merge);
     return undefined;
   }
-  const absences = withdrawals(inputs, snapshot, whole);
-  const held = holdsWithdrawals(whole, snapshot);
+  const absences = withdrawals(inputs, snapshot, reconciler);
+  const held = holdsWithdrawals(reconciler, snapshot);
   const sources = { inputs: keptOf(inputs, absences, held), ...known };
-  const isRemoval = noSourceApplies(sources) || continuesWithdrawal(whole, snapshot);
-  const { reconciler, again } = await withRootMount(whole, outcome, snapshot, isRemoval);
+  const isRemoval = noSourceApplies(sources) || continuesWithdrawal(reconciler, snapshot);
 
   if (isRemoval) {
     snapshot = await forgetCredentials(reconciler, snapshot, absences);
@@ -68,7 +70,7 @@ async function run(whole: Reconciler, outcome: Outcome): Promise<Again | undefin
     );
   }
 
-  const later = sooner(again, held ? undefined : nextGraceEnd(absences, reconciler));
+  const later = held ? undefined : nextGraceEnd(absences, reconciler);
   const platform = await reconciler.platform();
   outcome.platform = platform ?? "";
   if (platform !== undefined) {
@@ -147,28 +149,6 @@ function isHeldByPause({ policy }: Reconciler, { global, state }: Snapshot): boo
 function nextRunAfter({ again }: Progress, { againSeconds }: Admitted): Again | undefined {
   const seconds = Math.min(again, againSeconds ?? Infinity);
   return seconds === Infinity ? undefined : { seconds };
-}
-
-/** Lets agents search for hidden files only if all nodes can mount their root directory safely. */
-async function withRootMount(
-  reconciler: Reconciler,
-  outcome: Outcome,
-  snapshot: Snapshot,
-  isRemoval: boolean,
-): Promise<Readonly<{ reconciler: Reconciler; again: Again | undefined }>> {
-  const { agent, cluster, pods, rootMounts, times } = reconciler;
-  const { skips, names, again } = await rootMounts.find(snapshot, {
-    cluster,
-    agent,
-    pods: pods.view.items.values(),
-    steady: times().steady,
-    isRemoval,
-  });
-  outcome.unsearched = skips && !isRemoval ? names : "none";
-  return {
-    reconciler: skips ? { ...reconciler, agent: { ...agent, hiddenFiles: "Skip" } } : reconciler,
-    again: Number.isFinite(again) ? { seconds: again } : undefined,
-  };
 }
 
 /**

@@ -32,7 +32,6 @@ import {
   withdrawn,
   notAsked,
 } from "../facts/facts.fixture.ts";
-import type { Facts } from "../facts/facts.ts";
 
 /**
  * Decides round after round. At each start of the kubelet, another program removes our entry, and
@@ -182,9 +181,6 @@ function summary(change: Parameters<typeof facts>[0]): string {
   return `${step.code}${refused}${step.ready ? " ready" : ""}`;
 }
 
-const hidesFile: Facts["hides"] = { kind: "file", what: "/.docker/config.json" };
-const unseen: Facts["hides"] = { kind: "unknown", what: "not searched" };
-
 /** Facts that make a node unfit, and the expected report. */
 const rows: readonly (readonly [
   what: string,
@@ -211,13 +207,6 @@ const rows: readonly (readonly [
   ["a unit that must not be restarted", { unit: { ...unit, refuses: true } }, "GPS259 refused"],
   ["an old systemd", { unit: { unknown: "NRestarts", outdated: true } }, "GPS231 refused"],
   ["healthz off, or on another port", { healthy: false }, "GPS221 refused"],
-  ["another file would be hidden", { hides: hidesFile }, "GPS232 refused"],
-  [
-    "another file would be hidden, and the kubelet skips the present config.json",
-    { hides: hidesFile, file: foreign("not JSON") },
-    "GPS232 refused",
-  ],
-  ["it is unknown whether a file would be hidden", { hides: unseen }, "GPS233 refused"],
 ];
 
 test("keeps an unfit node without a grant Ready and reports its reason, also while content is served", () => {
@@ -226,8 +215,6 @@ test("keeps an unfit node without a grant Ready and reports its reason, also whi
     for (const at of [ungranted, unasked, back])
       assert.equal(summary({ stopwatch: { file: 2000 }, ...change, ...at }), `${text} ready`, what);
   check([["a fit one", { ...ungranted, file: absent }, "record GPS201 → applied"]]);
-  const empty = { ...firstJournal({ absent: true }), unverified: true };
-  assert.equal(summary({ hides: hidesFile, journal: empty }), "GPS232 refused");
 });
 
 /** The steps after the write, without a restart. The agent removes our folder 305 s later. */
@@ -247,8 +234,7 @@ test("never refuses a withdrawal: confirms it if no entry of ours can remain on 
     const isFile = at.file !== undefined;
     const { steps } = follow({ ...at, file: at.file ?? written, journal: idle });
     if (!isFile) assert.match(steps[0] ?? "", /^apply GPS226/, what);
-    if (!isFile && change.hides === undefined)
-      assert.deepEqual(steps.slice(1), alone, `${what}: the kubelet is not restarted`);
+    if (!isFile) assert.deepEqual(steps.slice(1), alone, `${what}: the kubelet is not restarted`);
   }
   const newer = { kind: "newer", why: "version 9", owes: false } as const;
   assert.equal(summary({ ...release, journal: newer }), "GPS222");
@@ -303,22 +289,21 @@ test("refuses to change an unfit node, both at the first change and at later cha
     if (change.journal !== undefined) continue;
     const stopwatch = { file: 2000 };
     assert.equal(summary({ ...change, stopwatch }), text, what);
-    if (change.hides === undefined)
-      assert.equal(
-        summary({
-          ...change,
-          ...next,
-          config: { revision: 8, digest: "eight's" },
-          journal: idle,
-          stopwatch,
-        }),
-        text,
-        `${what}, the next revision`,
-      );
+    assert.equal(
+      summary({
+        ...change,
+        ...next,
+        config: { revision: 8, digest: "eight's" },
+        journal: idle,
+        stopwatch,
+      }),
+      text,
+      `${what}, the next revision`,
+    );
   }
 });
 
-test("with --restart Never, does not ask systemd, but requires that healthz answers and that no file would be hidden", () => {
+test("with --restart Never, does not ask systemd, but requires that healthz answers", () => {
   const never = { restart: "Never" } as const;
   check([
     ["fit", { ...ungranted, config: never, unit: notAsked }, "record GPS201 → applied"],
@@ -328,25 +313,9 @@ test("with --restart Never, does not ask systemd, but requires that healthz answ
       "wait GPS221",
     ],
     [
-      "a file would be hidden",
-      { config: never, unit: notAsked, file: absent, hides: hidesFile },
-      "wait GPS232",
-    ],
-    [
       "the unit of a control plane is down",
       { config: never, unit: stopped, file: absent },
       "wait GPS230",
-    ],
-  ]);
-});
-
-test("checks for hidden files only before it creates config.json for the first time", () => {
-  check([
-    ["config.json exists", { hides: hidesFile, file: foreign() }, "apply GPS226 → applying"],
-    [
-      "our config.json was removed",
-      { hides: hidesFile, file: absent, journal: idle },
-      "apply GPS225 → applying",
     ],
   ]);
 });

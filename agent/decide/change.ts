@@ -56,7 +56,7 @@ export function change(
   const journal = known ?? startJournal(facts, planned.before);
   if (found.invalid !== undefined && facts.stopwatch.file < 2000)
     return wait(codes.unreadable, 500, found.invalid);
-  if (facts.unit === undefined) return ask("fitness");
+  if (facts.unit === undefined) return ask("kubelet");
   const same = journal.content === document.content;
   const drift = same && journal.phase === "applied";
   const hasStarted = same && isStarted(facts, journal);
@@ -70,7 +70,7 @@ export function change(
     withdraws || (drift && !matters)
       ? undefined
       : isIdle(journal)
-        ? preflight(facts, planned)
+        ? preflight(facts)
         : unitMissingFor(facts, journal, matters);
   if (unfit !== undefined) return unfit;
   const unable = (why: Code, detail: string): Answer =>
@@ -229,21 +229,21 @@ function undoOf(
 /**
  * Returns the first reason not to touch the node, as a step; undefined if the node is fit. Runs
  * before each change, and also before the first record on a node, so that unfit nodes are known
- * early. `planned`: the change, if it is known.
+ * early.
  *
  * Without this check, only a restart would reveal the reason. If healthz is off or on another port,
  * we would restart the kubelet again and again, because it never answers. If the unit is dead while
  * our container runs, it is not the kubelet's unit, or an administrator stopped it. We must not
  * start such a unit.
  */
-export function preflight(facts: Facts, planned?: Plan): Answer | undefined {
+export function preflight(facts: Facts): Answer | undefined {
   const { journal, file } = facts;
   if (journal.kind === "newer") return refuse(codes.newerJournal, resync, journal.why);
   if (facts.elsewhere !== undefined) return refuse(codes.elsewhere, resync, facts.elsewhere);
   if (file.kind === "changing") return wait(codes.changedMeanwhile, fast);
   if (file.kind === "refused") return refuse(codes.unsafe, soon, file.why);
-  if (facts.hides === undefined) return ask("fitness");
-  return kubeletUnfit(facts) ?? hidesFile(facts, planned);
+  if (facts.unit === undefined) return ask("kubelet");
+  return kubeletUnfit(facts);
 }
 
 /**
@@ -283,18 +283,6 @@ function kubeletUnfit(facts: Facts): Step | undefined {
 function deliveryUnfit({ file }: Facts): Step | undefined {
   const unfit = "unfit" in file ? file.unfit : undefined;
   return unfit === undefined ? undefined : refuse(codes.providerUnfit, soon, unfit);
-}
-
-/**
- * Refuses if a new config.json would hide another credential file. If config.json exists, it
- * already hides the other file, unless the kubelet cannot parse config.json and skips it.
- */
-function hidesFile({ file, hides, journal, lost }: Facts, planned?: Plan): Step | undefined {
-  if ("beside" in file && (planned === undefined || planned.kept)) return undefined;
-  const first = "passedOver" in file && file.passedOver;
-  if (!first || journal.kind === "journal" || lost) return undefined;
-  if (hides === undefined || hides.kind === "nothing") return undefined;
-  return refuse(hides.kind === "file" ? codes.hidesFile : codes.hidesUnknown, resync, hides.what);
 }
 
 /**

@@ -66,8 +66,8 @@ test("requests only facts that a rule needs", () => {
     ["nothing was ever there", { mounted: withdrawn, file: absent }, "mounted"],
     ["in quarantine", { journal: rolledBack, file: absent }, "mounted"],
     ["the volume lags", { mounted: { ...mounted, revision: 6 }, file: absent }, "mounted"],
-    ["a change begins", { file: absent }, "mounted", "fitness"],
-    ["drift", { journal: idle, file: absent }, "mounted", "fitness"],
+    ["a change begins", { file: absent }, "mounted", "kubelet"],
+    ["drift", { journal: idle, file: absent }, "mounted", "kubelet"],
     ["not JSON for a moment", { file: foreign("not JSON") }, "mounted"],
     ["a change under way", { journal: restarting }, "kubelet", "mounted"],
     ["a rollback", { journal: { ...restarting, phase: "restoring" } }, "kubelet"],
@@ -75,7 +75,7 @@ test("requests only facts that a rule needs", () => {
     ["an unreadable journal", { journal: { kind: "corrupt", why: "" } }],
     ["a newer agent's journal", { journal: newer(false) }, "mounted"],
     ["a newer agent's journal, and a restart is due", { journal: newer(true) }, "kubelet"],
-    ["nothing to take", ungranted, "mounted", "fitness"],
+    ["nothing to take", ungranted, "mounted", "kubelet"],
   ];
   for (const [when, change, ...asked] of rows)
     assert.deepEqual(decideByQuestions(facts(change)).asked, asked, when);

@@ -45,7 +45,6 @@ const eight: Document = {
   },
 };
 const forEight = { grant: grantOf(8, "eight's"), mounted: eight };
-const hidden = { kind: "file", what: "/.docker/config.json" } as const;
 const empty = firstJournal({ absent: true });
 
 test("finishes a change whose file is in place, whatever is granted meanwhile", () => {
@@ -339,7 +338,12 @@ test("takes served content if there is neither a grant nor a journal; if nothing
     ],
     [
       "a withdrawal, and the node is unfit",
-      { grant: "none", mounted: { ...nothing, releasing: true }, file: absent, hides: hidden },
+      {
+        grant: "none",
+        mounted: { ...nothing, releasing: true },
+        file: absent,
+        unit: { unfound: "kubelet.service is inactive" },
+      },
       "nothing GPS201 ready",
     ],
     [

@@ -53,8 +53,6 @@ export type FoundFile = Readonly<{
   digest: string;
   /** Why the kubelet ignores the current file; absent if the kubelet reads it. */
   invalid?: string | undefined;
-  /** Whether the kubelet skips this file and uses another file, which our file would hide. */
-  passedOver: boolean;
   /**
    * Why the kubelet cannot use the files that we write. In this case only a withdrawal touches the
    * node.
@@ -62,8 +60,6 @@ export type FoundFile = Readonly<{
   unfit?: string | undefined;
   /** Information to report while the content is in force. */
   note?: string | undefined;
-  /** Our entries are in a file beside config.json, and most documents do not change config.json. */
-  beside?: true;
   answer?: FoundAnswer;
   /** The current file, to which a rollback can return. */
   now: File;

@@ -25,7 +25,6 @@ test("has defaults that match the DaemonSet's mounts", () => {
     scope: "All",
     restart: "Always",
     restartControlPlane: "Never",
-    hiddenFiles: "Look",
     probation: 5000,
     healthzPort: 10248,
     healthzAddress: "auto",
@@ -40,12 +39,12 @@ test("has defaults that match the DaemonSet's mounts", () => {
 
 test("reads every flag", () => {
   const argv =
-    "--template ab12 --unit k3s.service --delivery CredentialProvider --scope Annotated --restart Never --restart-control-plane Always --hidden-files Ignore --probation 0s " +
+    "--template ab12 --unit k3s.service --delivery CredentialProvider --scope Annotated --restart Never --restart-control-plane Always --probation 0s " +
     "--healthz-port 10250 --healthz-address 10.0.0.1 --probe-port 1234 --secret-directory /s --kubelet-directory /k --systemd-directory /sd " +
     "--pod-directory /p --termination-log /t";
   assert.equal(
     Object.values(configOf(...argv.split(" "))).join(" "),
-    "node1 u-1 ab12 k3s.service CredentialProvider Annotated Never Always Ignore 0 10250 10.0.0.1 1234 /s /k /sd /p /t",
+    "node1 u-1 ab12 k3s.service CredentialProvider Annotated Never Always 0 10250 10.0.0.1 1234 /s /k /sd /p /t",
   );
 });
 
@@ -80,10 +79,6 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
   [
     "--restart-control-plane no",
     '--restart-control-plane "no": is not one of the choices; give Always, Never',
-  ],
-  [
-    "--hidden-files look",
-    '--hidden-files "look": is not one of the choices; give Look, Ignore, Skip',
   ],
   [
     "--probation -1s",
@@ -123,5 +118,5 @@ test("reports all wrong flags at once", () =>
 test("lists every flag and variable once in the usage", () => {
   const names = [...usage().matchAll(/^ {2}(--[a-z-]+|[A-Z_]+) /gm)].map(([, name]) => name);
   assert.equal(new Set(names).size, names.length);
-  assert.equal(names.length, 18);
+  assert.equal(names.length, 17);
 });

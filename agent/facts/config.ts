@@ -58,11 +58,6 @@ const flags = {
     standard: "Never",
     what: "the same for a unit that contains a control plane",
   },
-  "hidden-files": {
-    read: oneOf("Look", "Ignore", "Skip"),
-    standard: "Look",
-    what: "Look refuses to hide another credential file; Skip checks only .dockercfg beside config.json; Ignore checks nothing",
-  },
   // At most an hour. With a longer time, a rollout to a few nodes would take days.
   probation: {
     read: within(0, 3600),
@@ -148,7 +143,6 @@ function toConfig(given: TableValues<typeof flags>) {
     scope: given.scope,
     restart: given.restart,
     restartControlPlane: given["restart-control-plane"],
-    hiddenFiles: given["hidden-files"],
     probation: given.probation * 1000,
     healthzPort: given["healthz-port"],
     healthzAddress: given["healthz-address"],

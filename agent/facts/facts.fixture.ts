@@ -193,7 +193,6 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
     file: written,
     unit,
     healthy: true,
-    hides: { kind: "nothing" },
     stopwatch: {
       file: 0,
       running: 0,
@@ -242,12 +241,12 @@ export function decideByQuestions(
 }
 
 function answersTo(
-  { grant, mounted, healthy, unit, stopwatch, hides }: Facts,
+  { grant, mounted, healthy, unit, stopwatch }: Facts,
   asked: Question,
 ): Partial<Facts> {
   if (asked === "mounted") return { grant, mounted };
   if (asked === "healthz") return { healthy };
-  return { unit, healthy, stopwatch, ...(asked === "fitness" && { hides }) };
+  return { unit, healthy, stopwatch };
 }
 
 export function stepOf(answered: Answer): Step {

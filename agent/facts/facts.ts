@@ -7,7 +7,6 @@ import type { Former, JournalReading } from "../journal/journal.ts";
 import type { Mounted } from "../delivery/mount.ts";
 import type { GrantReading } from "../delivery/volume.ts";
 import type { NodeFile } from "../delivery/delivery.ts";
-import type { Hides } from "./search.ts";
 import type { Unit } from "../systemd/unit.ts";
 
 /**
@@ -76,11 +75,6 @@ export type Facts = Readonly<{
    */
   healthy: boolean | undefined;
   /**
-   * The credential file that a new config.json would hide from the kubelet. Requested before our
-   * first write.
-   */
-  hides: Hides | undefined;
-  /**
    * For how many milliseconds this process has seen the same value, by a clock that never jumps.
    */
   stopwatch: Readonly<{
@@ -119,6 +113,5 @@ export const unasked = {
   mounted: undefined,
   unit: undefined,
   healthy: undefined,
-  hides: undefined,
   stopwatch: { running: 0, healthy: 0, silent: 0, busy: 0 },
 } as const;

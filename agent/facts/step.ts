@@ -74,10 +74,9 @@ export type Step = StepReason &
 
 /**
  * The facts that a decision can request. mounted: the Secret · healthz: whether the kubelet answers
- * · kubelet: its unit, over D-Bus, and healthz · fitness: the facts of `kubelet`, and those that
- * only the preflight needs.
+ * · kubelet: its unit, over D-Bus, and healthz.
  */
-export type Question = "mounted" | "healthz" | "kubelet" | "fitness";
+export type Question = "mounted" | "healthz" | "kubelet";
 
 /** A step, or a request for more facts. */
 export type Answer = Step | Ask;

@@ -10,14 +10,7 @@ import {
   Silence,
   connectTo,
 } from "./connection.ts";
-import {
-  manager,
-  readStates,
-  readSurroundings,
-  readUnit,
-  type Unit,
-  type UnitState,
-} from "./unit.ts";
+import { manager, readStates, readUnit, type Unit, type UnitState } from "./unit.ts";
 
 /**
  * The outcome of a restart: the job's result (`done`, `failed`, `canceled` …; `unknown` if the
@@ -31,8 +24,6 @@ export type Systemd = Readonly<{
   unit(name: string): Promise<Unit>;
   /** Which of these units exist and are active. Throws like `unit`. */
   states(names: readonly string[]): Promise<UnitState[]>;
-  /** The directory and environment of the unit's processes. Throws like `unit`. */
-  surroundings(name: string): ReturnType<typeof readSurroundings>;
   /**
    * Restarts a unit and waits for the job. Awaits `recorded` before the request. Never throws, and
    * never cancels the job, because that would leave the unit stopped.
@@ -99,7 +90,6 @@ export function systemdOver(directory: string, stop: AbortSignal, deadlines = de
   return {
     unit: (name) => ask((systemd) => readUnit(systemd, name)),
     states: (names) => ask((systemd) => readStates(systemd, names)),
-    surroundings: (name) => ask((systemd) => readSurroundings(systemd, name)),
     restart: async (name, recorded) => {
       try {
         return await restart(name, recorded, (use) => within(deadlines.job, use));

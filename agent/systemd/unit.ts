@@ -106,23 +106,6 @@ export function readStates(systemd: Peer, names: readonly string[]): Promise<Uni
   );
 }
 
-/** The directory, user and environment in which systemd starts the unit's processes. */
-export async function readSurroundings(systemd: Peer, name: string) {
-  const get = propertiesOf(systemd, name);
-  const [workingDirectory, user, environment, manager] = await Promise.all([
-    get("Service", "WorkingDirectory"),
-    get("Service", "User"),
-    get("Service", "Environment"),
-    property(systemd, managerPath, `${destination}.Manager`, "Environment"),
-  ]);
-  return {
-    workingDirectory: text(workingDirectory),
-    user: text(user),
-    environment: texts(environment),
-    manager: texts(manager),
-  };
-}
-
 function propertiesOf(systemd: Peer, name: string) {
   const path = pathOf(name);
   return (kind: "Unit" | "Service", which: string): Promise<unknown> =>
@@ -152,10 +135,6 @@ const stateChange = "StateChangeTimestampMonotonic";
 
 function text(value: unknown): string {
   return typeof value === "string" ? value : "";
-}
-
-function texts(value: unknown): string[] {
-  return Array.isArray(value) ? value.map(text) : [];
 }
 
 function number(value: unknown): number {

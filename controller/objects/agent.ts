@@ -5,16 +5,7 @@ import type { AgentPolicy, RolloutPolicy, DeliveryPolicy } from "#controller/pol
 /** The agents' image, and the Secrets of kube-system with which the kubelet pulls it. */
 export type AgentImage = Readonly<{ image: string; imagePullSecrets: readonly string[] }>;
 
-export type Agent = Omit<AgentPolicy, "hiddenFiles"> &
-  Pick<RolloutPolicy, "probationSeconds"> &
-  AgentImage &
-  Readonly<{
-    /**
-     * `Skip`: no agent searches for hidden files, because some nodes cannot mount their root
-     * directory safely.
-     */
-    hiddenFiles: AgentPolicy["hiddenFiles"] | "Skip";
-  }>;
+export type Agent = AgentPolicy & Pick<RolloutPolicy, "probationSeconds"> & AgentImage;
 
 /**
  * The resources without empty parts. The API server drops empty parts, and the controller would

@@ -1,7 +1,6 @@
 /** The containers of the agents' pods, and their volumes. */
 import type {
   V1Container,
-  V1PodSpec,
   V1ProjectedVolumeSource,
   V1SecurityContext,
   V1Volume,
@@ -69,7 +68,6 @@ export function container(agent: Agent, digest: string): V1Container {
       restart: restartOf(agent.delivery),
       "restart-control-plane": agent.restartControlPlane,
       ...providerFlags(agent.delivery),
-      "hidden-files": agent.hiddenFiles,
       probation: `${agent.probationSeconds}s`,
       "healthz-port": agent.healthzPort,
       "healthz-address": agent.healthzAddress,
@@ -159,12 +157,9 @@ export function volumes(agent: Agent): V1Volume[] {
     { name: "global-pull-secret", projected: mounted },
     { name: "kubelet", hostPath: { path: agent.kubeletDirectory, type } },
     ...(asksSystemd(agent) ? [{ name: "systemd", hostPath: { path: "/run/systemd", type } }] : []),
-    // Contains the result of the init container. Also contains a marker file after this pod's agent
-    // has exited once to write its termination message.
+    // Contains a marker file after this pod's agent has exited once to write its termination
+    // message.
     { name: "pod", emptyDir: { medium: "Memory", sizeLimit: "64Ki" } },
-    ...(agent.hiddenFiles === "Look"
-      ? [{ name: "root", hostPath: { path: "/", type: "Directory" } }]
-      : []),
   ];
 }
 
@@ -200,51 +195,3 @@ const confined: NonNullable<V1Container["securityContext"]> = {
   readOnlyRootFilesystem: true,
   capabilities: { drop: ["ALL"] },
 };
-
-/**
- * The init container. It looks once, before the agent starts, for other places where the kubelet
- * might find credentials (docs/inside/decisions/untouched-nodes.md). Only this container mounts the
- * node's root directory, recursively read-only. It ends soon, because a container that keeps
- * running would keep all mounts of the node busy. Node.js allows this container to open only these
- * paths and to write only to the pod's own directory. But neither Node.js nor a read-only mount
- * prevents a connection to a socket (SECURITY.md).
- */
-export function firstContainer(agent: Agent): V1Container {
-  const { root, pod } = names.mountPaths;
-  const readable = [
-    ...names.credentialFiles,
-    `${agent.kubeletDirectory}/${names.nodeFiles.journal}`,
-  ];
-  return {
-    name: names.firstContainerName,
-    image: agent.image,
-    imagePullPolicy: "IfNotPresent",
-    command: [
-      "/nodejs/bin/node",
-      "--max-old-space-size=32",
-      "--permission",
-      "--allow-fs-read=/app/hidden.cjs",
-      ...readable.map((path) => `--allow-fs-read=${root}${path}`),
-      `--allow-fs-write=${pod}/*`,
-      "--allow-fs-write=/proc/self/coredump_filter",
-      "/app/hidden.cjs",
-    ],
-    args: ["--kubelet-directory", agent.kubeletDirectory],
-    resources: resourcesOf(agent),
-    securityContext: confined,
-    volumeMounts: [
-      // recursiveReadOnly includes mounts below the root, such as /run. readOnly alone would leave
-      // /run writable.
-      { name: "root", mountPath: root, readOnly: true, recursiveReadOnly: "Enabled" },
-      { name: "pod", mountPath: pod },
-    ],
-  };
-}
-
-/** True for a pod or a template that mounts the root directory recursively read-only. */
-export function mountsRoot(spec: V1PodSpec | undefined): boolean {
-  const mounts = spec?.initContainers?.flatMap(({ volumeMounts = [] }) => volumeMounts) ?? [];
-  return mounts.some(
-    ({ name, recursiveReadOnly }) => name === "root" && recursiveReadOnly === "Enabled",
-  );
-}

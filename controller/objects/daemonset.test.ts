@@ -3,7 +3,6 @@ import { test } from "node:test";
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { agent } from "./agent.fixture.ts";
 import { type Agent, nodesOf } from "./agent.ts";
-import { mountsRoot } from "./container.ts";
 import { daemonSet, templateDigest, role, roleBinding, serviceAccount } from "./daemonset.ts";
 import { globalSecret, newSalt } from "./global-secret.ts";
 
@@ -49,7 +48,7 @@ test("H11: gives ServiceAccount, Role and RoleBinding the promised name and link
 test("never mounts single files, because a mount keeps the old file when the file is replaced", () => {
   assert.deepEqual(
     pod?.volumes?.map(({ hostPath, name }) => hostPath?.type ?? name),
-    ["global-pull-secret", ...Array(2).fill("DirectoryOrCreate"), "pod", "Directory"],
+    ["global-pull-secret", ...Array(2).fill("DirectoryOrCreate"), "pod"],
   );
   assert.ok(container?.volumeMounts?.every(({ subPath }) => subPath === undefined));
 });
@@ -131,7 +130,7 @@ test("passes the probation to the agent, and sets minReadySeconds to 3 s", () =>
   assert.deepEqual(
     container?.args?.slice(container.args.indexOf("--unit")),
     (
-      "--unit auto --restart Always --restart-control-plane Never --hidden-files Look --probation 5s " +
+      "--unit auto --restart Always --restart-control-plane Never --probation 5s " +
       "--healthz-port 10248 --healthz-address auto --probe-port 20248"
     ).split(" "),
   );
@@ -199,7 +198,7 @@ const hostPaths = (change: Partial<Agent>) =>
   podOf(change)?.volumes?.flatMap(({ hostPath }) => (hostPath ? [hostPath.path] : []));
 
 test("lets agents write only in the kubelet's directory, so that no container runtime's configuration is writable", () => {
-  assert.deepEqual(hostPaths({ hiddenFiles: "Ignore" }), ["/var/lib/kubelet", "/run/systemd"]);
+  assert.deepEqual(hostPaths({}), ["/var/lib/kubelet", "/run/systemd"]);
   const mark = "--allow-fs-write=";
   const writes = container?.command?.filter((flag) => flag.startsWith(mark)) ?? [];
   assert.deepEqual(
@@ -216,8 +215,8 @@ test("lets agents write only in the kubelet's directory, so that no container ru
 });
 
 test("gives agents that never restart a kubelet no access to systemd", () => {
-  assert.deepEqual(hostPaths({}), ["/var/lib/kubelet", "/run/systemd", "/"]);
-  assert.deepEqual(hostPaths({ delivery: { mode: "Reread" } }), ["/var/lib/kubelet", "/"]);
+  assert.deepEqual(hostPaths({}), ["/var/lib/kubelet", "/run/systemd"]);
+  assert.deepEqual(hostPaths({ delivery: { mode: "Reread" } }), ["/var/lib/kubelet"]);
   const mounts = podOf({ delivery: { mode: "Reread" } })?.containers[0]?.volumeMounts?.map(
     ({ name }) => name,
   );
@@ -226,22 +225,19 @@ test("gives agents that never restart a kubelet no access to systemd", () => {
 
 test("relaxes AppArmor only if systemd's socket is mounted, and sets the installer's SELinux type", () => {
   const contexts = (change: Partial<Agent>) => {
-    const { securityContext, containers, initContainers } = podOf(change) ?? assert.fail();
+    const { securityContext, containers } = podOf(change) ?? assert.fail();
     return {
       agent: containers[0]?.securityContext?.appArmorProfile,
-      others: [securityContext, initContainers?.[0]?.securityContext].map(
-        (one) => one?.appArmorProfile,
-      ),
+      pod: securityContext?.appArmorProfile,
       type: securityContext?.seLinuxOptions?.type,
     };
   };
-  const others = [undefined, undefined];
   const reread = { delivery: { mode: "Reread" } } as const;
-  assert.deepEqual(contexts({}), { agent: { type: "Unconfined" }, others, type: "spc_t" });
-  assert.deepEqual(contexts(reread), { agent: undefined, others, type: "spc_t" });
+  assert.deepEqual(contexts({}), { agent: { type: "Unconfined" }, pod: undefined, type: "spc_t" });
+  assert.deepEqual(contexts(reread), { agent: undefined, pod: undefined, type: "spc_t" });
   assert.deepEqual(contexts({ appArmorProfile: "Localhost/gps/agent", seLinuxType: "" }), {
     agent: { type: "Localhost", localhostProfile: "gps/agent" },
-    others,
+    pod: undefined,
     type: undefined,
   });
 });
@@ -258,7 +254,7 @@ for (const delivery of providers)
       delivery.scope,
       "Never",
     ]);
-    assert.deepEqual(hostPaths({ delivery }), ["/var/lib/kubelet", "/"]);
+    assert.deepEqual(hostPaths({ delivery }), ["/var/lib/kubelet"]);
   });
 
 test("passes no provider flags to agents in the other modes", () => {
@@ -281,29 +277,6 @@ test("lists no writable path that begins with the path of another writable folde
       assert.ok(path === folder || !path?.startsWith(folder?.slice(0, -2) ?? ""), path);
 });
 
-test("mounts the node's root directory only in the first container, and only recursively read-only", () => {
-  const [look] = pod?.initContainers ?? [];
-  assert.deepEqual(look?.volumeMounts, [
-    {
-      name: "root",
-      mountPath: "/host/root",
-      readOnly: true,
-      recursiveReadOnly: "Enabled",
-    },
-    { name: "pod", mountPath: "/run/global-pull-secret" },
-  ]);
-  const { appArmorProfile: _relaxed, ...confined } = container?.securityContext ?? {};
-  assert.deepEqual(look?.securityContext, confined);
-  assert.ok(!container?.volumeMounts?.some(({ name }) => name === "root"));
-  for (const hiddenFiles of ["Ignore", "Skip"] as const) {
-    const without = podOf({ hiddenFiles });
-    assert.equal(without?.initContainers, undefined);
-    assert.deepEqual(hostPaths({ hiddenFiles }), ["/var/lib/kubelet", "/run/systemd"]);
-    assert.ok(without?.containers[0]?.args?.join(" ").includes(`--hidden-files ${hiddenFiles}`));
-  }
-  assert.deepEqual([mountsRoot(pod), mountsRoot(podOf({ hiddenFiles: "Skip" }))], [true, false]);
-});
-
 test("mounts systemd's directory recursively read-only if the container runtime supports it", () => {
   const mount = container?.volumeMounts?.find(({ name }) => name === "systemd");
   assert.deepEqual(mount, {
@@ -312,22 +285,4 @@ test("mounts systemd's directory recursively read-only if the container runtime 
     readOnly: true,
     recursiveReadOnly: "IfPossible",
   });
-});
-
-test("lets the first container open only the few files that a kubelet searches, and the journal", () => {
-  const { command = [] } = podOf({ kubeletDirectory: "/data/kubelet" })?.initContainers?.[0] ?? {};
-  const flags = command
-    .filter((flag) => flag.startsWith("--allow"))
-    .map((flag) => flag.slice("--allow-fs-".length));
-  assert.deepEqual(flags, [
-    "read=/app/hidden.cjs",
-    "read=/host/root/config.json",
-    "read=/host/root/root/.docker/config.json",
-    "read=/host/root/.docker/config.json",
-    "read=/host/root/root/.dockercfg",
-    "read=/host/root/.dockercfg",
-    "read=/host/root/data/kubelet/global-pull-secret/journal.json",
-    "write=/run/global-pull-secret/*",
-    "write=/proc/self/coredump_filter",
-  ]);
 });

@@ -13,7 +13,7 @@ import type {
 } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
 import { type Agent, affinityOf, nodeSelector } from "./agent.ts";
-import { container, volumes, firstContainer } from "./container.ts";
+import { container, volumes } from "./container.ts";
 import { ownerLabels } from "#kube/client/ownership.ts";
 import { annotations } from "./annotations.ts";
 import { namespace, agentName } from "#contract/names.ts";
@@ -103,7 +103,6 @@ function podSpec(agent: Agent, digest: string): NonNullable<V1PodTemplateSpec["s
       // With the runtime's own type, SELinux would keep even uid 0 out of the kubelet's directory.
       ...(agent.seLinuxType !== "" && { seLinuxOptions: { type: agent.seLinuxType } }),
     },
-    ...(agent.hiddenFiles === "Look" && { initContainers: [firstContainer(agent)] }),
     containers: [container(agent, digest)],
     volumes: volumes(agent),
   };

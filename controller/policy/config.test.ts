@@ -17,7 +17,6 @@ test("uses the documented defaults without flags", () => {
         limits: { deliveryModes: ["Restart", "Reread"], maxUnavailable: "100%" },
         agent: {
           restartControlPlane: "Never",
-          hiddenFiles: "Look",
           kubeletUnit: "auto",
           kubeletDirectory: "/var/lib/kubelet",
           probePort: 20248,
@@ -59,7 +58,7 @@ test("reads every flag", () => {
   const argv =
     "--original ns/pull --original-kubeconfig /k --guest-kubeconfig /g --namespace clusters-a --protect quay.io --protect gcr.io " +
     "--delivery-modes Reread --max-unavailable-limit 3 " +
-    "--restart-control-plane Always --hidden-files Ignore --kubelet-unit k3s.service " +
+    "--restart-control-plane Always --kubelet-unit k3s.service " +
     "--kubelet-directory /var/lib/rancher/k3s --probe-port 1234 --healthz-port 10250 " +
     "--healthz-address ::1 --selinux-type super_t --apparmor-profile RuntimeDefault " +
     "--agent-label a=b --agent-label example.com/c= --agent-annotation d=e,f=g --agent-priority-class low " +
@@ -75,7 +74,6 @@ test("reads every flag", () => {
         limits: { deliveryModes: ["Reread"], maxUnavailable: 3 },
         agent: {
           restartControlPlane: "Always",
-          hiddenFiles: "Ignore",
           kubeletUnit: "k3s.service",
           kubeletDirectory: "/var/lib/rancher/k3s",
           probePort: 1234,
@@ -225,7 +223,7 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     "--agent-requests cpu=1: exceeds --agent-limits; give 900m or less",
   ],
   ["--colour red", "--colour: is not a flag; --help names all"],
-  ["--hidden-file=Look", "--hidden-file: is not a flag; give --hidden-files"],
+  ["--probe-por=1", "--probe-por: is not a flag; give --probe-port"],
   ["stray", '"stray": belongs to no flag; remove it'],
   ["robot:t0ken", '"robot:[redacted]": belongs to no flag; remove it'],
   ["--kubeconfig --listen :1", "--kubeconfig: has no value; write --kubeconfig=VALUE"],
@@ -266,11 +264,13 @@ test("refuses an empty protected registry", () => {
 test("reports all errors at once", () =>
   assert.deepEqual(
     errorsOf(
-      ..."--hidden-files No --probe-port x --healthz-port y --colour red --listen".split(" "),
+      ..."--restart-control-plane No --probe-port x --healthz-port y --colour red --listen".split(
+        " ",
+      ),
     ),
     [
       "--colour: is not a flag; --help names all",
-      '--hidden-files "No": is not one of the choices; give Look, Ignore',
+      '--restart-control-plane "No": is not one of the choices; give Always, Never',
       '--probe-port "x": is not a whole number from 1024 to 65535',
       '--healthz-port "y": is not a whole number from 1 to 65535',
       "--listen: has no value; write --listen=VALUE",
@@ -280,7 +280,7 @@ test("reports all errors at once", () =>
 test("names every flag once in the usage", () => {
   const names = [...usage().matchAll(/^ {2}--([a-z-]+) /gm)].map(([, name]) => name);
   assert.equal(new Set(names).size, names.length);
-  assert.equal(names.length, 27);
+  assert.equal(names.length, 26);
 });
 
 test("accepts a repeated mode, and several modes at once", () => {

@@ -85,7 +85,6 @@ function installedOf(given: TableValues<typeof flags>): Installed {
     },
     agent: {
       restartControlPlane: given["restart-control-plane"],
-      hiddenFiles: given["hidden-files"],
       kubeletUnit: given["kubelet-unit"],
       kubeletDirectory: given["kubelet-directory"],
       probePort: given["probe-port"],

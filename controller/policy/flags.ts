@@ -58,11 +58,6 @@ export const flags = {
     standard: "Never",
     what: "whether to restart a kubelet that includes a control plane (k3s and others)",
   },
-  "hidden-files": {
-    read: oneOf("Look", "Ignore"),
-    standard: "Look",
-    what: "Look: refuse to hide another credential file of the kubelet; Ignore: do not look",
-  },
   "kubelet-unit": {
     read: unit,
     standard: auto,

@@ -51,11 +51,6 @@ export type AgentPolicy = Readonly<{
   delivery: DeliveryPolicy;
   /** Whether to restart kubelets whose unit also runs a control plane. */
   restartControlPlane: "Always" | "Never";
-  /**
-   * Whether agents look for files that a new config.json would hide. The search needs the node's
-   * root directory.
-   */
-  hiddenFiles: "Look" | "Ignore";
   /** `auto`: each agent finds the unit of its node. */
   kubeletUnit: string;
   kubeletDirectory: string;

@@ -87,7 +87,7 @@ const pod = ({ metadata, spec, status }: Changes = {}): KubernetesObject =>
         condition("Ready", "True", at(5)),
       ],
       containerStatuses: [agentStatus(running)],
-      initContainerStatuses: [{ name: "look", state: { terminated: { reason: "Completed" } } }],
+      initContainerStatuses: [{ name: "injected", state: { terminated: { reason: "Completed" } } }],
       ...status,
     },
   }) as unknown as KubernetesObject;
@@ -292,7 +292,7 @@ test("keeps one line of at most 300 characters of a message", () => {
 });
 
 const waiting = (reason: string) => ({ waiting: { reason, message: "not kept" } });
-const first = (state: object) => ({ name: "look", state });
+const first = (state: object) => ({ name: "injected", state });
 const reasons: readonly (readonly [what: string, status: Fields, reason: string | undefined])[] = [
   [
     "the container's reason",
@@ -300,7 +300,7 @@ const reasons: readonly (readonly [what: string, status: Fields, reason: string 
     "ImagePullBackOff",
   ],
   [
-    "the init container's reason, while the agent's container waits",
+    "the reason of an init container that another program added, while the agent's container waits",
     {
       initContainerStatuses: [first(waiting("CreateContainerError"))],
       containerStatuses: [agentStatus(waiting("PodInitializing"))],
@@ -308,7 +308,7 @@ const reasons: readonly (readonly [what: string, status: Fields, reason: string 
     "CreateContainerError",
   ],
   [
-    "no reason while the init container runs",
+    "no reason while such an init container runs",
     {
       initContainerStatuses: [first(running)],
       containerStatuses: [agentStatus(waiting("PodInitializing"))],

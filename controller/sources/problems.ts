@@ -92,11 +92,6 @@ export const catalogue = {
     "{}",
     "change the spec, or ask the installer to allow it; until then the previous policy stays in force",
   ],
-  unsearched: [
-    "GPS332",
-    "is skipped: the container runtimes of {} cannot mount the root directory recursively read-only",
-    "search / and /root yourself for the files that docs/reference/errors.md lists, or update the runtimes and restart the controller; agents still check .dockercfg in the kubelet's own directory; to end this report, set --hidden-files Ignore",
-  ],
   unanswered: [
     "GPS325",
     "{}",

@@ -60,7 +60,6 @@ export const troubles = {
     reason: "RequestUnanswered",
   },
   mutated: { event: "ObjectMutated", condition: undefined, reason: "InForce" },
-  unsearched: { event: "HiddenFilesUnsearched", condition: "Ready", reason: "InForce" },
   podsRefused: { event: "PodsRefused", condition: "Stalled", reason: "PodsRefused" },
   halted: { event: "RolloutHalted", condition: "Stalled", reason: "Halted" },
   failed: { event: "NodesFailed", condition: "NodesLeftOut", reason: "NodesCannotBeServed" },
@@ -143,13 +142,6 @@ export function notAllowed(problems: readonly string[], subject: string): Notice
   const what = problems.join(" | ");
   const found = finding("notAllowed", "GlobalPullSecret", "cluster", what);
   return lasting("notAllowed", line(found), subject);
-}
-
-/** No agent searches for hidden files, because of these nodes. */
-export function unsearched(names: readonly string[]): Notice {
-  const who = names.length > 0 ? list(names) : "some nodes";
-  const found = finding("unsearched", "controller", "--hidden-files", who);
-  return lasting("unsearched", line(found), "");
 }
 
 /** `objects`: kind and name of each. */

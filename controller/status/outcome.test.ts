@@ -198,7 +198,7 @@ const outcomes: readonly (readonly [
     `policy: | ${nothingHeld} | removal: overdue, awaited`,
     "Removing, Removed",
   ],
-  ["nothing", { stage: { kind: "nothing" } }, `policy: | ${nothingHeld} | removal: | search:`, ""],
+  ["nothing", { stage: { kind: "nothing" } }, `policy: | ${nothingHeld} | removal:`, ""],
 ];
 
 for (const [what, outcome, parts, news, context] of outcomes)

@@ -36,11 +36,6 @@ export type Outcome = {
   snapshot?: Snapshot;
   /** The API group of another operator that owns the nodes' pull secrets. Empty: there is none. */
   platform?: string;
-  /**
-   * The nodes that prevent all agents from searching for files that config.json would hide. Empty
-   * if they are not known yet, "none" if agents search.
-   */
-  unsearched?: readonly string[] | "none";
   /** Objects with our names that are not ours. */
   foreign?: readonly OwnedName[];
   verdict?: SourcesVerdict;
@@ -70,7 +65,6 @@ export type Trouble = readonly [kind: TroubleKind, notice: Notice];
  */
 export type Area =
   | "policy"
-  | "search"
   | "cluster"
   | "requests"
   | "objects"
@@ -83,11 +77,10 @@ type Found = Partial<Readonly<Record<Area, readonly Trouble[]>>>;
 
 /** The troubles of each part that the run has reached. The troubles of other parts stay. */
 export function troublesOf(outcome: Outcome, context: Context): Found {
-  const { policy, unsearched, platform, foreign, verdict, stage } = outcome;
+  const { policy, platform, foreign, verdict, stage } = outcome;
   return {
     policy: ofPolicy(policy),
-    ...(unsearched !== undefined && { search: ofSearch(unsearched) }),
-    ...(stage?.kind === "nothing" && { ...nothingElse, search: [] }),
+    ...(stage?.kind === "nothing" && nothingElse),
     ...(platform !== undefined && { cluster: ofPlatform(platform) }),
     ...(foreign !== undefined && { objects: ofForeign(foreign, outcome) }),
     ...(verdict !== undefined && { sources: ofSources(verdict, context) }),
@@ -119,9 +112,6 @@ function ofPolicy({ problems, object }: ReportedPolicy): readonly Trouble[] {
   const subject = String(object?.metadata.generation ?? 0);
   return [["notAllowed", messages.notAllowed(problems, subject)]];
 }
-
-const ofSearch = (nodes: readonly string[] | "none"): readonly Trouble[] =>
-  nodes === "none" ? [] : [["unsearched", messages.unsearched(nodes)]];
 
 const ofPlatform = (group: string): readonly Trouble[] =>
   group === "" ? [] : [["unsupported", messages.unsupported(group)]];

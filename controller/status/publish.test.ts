@@ -223,29 +223,6 @@ test("names another field manager while it undoes our writes", async () => {
   assert.deepEqual(await series(), {});
 });
 
-test("reports a skipped search while agents skip the search, always on the same Secret", async () => {
-  const uids = new Set<string | undefined>();
-  const runs = publisherWith(({ reason }, secret) => {
-    if (reason === "HiddenFilesUnsearched") uids.add(secret?.uid);
-  });
-  const snapshot = snapshotOf({ additional: pullSecret("{}") });
-  for (let run = 0; run < 2; run += 1) {
-    runs({ unsearched: ["old"], stage: { kind: "rollout", progress: progressWith() }, snapshot });
-  }
-  assert.deepEqual([...uids], ["u"]);
-  const { run, announced, series } = watched();
-  run({ unsearched: ["old"], snapshot });
-  assert.match(
-    announced.join(),
-    /^HiddenFilesUnsearched: GPS332 .*the container runtimes of old cannot .*search \/ and \/root yourself/,
-  );
-  assert.deepEqual(await series(), { 'trouble{reason="HiddenFilesUnsearched"}': 1 });
-  run({ unsearched: [], snapshot });
-  assert.match(announced.at(-1) ?? "", /the container runtimes of some nodes cannot/);
-  run({ unsearched: "none", snapshot });
-  assert.deepEqual(await series(), {});
-});
-
 test("reports OpenShift and objects of others while they exist", async () => {
   const { run, announced, series } = watched();
   const snapshot = snapshotOf({ additional: pullSecret("{}") });

@@ -160,7 +160,6 @@ const table: readonly (readonly [string, Partial<StatusFacts>, string])[] = [
     "False PodsRefused - S False",
   ],
   ["admission changes objects", trouble("mutated"), "True InForce - - True"],
-  ["no search for hidden files", trouble("unsearched"), "True InForce - - True"],
   ["paused, nothing waits", paused, "True Paused - - True"],
   [
     "paused, a change waits",
@@ -226,13 +225,6 @@ test("law: is never Reconciling and Stalled at once, and Ready only when no acti
       assert.ok(!/ R S /.test(shown), shown);
       assert.equal(shown.startsWith("True"), / - - /.test(shown), shown);
     }
-});
-
-test("reports a skipped search in the condition Ready, which stays True", () => {
-  const { conditions = [] } = statusOf(factsWith(trouble("unsearched")), undefined, now);
-  const ready = conditions.find(({ type }) => type === "Ready");
-  assert.equal(ready?.status, "True");
-  assert.match(ready?.message ?? "", /is on every node that can be served \| GPS3xx unsearched/);
 });
 
 const many = (count: number, reason: Parameters<typeof listed>[1]) =>

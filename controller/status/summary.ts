@@ -177,21 +177,12 @@ function ofRollout(facts: StatusFacts): Summary | undefined {
   if (isOut(progress))
     return hasNoNodes(progress)
       ? settled("NoNodes", `revision ${revision} is ready for nodes; there are none`)
-      : settled(
-          "InForce",
-          [`revision ${revision} is on every node that can be served`, ...unsearched(facts)].join(
-            " | ",
-          ),
-        );
+      : settled("InForce", `revision ${revision} is on every node that can be served`);
   return (
     stalledBy("podsRefused", "halted", "unserved", "upgradeRefused")(facts) ??
     reconciling(reasonOf(progress, view), messageOf(progress, view))
   );
 }
-
-/** Messages about a skipped search for hidden files. The content is nevertheless in force. */
-const unsearched = ({ troubles: found }: StatusFacts): readonly string[] =>
-  found.filter(({ kind }) => kind === "unsearched").map(({ message }) => message);
 
 function reasonOf({ desired }: Progress, view: View): ReconcilingReason {
   const { counts, excused, pending, phase } = view;

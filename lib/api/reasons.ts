@@ -113,8 +113,6 @@ export const troubleReasons = {
   RequestUnanswered:
     "The API server has not answered our requests for minutes, or is too busy for them.",
   ObjectMutated: "Admission changes an object that we declare, but nothing that nodes get.",
-  HiddenFilesUnsearched:
-    "Nodes are not searched for files that config.json would hide; the message names them.",
   PodsRefused: "Nodes have no agent, because its pod cannot be created.",
   RolloutHalted: "Nodes failed with a revision. It is granted to no other node.",
   UpgradeRefused:

@@ -114,16 +114,6 @@ export const catalogue = {
     "systemd is older than version 235",
     "nothing changes; update systemd, or set spec.delivery.mode Reread so that no restart is needed",
   ],
-  hidesFile: [
-    "GPS232",
-    "config.json would hide another file from which the kubelet takes credentials",
-    "nothing changes; move its entries to config.json in the kubelet's directory, or set --hidden-files Ignore",
-  ],
-  hidesUnknown: [
-    "GPS233",
-    "cannot find out whether config.json would hide another file from which the kubelet takes credentials",
-    "nothing changes; look for such a file, then write {} to config.json in the kubelet's directory, or set --hidden-files Ignore",
-  ],
   providerUnfit: [
     "GPS235",
     "the kubelet's credential provider is missing or not installed correctly",
@@ -138,11 +128,6 @@ export const catalogue = {
     "GPS242",
     "the node does not allow watching files",
     "checks them whenever the kubelet probes the agent",
-  ],
-  unsearched: [
-    "GPS243",
-    "no search for files that config.json would hide, because a node of the cluster cannot mount its root directory safely",
-    "only .dockercfg in the kubelet's directory is checked; search / and /root yourself, or update the container runtimes",
   ],
   withdrawnInDoubt: [
     "GPS250",

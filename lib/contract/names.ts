@@ -185,8 +185,6 @@ export const mountPaths = {
   systemd: "/host/systemd",
   /** An emptyDir of this pod: it outlives the container, and no other pod can write to it. */
   pod: "/run/global-pull-secret",
-  /** The node's root directory, in the pod's first container only. */
-  root: "/host/root",
   /** The kubelet reads the agent's termination message here. */
   terminationLog: "/dev/termination-log",
 } as const;
@@ -249,27 +247,6 @@ export const useAnnotation = "globalpullsecret.io/use";
  * `request-serviceaccounts-token-audience` on this audience. The tokens are never used.
  */
 export const tokenAudience = "global-pull-secret";
-
-/** Files in the pod's own directory. */
-export const podFiles = {
-  /** What the first container found: other places where the kubelet might find credentials. */
-  hidden: "hidden.json",
-} as const;
-
-/**
- * The places where an ordinary kubelet searches for credentials besides its own directory, in the
- * kubelet's order. On the node, the pod's first container is allowed to open only these files.
- */
-export const credentialFiles = [
-  "/config.json",
-  "/root/.docker/config.json",
-  "/.docker/config.json",
-  "/root/.dockercfg",
-  "/.dockercfg",
-] as const;
-
-/** The pod's first container. */
-export const firstContainerName = "look";
 
 /** Environment of the agent's container, filled by the downward API. */
 export const agentEnvironment = { node: "NODE_NAME", uid: "POD_UID" } as const;

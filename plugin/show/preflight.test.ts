@@ -58,6 +58,10 @@ test("shows 5,000 nodes on one screen, with the expected restarts and their dura
   assert.equal(code, 0);
   assert.match(out, /^4997 of 5000 nodes can be served\n.* restart 4997 kubelets, .*: about 99s; /);
   assert.ok(out.split("\n").length < 10, out);
+  assert.match(
+    out,
+    /\n {2}kubectl debug node\/NAME .* \/host\/var\/lib\/kubelet\/config\.json .*\/host\/root\/\.dockercfg\n/,
+  );
   assert.deepEqual(fake.writes, []);
 });
 

@@ -179,6 +179,20 @@ export class Preflighter {
   }
 }
 
+/**
+ * Files from which kubelets take credentials, in the kubelet's order. Agents create the first file,
+ * and the kubelet then ignores the others (docs/use/install.md).
+ */
+const credentialFiles = [
+  "/var/lib/kubelet/config.json",
+  "/config.json",
+  "/root/.docker/config.json",
+  "/.docker/config.json",
+  "/var/lib/kubelet/.dockercfg",
+  "/.dockercfg",
+  "/root/.dockercfg",
+];
+
 export function preflightLines(found: Preflight, paint: Paint): string[] {
   if (found.nodes === 0) return ["there are no nodes"];
   const rows = found.groups.map(({ nodes, ready, distribution, unit, modes, restarts }) => [
@@ -207,5 +221,7 @@ export function preflightLines(found: Preflight, paint: Paint): string[] {
     paint.strong(title),
     ...body.map((line, at) => (found.groups[at]?.modes.length === 0 ? paint.doubt(line) : line)),
     ...notes,
+    "if a node has only one of the later files, move its entries to the first file before you install:",
+    `  kubectl debug node/NAME -it --image=busybox -- ls -l ${credentialFiles.map((file) => `/host${file}`).join(" ")}`,
   ];
 }

@@ -84,7 +84,7 @@ const platform = { "platform.example": { auth: "cGxhdGZvcm06b25l" } };
 
 test("reports all wrong flags at once, with valid values", () => {
   const argv = [
-    "--hidden-files=Sometimes",
+    "--restart-control-plane=Sometimes",
     "--restart=Never",
     "--kubelet-unit=kubelet",
     "--kubelet-directory=kubelet",
@@ -95,9 +95,9 @@ test("reports all wrong flags at once, with valid values", () => {
   });
   assert.deepEqual([status, stdout], [2, ""]);
   assert.deepEqual(stderr.trim().split("\n").toSorted(), [
-    '--hidden-files "Sometimes": is not one of the choices; give Look, Ignore',
     '--kubelet-directory "kubelet": is not an absolute path of a directory without . and ..',
     '--kubelet-unit "kubelet": is not a systemd service; give auto, or a name such as kubelet.service',
+    '--restart-control-plane "Sometimes": is not one of the choices; give Always, Never',
     "--restart: is spec.delivery.mode of GlobalPullSecret cluster; set it there and remove the flag",
   ]);
 });

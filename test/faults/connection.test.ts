@@ -11,7 +11,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import fc from "fast-check";
-import { askHides } from "#agent/observe/hidden-files.ts";
 import { askUnit } from "#agent/observe/kubelet.ts";
 import { SystemdError, NoAnswer, NoSystemd, Stopped } from "#agent/systemd/connection.ts";
 import { systemdOver } from "#agent/systemd/systemd.ts";
@@ -353,12 +352,9 @@ test("ends the wait for a job at once when the agent is stopped", async (t) => {
 test("turns no question that the agent's stop has ended into a fact", async (t) => {
   const root = place(t);
   await using fake = await ScriptedSystemd.start(root);
-  const unit = await systemdOver(root, never).unit(kubelet);
   const stop = new AbortController();
   const systemd = systemdOver(root, stop.signal, longDeadlines);
   fake.onCall = (member) => void (member === questioned && stop.abort());
   const config = { unit: kubelet, restart: "Always" } as const;
   await assert.rejects(askUnit({ systemd, config }, { kind: "none" }), Stopped);
-  const search = { hiddenFiles: "Look", podDirectory: root, kubeletDirectory: root } as const;
-  await assert.rejects(askHides(search, systemd, unit), Stopped);
 });

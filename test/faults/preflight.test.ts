@@ -3,24 +3,13 @@
  * belongs to another unit.
  */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import test from "node:test";
-import { freshBundle } from "#tools/build/bundle.ts";
-import { exitCodes, mountPaths, podFiles } from "#contract/names.ts";
-import { encode, NodeDirectory, inTime } from "../harness/agent/agent.ts";
-import { daemonSetOf, withoutCapabilities } from "../harness/agent/deployed.ts";
+import { exitCodes } from "#contract/names.ts";
+import { inTime } from "../harness/agent/agent.ts";
 import { phaseOf } from "./phases.ts";
-import { content, ours, AgentPlace } from "./place.ts";
+import { ours, AgentPlace } from "./place.ts";
 import { comesBack, crashes } from "../harness/agent/scripted-systemd.ts";
 
 /** Asserts that the agent has written and restarted nothing. */
@@ -130,76 +119,9 @@ test("writes nothing if systemd is too old to distinguish two restarts", async (
   }
 });
 
-test("names a credential file that a new config.json would hide, and applies the change once config.json exists", async () => {
-  await using place = await AgentPlace.make();
-  const { node } = place;
-  node.sees({ "/.docker/config.json": "entries", "/root/.docker/config.json": "entries" });
-  {
-    await using agent = await place.agent([], 0);
-    await agent.shows(
-      200,
-      "GPS232 config.json would hide another file from which the kubelet takes credentials (/.docker",
-    );
-    untouched(place);
-  }
-  node.sees({ "/root/.docker/config.json": "entries" });
-  place.systemd.environment = ["HOME=/root"];
-  {
-    await using agent = await place.agent();
-    await agent.shows("5nn", "(/root/.docker/config.json)");
-    untouched(place);
-    // An administrator moves the entries, as the message advises.
-    writeFileSync(node.config, JSON.stringify({ auths: { "b.io": { auth: encode("theirs") } } }));
-    await agent.shows(200, "GPS200", 40_000);
-    assert.deepEqual(Object.keys(JSON.parse(node.file ?? "").auths), ["b.io", "a.io"]);
-  }
-});
-
-test("for a kubelet without HOME, ignores /root/.docker, but not .dockercfg beside config.json", async () => {
-  await using place = await AgentPlace.make();
-  place.node.sees({ "/root/.docker/config.json": "entries" });
-  const legacy = join(place.node.kubelet, ".dockercfg");
-  writeFileSync(legacy, JSON.stringify({ "b.io": { auth: encode("theirs") } }));
-  await using agent = await place.agent();
-  await agent.shows("5nn", "GPS232");
-  await agent.shows("5nn", "(.dockercfg)");
-  untouched(place);
-  rmSync(legacy);
-  place.node.mount(1, content);
-  await agent.shows(200, "GPS200", 40_000);
-});
-
-test("without config.json and without the first container's findings, applies only with --hidden-files Ignore", async () => {
-  await using place = await AgentPlace.make();
-  const { node } = place;
-  rmSync(join(node.pod, podFiles.hidden));
-  {
-    await using agent = await place.agent();
-    await agent.shows("5nn", "GPS233");
-    untouched(place);
-  }
-  await using agent = await place.agent(["--hidden-files=Ignore"]);
-  await agent.shows(200, "GPS200");
-});
-
-test("with --hidden-files Skip, finds .dockercfg beside config.json without the first container's findings", async () => {
-  await using place = await AgentPlace.make();
-  const { node } = place;
-  rmSync(join(node.pod, podFiles.hidden));
-  const legacy = join(node.kubelet, ".dockercfg");
-  writeFileSync(legacy, JSON.stringify({ "b.io": { auth: encode("theirs") } }));
-  await using agent = await place.agent(["--hidden-files=Skip"]);
-  await agent.shows("5nn", "GPS232");
-  untouched(place);
-  rmSync(legacy);
-  node.mount(1, content);
-  await agent.shows(200, "GPS200", 40_000);
-});
-
 test("creates config.json and our folder again if another program deletes both", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
-  writeFileSync(join(node.pod, podFiles.hidden), JSON.stringify({ kind: "ours" }));
   await using agent = await place.agent();
   await agent.shows(200, "GPS200");
   rmSync(node.folder, { recursive: true });
@@ -212,117 +134,16 @@ test("creates config.json and our folder again if another program deletes both",
 test("on an unfit node, ends once with the exit code of a refusal, and then waits for a new grant", async () => {
   await using place = await AgentPlace.make();
   const { node } = place;
-  node.sees({ "/.docker/config.json": "entries" });
+  place.systemd.healthy = false;
   {
     await using agent = await place.agent();
     assert.equal(await agent.ended(), exitCodes.refused);
-    assert.match(node.message, /^GPS232 .*\/\.docker\/config\.json/);
+    assert.match(node.message, /^GPS221 /);
   }
   await using agent = await place.agent();
   await agent.shows("5nn", "GPS257");
   untouched(place);
-  writeFileSync(node.config, JSON.stringify({ auths: { "b.io": { auth: encode("theirs") } } }));
+  place.systemd.healthy = true;
   node.grant(1, { since: "2026-11-26T19:00:00Z" });
   await agent.shows(200, "GPS200", 40_000);
-});
-
-/** Runs Node.js with these arguments like the first container: as root without capabilities. */
-function asContainer(args: readonly string[]) {
-  const [command = "", ...before] = withoutCapabilities;
-  return spawnSync(command, [...before, process.execPath, ...args], { encoding: "utf8" });
-}
-
-/**
- * Runs the first container's program with the flags that the controller sets. Returns its output.
- */
-async function runFirstContainer(node: NodeDirectory, root: string): Promise<unknown> {
-  const program = (await freshBundle()).find((path) => path.endsWith("/hidden.cjs")) ?? "";
-  const [container] = daemonSetOf().spec?.template.spec?.initContainers ?? [];
-  assert.ok(container);
-  const local = (text: string) =>
-    text
-      .replace(mountPaths.root, root)
-      .replace(mountPaths.pod, node.pod)
-      .replace("/app/hidden.cjs", program);
-  const argv = [...(container.command ?? []).slice(1), ...(container.args ?? [])].map(local);
-  const file = join(node.pod, podFiles.hidden);
-  rmSync(file, { force: true });
-  const ended = asContainer([...argv, `--root=${root}`, `--pod-directory=${node.pod}`]);
-  assert.deepEqual([ended.status, ended.stdout], [0, ""], ended.stderr);
-  return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : ended.stderr;
-}
-
-test("the first container finds files that config.json would hide, prints no content, and exits with 0", async () => {
-  using node = new NodeDirectory();
-  const root = join(node.root, "host");
-  const put = (path: string, text: string) => {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), text);
-  };
-  const secret = encode("planted-password");
-  put("/root/.docker/config.json", JSON.stringify({ auths: { "b.io": { auth: secret } } }));
-  put("/.dockercfg", JSON.stringify({ "b.io": { auth: secret } }));
-  put("/config.json", "not JSON");
-  const seen = {
-    "/config.json": "none",
-    "/root/.docker/config.json": "entries",
-    "/.docker/config.json": "none",
-    "/root/.dockercfg": "none",
-    "/.dockercfg": "entries",
-  };
-  assert.deepEqual(await runFirstContainer(node, root), { kind: "seen", files: seen });
-  // Root without capabilities cannot read another user's private file.
-  chownSync(join(root, "/.dockercfg"), 65_534, 65_534);
-  chmodSync(join(root, "/.dockercfg"), 0o600);
-  const files = { ...seen, "/.dockercfg": { unknown: "EACCES" } };
-  assert.deepEqual(await runFirstContainer(node, root), { kind: "seen", files });
-  put("/var/lib/kubelet/global-pull-secret/journal.json", "{}");
-  assert.deepEqual(await runFirstContainer(node, root), { kind: "ours" });
-  rmSync(node.pod, { recursive: true });
-  assert.match(String(await runFirstContainer(node, root)), /ENOENT|ERR_ACCESS/);
-});
-
-test("the first container can read no other file and write none under the DaemonSet's flags", () => {
-  using node = new NodeDirectory();
-  const program = join(node.root, "try.cjs");
-  const root = join(node.root, "host");
-  for (const path of ["/etc/shadow", "/root/.docker/config.json"]) {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), "x");
-  }
-  writeFileSync(
-    program,
-    `const fs = require("fs"); let got = [];
-const attempts = {
-  shadow: () => fs.readFileSync(${JSON.stringify(join(root, "/etc/shadow"))}),
-  list: () => fs.readdirSync(${JSON.stringify(join(root, "/root"))}),
-  allowed: () => fs.readFileSync(${JSON.stringify(join(root, "/root/.docker/config.json"))}),
-  write: () => fs.writeFileSync(${JSON.stringify(join(root, "/config.json"))}, ""),
-  run: () => { const { error } = require("child_process").spawnSync("/bin/true"); if (error) throw error; },
-};
-for (const [name, one] of Object.entries(attempts)) try { one(); got.push(name); } catch {}
-console.log(JSON.stringify(got));`,
-  );
-  const command = daemonSetOf().spec?.template.spec?.initContainers?.[0]?.command ?? [];
-  const flags = command
-    .slice(1, -1)
-    .map((flag) =>
-      flag
-        .replace(mountPaths.root, root)
-        .replace(mountPaths.pod, node.pod)
-        .replace("/app/hidden.cjs", program),
-    );
-  const { stdout, stderr } = asContainer([...flags, program]);
-  assert.deepEqual(JSON.parse(stdout || "null"), ["allowed"], stderr);
-});
-
-test("the first container reports every wrong flag and exits with 0, so that the agent can start", async () => {
-  const program = (await freshBundle()).find((path) => path.endsWith("/hidden.cjs")) ?? "";
-  const wrong = ["--root", "host", "--kubelet-dir=/var/lib/kubelet"];
-  const { status, stderr } = asContainer([program, ...wrong]);
-  assert.equal(status, 0);
-  assert.match(
-    stderr,
-    /^--kubelet-dir: is not a flag; .*\n--root "host": is not an absolute path.*\n$/,
-  );
 });

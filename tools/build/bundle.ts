@@ -1,9 +1,8 @@
 /**
  * `npm run build` writes minified CommonJS files to dist/. One file starts faster and needs about
  * 13 MiB less memory than the same modules loaded one by one. The files are CommonJS, because
- * write-file-atomic uses __filename. The agent's two programs and the users' plugin are separate
- * files. The other programs share one file, programs.cjs, so that the image contains the API client
- * only once.
+ * write-file-atomic uses __filename. The agent and the users' plugin are separate files. The other
+ * programs share one file, programs.cjs, so that the image contains the API client only once.
  */
 import { build, type Plugin } from "esbuild";
 import { chmodSync, existsSync, globSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
@@ -14,8 +13,8 @@ import { isCurrent, stampOf } from "./stamp.ts";
 
 type Programs = Readonly<Record<string, string>>;
 
-/** Program → entry point. These programs run on nodes, in our image. */
-const onNodes: Programs = { agent: "agent/main.ts", hidden: "agent/hidden.ts" };
+/** Program → entry point. This program runs on nodes, in our image. */
+const onNodes: Programs = { agent: "agent/main.ts" };
 
 /**
  * The programs that use an API server share one file. Each of these programs also has a small file

@@ -83,7 +83,7 @@ export function template(): AgentTemplate {
   const specs = variants();
   const containers = Map.groupBy(
     specs
-      .flatMap((spec) => [...spec.containers, ...(spec.initContainers ?? [])])
+      .flatMap((spec) => spec.containers)
       .map((one) => Object.assign({}, completedContainer, one)),
     ({ name }) => name,
   );
@@ -126,10 +126,7 @@ function variants(): V1PodSpec[] {
     probationSeconds: rollout.probationSeconds,
   };
   // With an empty type, the container gets the runtime's SELinux type, which allows less than ours.
-  const choices: readonly Partial<Agent>[] = [
-    { hiddenFiles: "Look", seLinuxType },
-    { hiddenFiles: "Ignore", seLinuxType: "" },
-  ];
+  const choices: readonly Partial<Agent>[] = [{ seLinuxType }, { seLinuxType: "" }];
   return allModes.flatMap((mode) =>
     choices.flatMap((choice) => {
       const delivery = deliveryOf({ mode }, mode);

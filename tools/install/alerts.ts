@@ -145,15 +145,6 @@ const lasting: Readonly<Record<TroubleKind, Lasting>> = {
     ),
     codeOf("podsRefused"),
   ],
-  unsearched: [
-    "1h",
-    "Nodes are not searched for files that config.json would hide",
-    eventOf(
-      "HiddenFilesUnsearched",
-      "The message names the nodes. Update their container runtime, or search them yourself.",
-    ),
-    codeOf("unsearched"),
-  ],
   halted: [
     "1m",
     "A rollout is halted",

@@ -241,8 +241,7 @@ c.?args.orValue([]).join(' '))`,
     {
       expression: `variables.spec.containers.all(c, c.name == '${names.agentContainer}' ||
   c in variables.oldSpec.?containers.orValue([])) &&
-variables.spec.?initContainers.orValue([]).all(c, c.name == '${names.firstContainerName}' ||
-  c in variables.oldSpec.?initContainers.orValue([]))`,
+variables.spec.?initContainers.orValue([]).all(c, c in variables.oldSpec.?initContainers.orValue([]))`,
       message: "the containers are not the agents'",
     },
     {

@@ -52,9 +52,9 @@ const readOnly: Readonly<Record<string, string>> = {
 test("SECURITY.md names the node's directories that each container mounts, and how, in every mode", () => {
   const rows = table("mount of the node");
   for (const delivery of modes) {
-    const { containers = [], initContainers = [], volumes = [] } = podOf(delivery) ?? {};
+    const { containers = [], volumes = [] } = podOf(delivery) ?? {};
     const hostPath = (name: string) => volumes.find((one) => one.name === name)?.hostPath?.path;
-    const found = [...initContainers, ...containers].flatMap(({ name, volumeMounts = [] }) =>
+    const found = containers.flatMap(({ name, volumeMounts = [] }) =>
       volumeMounts.flatMap((mount) => {
         const path = hostPath(mount.name);
         const how = mount.readOnly ? readOnly[mount.recursiveReadOnly ?? "Disabled"] : "writable";
@@ -88,8 +88,7 @@ test("SECURITY.md describes each container's security context correctly", () => 
       });
     const agents = delivery.mode === "Restart" ? "Unconfined" : undefined;
     assert.deepEqual(relaxed(pod.containers), [[undefined, undefined, undefined, agents]]);
-    assert.deepEqual(relaxed(pod.initContainers), [[undefined, undefined, undefined, undefined]]);
-    for (const { securityContext } of [...(pod?.containers ?? []), ...(pod?.initContainers ?? [])])
+    for (const { securityContext } of pod?.containers ?? [])
       assert.partialDeepStrictEqual(securityContext, {
         allowPrivilegeEscalation: false,
         readOnlyRootFilesystem: true,

@@ -229,8 +229,6 @@ export function foundOf(file: Present): FoundFile {
     kind,
     identity,
     ...(file.kind === "file" ? { digest: file.digest, invalid: file.invalid } : { digest: "" }),
-    // The kubelet takes the first file that it can parse (agent/facts/search.ts).
-    passedOver: file.kind === "absent" || isInvalid(file),
     now: previous(file),
     plan: (journal, document, lost) => plan(file, journal, document, lost),
     planRestore: (journal) => planRestore(file, journal),

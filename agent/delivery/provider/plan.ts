@@ -42,7 +42,6 @@ export function providedBy(
   return {
     ...config,
     unfit: installed.unfit,
-    beside: true,
     note: installed.asked ? undefined : notAsked,
     plan(journal, document, lost) {
       if (document.intent === "release")

@@ -11,7 +11,7 @@ import { freshBundle } from "#tools/build/bundle.ts";
 import type { NodeDirectory } from "./node-directory.ts";
 
 /** The DaemonSet that the controller applies if no policy is declared. */
-export function daemonSetOf(): ReturnType<typeof daemonSet> {
+function daemonSetOf(): ReturnType<typeof daemonSet> {
   const run = { image: "x", imagePullSecrets: [], probationSeconds: 5 };
   const agent = { ...policyWith().agent, ...run };
   return daemonSet(agent);

@@ -101,7 +101,6 @@ class FakeKubelet {
   readonly systemd: Systemd = {
     unit: async () => this.#unit(),
     states: async () => [this.#unit()],
-    surroundings: async () => ({ workingDirectory: "", user: "", environment: [], manager: [] }),
     resetFailed: async () => {},
     restart: async (_unit, recorded) => {
       await recorded();

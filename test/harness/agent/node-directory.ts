@@ -13,8 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { digestOf as digestOfBytes, previousPrefix } from "#agent/journal/journal.ts";
-import type { FileContent } from "#agent/facts/search.ts";
-import { credentialFiles, podFiles, publishedMode, type PublishedMode } from "#contract/names.ts";
+import { publishedMode, type PublishedMode } from "#contract/names.ts";
 import { type Grant, keyOf } from "#contract/grant.ts";
 import {
   beside,
@@ -74,20 +73,7 @@ export class NodeDirectory implements Disposable {
     this.pod = join(root, "pod");
     for (const directory of [kubelet, this.secret, this.pod])
       mkdirSync(directory, { recursive: true });
-    this.sees({});
     writeFileSync(this.terminationLog, "");
-  }
-
-  /**
-   * Sets the files that the pod's first container has found outside the kubelet's directory, where
-   * a kubelet also looks for credentials.
-   */
-  sees(others: Readonly<Record<string, FileContent>>): void {
-    const files = {
-      ...Object.fromEntries(credentialFiles.map((path) => [path, "none"])),
-      ...others,
-    };
-    writeFileSync(join(this.pod, podFiles.hidden), JSON.stringify({ kind: "seen", files }));
   }
 
   /**

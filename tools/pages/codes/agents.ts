@@ -95,14 +95,6 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
     "Start the unit. If the kubelet has another unit, set `--kubelet-unit`.",
   ],
   GPS231: [untouched, "Update systemd, or set `spec.delivery.mode: Reread`."],
-  GPS232: [
-    untouched,
-    "Move the entries of the other file to `config.json` in the kubelet's directory, or set `--hidden-files Ignore`.",
-  ],
-  GPS233: [
-    untouched,
-    "Look for another credential file on the node. If there is none, write `{}` to `config.json` in the kubelet's directory, or set `--hidden-files Ignore`.",
-  ],
   GPS235: [
     untouched,
     "Install the kubelet's flags, script and configuration as [docs/use/delivery-node.md](../use/delivery-node.md) shows.",
@@ -110,10 +102,6 @@ export const ofAgents: Readonly<Record<AgentCode, readonly [byItself: string, yo
   GPS240: [
     "The agent does everything else, and tries the port again at most every 10 s. Until then its pod is not Ready.",
     "Stop the other program, or set `--probe-port` [and its annotation](../use/install.md#what-the-controllers-account-may-do).",
-  ],
-  GPS243: [
-    "The agent does everything else, and looks for `.dockercfg` in the kubelet's directory. The Event `HiddenFilesUnsearched` names the nodes.",
-    "On nodes without `config.json` look yourself for `/config.json`, and for `.docker/config.json` and `.dockercfg` in `/` and `/root`. Or update the container runtimes.",
   ],
   GPS242: ["The agent checks the files whenever the kubelet probes it.", none],
   GPS250: [

@@ -48,8 +48,6 @@ export const ofPrograms: Readonly<Record<string, string>> = {
   GPS328:
     "The controller grants each node the revision again ten minutes after its agent is Ready. Each further failure doubles this pause, up to six hours.",
   GPS329: "The controller asks again.",
-  GPS332:
-    "The agents do their work without the search for other credential files. On a node without a config.json, the file that the agent creates might hide another file with credentials: `/config.json`, `.docker/config.json` and `.dockercfg` in `/` and `/root`. Agents still check `.dockercfg` in the kubelet's own directory.",
   GPS334:
     "No rollout waits for the node. When its kubelet answers again, the controller grants the node the revision, at the latest ten minutes after its agent is Ready. A node that went away during its change counts as failed (GPS328).",
   GPS335:

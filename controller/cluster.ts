@@ -19,7 +19,7 @@ import { createLoop, isConflict, sooner } from "#runtime/loop.ts";
 import { kubeConfigOf } from "#kube/remote.ts";
 import { openRemote } from "#runtime/remote-file.ts";
 import type { Around, ServedProgram } from "#runtime/run.ts";
-import { createMetrics, labels } from "./status/metrics.ts";
+import { createMetrics } from "./status/metrics.ts";
 import { followCollection } from "#kube/watch/collection.ts";
 import { CollectionInformer, Informer } from "#kube/watch/informer.ts";
 import { cached } from "#kube/watch/cached-client.ts";
@@ -83,17 +83,17 @@ export function openController(config: ControllerConfig, around: Around): Served
   const loop = createLoop({
     async run() {
       if (reconcilerOf === undefined) return undefined;
-      const stopTimer = metrics.seconds.startTimer(labels);
+      const stopTimer = metrics.seconds.startTimer();
       const reading = await policy.read();
       const again = await reconcile(reconcilerOf(reading)).finally(stopTimer);
-      metrics.reconciles.inc({ ...labels, result: "ok" });
+      metrics.reconciles.inc({ result: "ok" });
       metrics.lastSuccess.setToCurrentTime();
       succeeded = true;
       return sooner(again, reading.again);
     },
     failed(error, failures) {
       const conflict = isConflict(error);
-      metrics.reconciles.inc({ ...labels, result: conflict ? "conflict" : "error" });
+      metrics.reconciles.inc({ result: conflict ? "conflict" : "error" });
       log[conflict ? "debug" : "error"](
         { failures, error: (error as Error).message },
         conflict

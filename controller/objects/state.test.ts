@@ -4,7 +4,8 @@ import type { V1Secret } from "@kubernetes/client-node";
 import fc from "fast-check";
 import { character } from "#pullsecret/arbitrary.fixture.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
-import { noState, readState, stateSecret, writeState, type RememberedState } from "./state.ts";
+import { noState } from "./state.fixture.ts";
+import { readState, stateSecret, writeState, type RememberedState } from "./state.ts";
 
 const rollout = { revision: 3, halted: true };
 

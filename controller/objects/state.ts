@@ -31,14 +31,6 @@ export type RememberedState = Readonly<{
   sourcesFrom: string | undefined;
 }>;
 
-export const noState: RememberedState = {
-  accepted: {},
-  rollout: undefined,
-  absentSince: new Map(),
-  policy: undefined,
-  sourcesFrom: undefined,
-};
-
 const keys = {
   source: "source.",
   rollout: "rollout",

@@ -14,7 +14,8 @@ import {
   type Declared,
   type Numbered,
 } from "#controller/objects/global-secret.ts";
-import { noState, stateSecret } from "#controller/objects/state.ts";
+import { noState } from "#controller/objects/state.fixture.ts";
+import { stateSecret } from "#controller/objects/state.ts";
 import { policyWith } from "#controller/policy/policy.fixture.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import {

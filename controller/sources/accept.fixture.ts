@@ -12,7 +12,8 @@ import {
   type Original,
 } from "./input.ts";
 import { globalSecret, newSalt, readPublished } from "../objects/global-secret.ts";
-import { noState, readState, stateSecret } from "../objects/state.ts";
+import { noState } from "../objects/state.fixture.ts";
+import { readState, stateSecret } from "../objects/state.ts";
 
 export const policy = { conflicts: "additional", protect: [] } as const;
 export const auth = (pair: string) => ({ auth: Buffer.from(pair).toString("base64") });

@@ -15,7 +15,8 @@ import {
 } from "./accept.fixture.ts";
 import { accept } from "./accept.ts";
 import { globalSecret, newSalt } from "../objects/global-secret.ts";
-import { noState, stateSecret } from "../objects/state.ts";
+import { noState } from "../objects/state.fixture.ts";
+import { stateSecret } from "../objects/state.ts";
 
 test("H9: prefers the additional Secret on a conflict, and records the supplier of each registry", () => {
   const { wanted } = accept(sources({ additional, original, originalName }), policy);

@@ -20,7 +20,7 @@ import {
   type Finds,
 } from "./accept.fixture.ts";
 import type { ExtraInput } from "./input.ts";
-import { noState } from "../objects/state.ts";
+import { noState } from "../objects/state.fixture.ts";
 
 const one = (registry: string, pair: string) => secret(text({ [registry]: pair }));
 const base = { additional, original, originalName };

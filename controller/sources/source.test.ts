@@ -20,7 +20,7 @@ import type { V1Secret } from "@kubernetes/client-node";
 import fc from "fast-check";
 import { accept } from "./accept.ts";
 import { withdrawn } from "./input.ts";
-import { noState } from "../objects/state.ts";
+import { noState } from "../objects/state.fixture.ts";
 
 const one = (pair: string) => secret(text({ "quay.io": pair }));
 

@@ -2,7 +2,6 @@
  * The Prometheus metrics. No label contains a registry, a node or anything else that grows with the
  * cluster.
  */
-import { namespace } from "#contract/names.ts";
 import { openMeters } from "#runtime/metrics.ts";
 import manifest from "../../package.json" with { type: "json" };
 
@@ -34,12 +33,11 @@ export function createMetrics(meters = openMeters()) {
     reconciles: counter(
       "reconcile_total",
       "Reconciles by result: ok, conflict (another client wrote first, retried) or error",
-      ["namespace", "result"],
+      ["result"],
     ),
     seconds: durations(
       "reconcile_duration_seconds",
       "Duration of a reconcile, including failed ones",
-      ["namespace"],
     ),
     lastSuccess: gauge(
       "last_success_timestamp_seconds",
@@ -69,6 +67,3 @@ export function createMetrics(meters = openMeters()) {
     nodes: gauge("nodes", "Agents' pods by the state of the revision on their nodes", ["state"]),
   };
 }
-
-/** Labels of all namespaced metrics. */
-export const labels = { namespace } as const;

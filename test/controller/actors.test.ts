@@ -11,7 +11,7 @@ import { stays, until } from "../cluster/await.ts";
 import * as rights from "../cluster/rights.ts";
 import * as plane from "./plane.ts";
 import { document, paths } from "./plane.ts";
-import { steer, untilCondition } from "./steer.ts";
+import { objectOf, steer, untilCondition } from "./steer.ts";
 
 let on: plane.Plane;
 const running: plane.Controller[] = [];
@@ -23,8 +23,9 @@ after(() => on[Symbol.asyncDispose]());
 afterEach(async () => {
   for (const one of running.splice(0)) await one[Symbol.asyncDispose]();
   await plane.wipe(on);
-  // Removes what the actor wrote, so that it does not influence the next test.
+  // Replaces what the actor wrote, so that it does not influence the next test.
   await kubectl("delete", "gps", "cluster", "--ignore-not-found");
+  await on.cluster.apply({ ...objectOf({}), spec: {} });
 });
 
 const kubectl = (...args: string[]) => on.cluster.kubectl(...args);

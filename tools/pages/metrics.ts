@@ -46,8 +46,8 @@ ${table(
 )}
 
 \`source_accepted{source}\` exists for \`additional\` while the Secret exists, and for \`original\` if one is configured. \`credential_expiry_timestamp_seconds{source}\` exists if a credential of the source has an expiry: a JWT, or a token of Amazon ECR. \`nodes_desired\` and
-\`nodes_available\` are the DaemonSet's own totals. \`nodes_updated\` counts nodes that have proved the revision. Other metrics: \`reconcile_total{namespace,result}\`,
-\`reconcile_duration_seconds{namespace}\`, \`last_success_timestamp_seconds\`, \`api_requests_total{method,status}\`, \`events_total{reason}\`, \`events_dropped_total\`,
+\`nodes_available\` are the DaemonSet's own totals. \`nodes_updated\` counts nodes that have proved the revision. Other metrics: \`reconcile_total{result}\`,
+\`reconcile_duration_seconds\`, \`last_success_timestamp_seconds\`, \`api_requests_total{method,status}\`, \`events_total{reason}\`, \`events_dropped_total\`,
 \`build_info{version}\`, and \`leader\`, 1 in the controller that holds the Lease.
 
 ## Nodes by state

@@ -201,7 +201,7 @@ const joined = {
 
 /**
  * Runs the fleet once for one FleetSecret, and returns its first write. The FleetSecret has placed
- * a Secret in a cluster whose profile has the label that `clusters remove` sets.
+ * a Secret in a cluster whose profile has the label that `fleet remove` sets.
  */
 async function duringRemoval(
   { namespaces: [namespace = ""], clusterManagers: [manager = ""] }: ClusterProfilesSource,
@@ -243,7 +243,7 @@ for (const [what, metadata, spec] of [
   ["that is deleted", { deletionTimestamp: new Date() }, { clusterProfiles: joined }],
   ["whose spec was edited and selects no joined cluster", {}, object.spec],
 ] as const)
-  test(`in an object ${what}, forgets a cluster at once if its profile has the label of clusters remove`, async () => {
+  test(`in an object ${what}, forgets a cluster at once if its profile has the label of fleet remove`, async () => {
     const { status, metadata: its } = await duringRemoval(joined, { metadata, spec });
     if ("deletionTimestamp" in metadata)
       assert.deepEqual([status, its.finalizers], [undefined, []]);
@@ -254,7 +254,7 @@ for (const [what, other] of [
   ["of another manager", { clusterManagers: ["other.example"] }],
   ["in another namespace", { namespaces: ["theirs"] }],
 ] as const)
-  test(`keeps a cluster ${what} in status, even if its profile has the label of clusters remove`, async () => {
+  test(`keeps a cluster ${what} in status, even if its profile has the label of fleet remove`, async () => {
     const profiles = { ...joined, ...other };
     const { status } = await duringRemoval(profiles, { spec: { clusterProfiles: profiles } });
     assert.deepEqual(

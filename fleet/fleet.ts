@@ -180,7 +180,7 @@ export class Fleet {
   }
 
   /**
-   * Names of the clusters that the command `clusters remove` is removing. We read them only if a
+   * Names of the clusters that the command `fleet remove` is removing. We read them only if a
    * cluster is leaving.
    */
   async #released(

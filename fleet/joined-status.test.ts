@@ -79,7 +79,7 @@ test("shows the command to join again if the token was refused or has expired", 
   for (const [found, age] of [[{ kind: "refused" }, "fresh"] as const, [away, "expired"] as const])
     assert.match(
       statusOf(profile, found, age, now).conditions?.[0]?.message ?? "",
-      /kubectl pull-secret clusters join east --context admin@east$/,
+      /kubectl pull-secret fleet join east --context admin@east$/,
     );
 });
 

@@ -143,7 +143,7 @@ function guarded(profile: ClusterProfile, found: FoundCluster): NewCondition {
 function joinCommand({ metadata: { name, annotations = {} } }: ClusterProfile): string {
   const { [serverAnnotation]: server, [serverNameAnnotation]: serverName } = annotations;
   return (
-    `kubectl pull-secret clusters join ${name} ` +
+    `kubectl pull-secret fleet join ${name} ` +
     `--context ${annotations[contextAnnotation] ?? "CONTEXT"}` +
     (server === undefined ? "" : ` --server ${server}`) +
     (serverName === undefined ? "" : ` --tls-server-name ${serverName}`) +

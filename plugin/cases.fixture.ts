@@ -213,7 +213,7 @@ const newest = '--conflicts "newest": is not one of the choices; give additional
 const tooMuch =
   "GPS308 sources: document: the sources together, or their merge, are longer than 480 KiB; " +
   "remove entries: both are stored in one Secret, and the API server stores no Secret above 1 MiB\n";
-const joinn = '"clusters joinn": is not a command; give clusters join; --help lists all\n';
+const joinn = '"fleet joinn": is not a command; give fleet join; --help lists all\n';
 const chek = '"chek": is not a command; give check; --help lists all\n';
 const onlyFlags = "only flags are given; name a command; --help lists all\n";
 const conflictLine =
@@ -506,7 +506,7 @@ const cases: readonly (readonly [
   [`explain docker.io/pod/foo -f ${good} -o json`, 0, /"image": "docker\.io\/pod\/foo"/, ""],
   [`explain pod/foo:1 -f ${good} -o json`, 0, /"image": "pod\/foo:1"/, ""],
   ["explain", 2, "", /^IMAGE: is missing; .*\n$/],
-  ["--help", 0, /Exit codes: 0 done/, ""],
+  ["--help", 0, /^Many clusters:\n {2}fleet +join clusters, .*\n {2}seal /m, ""],
   ["-h", 0, /Exit codes: 0 done/, ""],
   ["help", 0, /Exit codes: 0 done/, ""],
   [
@@ -526,23 +526,13 @@ const cases: readonly (readonly [
   ["chek x", 2, "", chek],
   ["help chek", 2, "", chek],
   ["chek --help", 2, "", chek],
-  [
-    "help clusters",
-    0,
-    /^Usage: kubectl pull-secret clusters COMMAND\n\nMany .*\n {2}clusters l/,
-    "",
-  ],
-  ["clusters --help", 0, /^Usage: kubectl pull-secret clusters COMMAND\n/, ""],
-  [
-    "clusters",
-    2,
-    "",
-    /^"clusters": needs a second word; give clusters list, .*; --help lists all\n$/,
-  ],
-  ["clusters chek", 2, "", /^"clusters chek": is not a command; give clusters list, .*all\n$/],
-  ["clusters joinn", 2, "", joinn],
-  ["help clusters joinn", 2, "", joinn],
-  ["clusters joinn --help", 2, "", joinn],
+  ["help fleet", 0, /^Usage: kubectl pull-secret fleet COMMAND\n\nMany .*\n {2}fleet status /, ""],
+  ["fleet --help", 0, /^Usage: kubectl pull-secret fleet COMMAND\n/, ""],
+  ["fleet", 2, "", /^"fleet": needs a second word; give fleet status, .*; --help lists all\n$/],
+  ["fleet chek", 2, "", /^"fleet chek": is not a command; give fleet status, .*all\n$/],
+  ["fleet joinn", 2, "", joinn],
+  ["help fleet joinn", 2, "", joinn],
+  ["fleet joinn --help", 2, "", joinn],
   [
     `--original ${good} merge --show-credentials --additional=${other} --conflicts original`,
     0,

@@ -3,13 +3,10 @@ import { asksForHelp } from "#contract/arguments.ts";
 import { nearest } from "#contract/flags.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
-import { explainApiError } from "./cluster/failure.ts";
 import { commands } from "./commands.ts";
-import { complete } from "./completion/complete.ts";
-import { othersFor } from "./completion/others.ts";
-import { named } from "./terminal/command.ts";
+import { complete, othersFor } from "./completion/complete.ts";
+import { named, usageOf } from "./terminal/command.ts";
 import { Misuse, Refused, type Io } from "./terminal/io.ts";
-import { usageOf } from "./usage.ts";
 
 /**
  * Runs the command that `argv` names, prints its errors, and returns the exit code. Throws only if
@@ -65,7 +62,7 @@ async function run(argv: readonly string[], io: Io): Promise<number> {
 /** The end of the error about an unknown command. */
 const lists = "--help lists all";
 
-/** The second words of a group's commands, such as `join` of `clusters join`. */
+/** The second words of a group's commands, such as `join` of `fleet join`. */
 const inGroup = (name: string): readonly string[] =>
   Object.keys(commands).flatMap((one) =>
     name !== "" && one.startsWith(`${name} `) ? [one.slice(name.length + 1)] : [],
@@ -78,4 +75,17 @@ function noCommand(name: string): string {
   const meant = nearest(name, Object.keys(commands));
   const given = meant === undefined ? "" : ` give ${meant};`;
   return `${quote(name)}: is not a command;${given} ${lists}`;
+}
+
+const advice: Readonly<Record<number, string>> = {
+  0: "check --kubeconfig and --context, and that the API server can be reached from here",
+  401: "log in again, or check --kubeconfig and --context",
+  403: "ask for that right",
+  409: "another client keeps changing this object; try again later",
+  429: "the API server is busy; try again",
+};
+
+/** One line with the request, the answer, and what to do. */
+function explainApiError({ status, message }: ApiError): string {
+  return `${message}; ${advice[status] ?? "correct the request, or try again"}`;
 }

@@ -1,27 +1,27 @@
 /** Every command of `kubectl pull-secret`, in the order of the usage. */
-import { add } from "./commands/change/add.ts";
-import { check } from "./commands/see/check.ts";
-import { fleet } from "./commands/see/fleet.ts";
-import { explain } from "./commands/see/explain.ts";
-import { apply } from "./commands/clusters/apply.ts";
-import { deleteManifests } from "./commands/clusters/delete.ts";
-import { join } from "./commands/clusters/join.ts";
-import { list } from "./commands/clusters/list.ts";
-import { remove as removeCluster } from "./commands/clusters/remove.ts";
-import { completion } from "./commands/local/completion.ts";
-import { fleetRbac } from "./commands/local/fleet-rbac.ts";
-import { merge } from "./commands/local/merge.ts";
-import { seal } from "./commands/clusters/seal.ts";
-import { version } from "./commands/local/version.ts";
-import { tenant } from "./commands/local/tenant.ts";
-import { nodes } from "./commands/see/nodes.ts";
-import { remove } from "./commands/change/remove.ts";
-import { preflight } from "./commands/see/preflight.ts";
-import { status } from "./commands/see/status.ts";
-import { pause, resume, retry, withdraw } from "./commands/steer/steering.ts";
-import { supportBundle } from "./commands/see/support-bundle.ts";
-import { uninstall } from "./commands/steer/uninstall.ts";
-import { wait } from "./commands/see/wait.ts";
+import { add } from "./commands/add.ts";
+import { check } from "./commands/check.ts";
+import { status as fleetStatus } from "./commands/fleet/status.ts";
+import { explain } from "./commands/explain.ts";
+import { apply } from "./commands/fleet/apply.ts";
+import { deleteManifests } from "./commands/fleet/delete.ts";
+import { join } from "./commands/fleet/join.ts";
+import { list } from "./commands/fleet/list.ts";
+import { remove as removeCluster } from "./commands/fleet/remove.ts";
+import { completion } from "./commands/completion.ts";
+import { rbac } from "./commands/fleet/rbac.ts";
+import { merge } from "./commands/merge.ts";
+import { seal } from "./commands/seal.ts";
+import { version } from "./commands/version.ts";
+import { tenant } from "./commands/fleet/tenant.ts";
+import { nodes } from "./commands/nodes.ts";
+import { remove } from "./commands/remove.ts";
+import { preflight } from "./commands/preflight.ts";
+import { status } from "./commands/status.ts";
+import { pause, resume, retry, withdraw } from "./commands/steering.ts";
+import { supportBundle } from "./commands/support-bundle.ts";
+import { uninstall } from "./commands/uninstall.ts";
+import { wait } from "./commands/wait.ts";
 import type { Command } from "./terminal/command.ts";
 
 export const commands: Readonly<Record<string, Command>> = {
@@ -29,6 +29,9 @@ export const commands: Readonly<Record<string, Command>> = {
   status,
   nodes,
   wait,
+  check,
+  explain,
+  "support-bundle": supportBundle,
   add,
   remove,
   pause,
@@ -36,19 +39,16 @@ export const commands: Readonly<Record<string, Command>> = {
   withdraw,
   retry,
   uninstall,
-  fleet,
-  "fleet rbac": fleetRbac,
-  "clusters list": list,
-  "clusters join": join,
-  "clusters remove": removeCluster,
-  "clusters apply": apply,
-  "clusters delete": deleteManifests,
-  merge,
-  check,
-  explain,
+  "fleet status": fleetStatus,
+  "fleet list": list,
+  "fleet join": join,
+  "fleet remove": removeCluster,
+  "fleet apply": apply,
+  "fleet delete": deleteManifests,
+  "fleet rbac": rbac,
+  "fleet tenant": tenant,
   seal,
-  tenant,
-  "support-bundle": supportBundle,
+  merge,
   completion,
   version,
 };

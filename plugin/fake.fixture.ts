@@ -12,8 +12,7 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { authority } from "#kube/kubeconfig/kubeconfig.fixture.ts";
 import { collections, fleetSecretsIn, globalPullSecretPath } from "#kube/client/paths.ts";
 import { runCommandLine } from "./command-line.ts";
-import { Misuse, type Io, type Terminal } from "./terminal/io.ts";
-import { errTo } from "./terminal/writing.ts";
+import { Misuse, type Io, type Terminal, errTo } from "./terminal/io.ts";
 
 /** The objects whose changes the watches report. */
 type Watched = GlobalPullSecret | FleetSecret;
@@ -143,7 +142,7 @@ type Setting = Readonly<{
 
 export type Ran = Readonly<{ code: number; out: string; err: string }>;
 
-/** Runs a command. The first item of `argv` is its name, such as `clusters join`. */
+/** Runs a command. The first item of `argv` is its name, such as `fleet join`. */
 export async function call(argv: readonly string[], setting: Setting = {}): Promise<Ran> {
   const { cluster = new FakeCluster(), input = "", terminal, received, signal, confirm } = setting;
   let [out, err] = ["", ""];

@@ -3,11 +3,15 @@ import { requireClusterSupport } from "./terminal/node.ts";
 import { fstatSync } from "node:fs";
 import { runCommandLine } from "./command-line.ts";
 import { askPassword, confirm } from "./terminal/confirm.ts";
-import { interruptOf } from "./terminal/interrupt.ts";
-import { readBounded, writePrivate, type Io } from "./terminal/io.ts";
+import {
+  interruptOf,
+  readBounded,
+  writePrivate,
+  type Io,
+  unexpectedLine,
+  errTo,
+} from "./terminal/io.ts";
 import { terminalOf } from "./terminal/paint.ts";
-import { unexpectedLine } from "./terminal/unexpected.ts";
-import { errTo } from "./terminal/writing.ts";
 
 /** Loads the code that connects to a cluster. Commands on files do not need this code. */
 async function cluster(): Promise<typeof import("./cluster/reach.ts")> {

@@ -32,7 +32,7 @@ export async function selectedBy(
 }
 
 /**
- * Names of the clusters that the command `clusters remove` is removing. Empty if no cluster in
+ * Names of the clusters that the command `fleet remove` is removing. Empty if no cluster in
  * `left` can be a joined cluster. The command removes only joined clusters, so we ignore the
  * command's label on all other profiles. We do not use the FleetSecret's selectors, because a user
  * might have edited them.

@@ -20,7 +20,7 @@ type Asked = Readonly<{
   /** Clusters that the inventories select. */
   selected: readonly string[];
   /**
-   * Clusters that the command `clusters remove` is removing. The command deletes the Secrets there
+   * Clusters that the command `fleet remove` is removing. The command deletes the Secrets there
    * itself.
    */
   released?: readonly string[];

@@ -37,7 +37,7 @@ export const boundName = `${joinedName}-token`;
 export const joinedByAnnotation = "globalpullsecret.io/joined-by";
 
 /**
- * Label on a ClusterProfile: `clusters remove` is removing the cluster. FleetSecrets no longer
+ * Label on a ClusterProfile: `fleet remove` is removing the cluster. FleetSecrets no longer
  * select the cluster, and drop it from their status at once, because the command itself deletes the
  * Secrets that they placed there.
  */

@@ -10,6 +10,9 @@ import type {
   V1Node,
   V1Pod,
   V1Secret,
+  V1ContainerState,
+  V1ObjectMeta,
+  V1PodTemplateSpec,
 } from "@kubernetes/client-node";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
 import { globalSecretName, secretKeys, stateSecretName, agentName } from "#contract/names.ts";
@@ -18,17 +21,8 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { fieldManager } from "#kube/client/ownership.ts";
 import { collections, globalPullSecretPath, owned } from "#kube/client/paths.ts";
 import { parse } from "#pullsecret/document/parse.ts";
-import { secretPath, sourceSecrets } from "../cluster/secrets.ts";
+import { secretPath, sourceSecrets } from "../cluster/object.ts";
 import { deployment } from "../removal/objects.ts";
-import {
-  daemonSetOf,
-  deploymentOf,
-  eventOf,
-  nodeOf,
-  objectOf,
-  podOf,
-  secretOf,
-} from "./project.ts";
 import { redactAll } from "./redact.ts";
 
 type Missing = { what: string; why: string };
@@ -156,3 +150,110 @@ function credentialsOf({ data = {} }: V1Secret): string[] {
     return [encoded, ...texts].filter((text) => text.length >= 4);
   });
 }
+
+/**
+ * Keeps only our own annotations. Other annotations can contain anything: kubectl's
+ * last-applied-configuration contains the whole object.
+ */
+function metadataOf({ name, generation, creationTimestamp, annotations }: V1ObjectMeta = {}) {
+  const own = Object.entries(annotations ?? {}).filter(([key]) =>
+    key.startsWith("globalpullsecret.io/"),
+  );
+  return { name, generation, creationTimestamp, annotations: Object.fromEntries(own) };
+}
+
+const objectOf = ({ metadata, spec, status }: GlobalPullSecret) => ({
+  metadata: metadataOf(metadata),
+  spec,
+  status,
+});
+
+/** A pod template. It shows the names of environment variables, without their values. */
+const templateOf = ({ metadata, spec }: V1PodTemplateSpec) => ({
+  metadata: metadataOf(metadata),
+  nodeSelector: spec?.nodeSelector,
+  containers: [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].map(
+    ({ name, image, command, args, env = [], resources }) => ({
+      name,
+      image,
+      command,
+      args,
+      env: env.map((one) => one.name),
+      resources,
+    }),
+  ),
+});
+
+const deploymentOf = ({ metadata, spec, status }: V1Deployment) => ({
+  metadata: metadataOf(metadata),
+  replicas: spec?.replicas,
+  template: spec && templateOf(spec.template),
+  status,
+});
+
+const daemonSetOf = ({ metadata, spec, status }: V1DaemonSet) => ({
+  metadata: metadataOf(metadata),
+  updateStrategy: spec?.updateStrategy,
+  minReadySeconds: spec?.minReadySeconds,
+  template: spec && templateOf(spec.template),
+  status,
+});
+
+const stateOf = ({ running, waiting, terminated }: V1ContainerState = {}) => ({
+  ...(running && { running: { startedAt: running.startedAt } }),
+  ...(waiting && { waiting: { reason: waiting.reason, message: waiting.message } }),
+  ...(terminated && {
+    terminated: {
+      exitCode: terminated.exitCode,
+      reason: terminated.reason,
+      message: terminated.message,
+      finishedAt: terminated.finishedAt,
+    },
+  }),
+});
+
+const podOf = ({ metadata, spec, status }: V1Pod) => ({
+  metadata: metadataOf(metadata),
+  node: spec?.nodeName,
+  phase: status?.phase,
+  reason: status?.reason,
+  message: status?.message,
+  conditions: status?.conditions,
+  containers: [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].map(
+    ({ name, image, ready, restartCount, state, lastState }) => ({
+      name,
+      image,
+      ready,
+      restartCount,
+      state: stateOf(state),
+      lastState: stateOf(lastState),
+    }),
+  ),
+});
+
+const nodeOf = ({ metadata, spec, status }: V1Node) => ({
+  name: metadata?.name,
+  unschedulable: spec?.unschedulable,
+  ready: status?.conditions?.find(({ type }) => type === "Ready")?.status,
+  kubeletVersion: status?.nodeInfo?.kubeletVersion,
+  containerRuntimeVersion: status?.nodeInfo?.containerRuntimeVersion,
+  osImage: status?.nodeInfo?.osImage,
+  kernelVersion: status?.nodeInfo?.kernelVersion,
+  architecture: status?.nodeInfo?.architecture,
+});
+
+const eventOf = (one: CoreV1Event) => ({
+  about: `${one.involvedObject.kind}/${one.involvedObject.name}`,
+  type: one.type,
+  reason: one.reason,
+  message: one.message,
+  count: one.series?.count ?? one.count,
+  last: one.series?.lastObservedTime ?? one.lastTimestamp ?? one.eventTime,
+});
+
+/** A Secret without its content and without the size of its content. */
+const secretOf = ({ metadata, type, data }: V1Secret) => ({
+  name: metadata?.name,
+  type,
+  keys: Object.keys(data ?? {}),
+});

@@ -1,6 +1,6 @@
 /** Reads and follows the GlobalPullSecret for commands. */
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
-import { globalPullSecretName } from "#contract/names.ts";
+import { globalPullSecretName, additionalSecretName } from "#contract/names.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { Informer } from "#kube/watch/informer.ts";
@@ -8,7 +8,8 @@ import { collections, globalPullSecretPath } from "#kube/client/paths.ts";
 import { follow } from "#kube/watch/watch.ts";
 import { redactKey } from "#pullsecret/problems/keypath.ts";
 import { redactTokens } from "#pullsecret/problems/token.ts";
-import { Refused } from "../terminal/io.ts";
+import { Refused, Misuse } from "../terminal/io.ts";
+import type { V1Secret } from "@kubernetes/client-node";
 
 const whereFrom =
   "check that manifests/crds is applied and the controller runs: kubectl get deployment " +
@@ -104,4 +105,46 @@ export async function followObject<T>(
  */
 function isFinal({ status }: ApiError): boolean {
   return status >= 400 && status < 500 && status !== 410 && status !== 429;
+}
+
+/** The name of a source and the name of its Secret in kube-system. */
+export type SourceSecret = Readonly<{ source: string; secret: string }>;
+
+const additional: SourceSecret = { source: additionalSecretName, secret: additionalSecretName };
+
+/** The Secrets of additional-pull-secret and of the sources in spec.sources. */
+export function sourceSecrets(object: GlobalPullSecret | undefined): readonly SourceSecret[] {
+  const extra = object?.spec?.sources ?? [];
+  return [
+    additional,
+    ...extra.map(({ name, secretRef }) => ({ source: name, secret: secretRef.name })),
+  ];
+}
+
+/** The source with this name. Throws Misuse if there is no such source. */
+export function sourceSecret(
+  object: GlobalPullSecret | undefined,
+  name = additionalSecretName,
+): SourceSecret {
+  const all = sourceSecrets(object);
+  const found = all.find(({ source }) => source === name);
+  if (found !== undefined) return found;
+  const known = all.map(({ source }) => source).join(", ");
+  throw new Misuse(`--source: no source of spec.sources has this name; give ${known}`);
+}
+
+export const secretPath = (name: string): string => `${collections.secrets}/${name}`;
+
+/** `hidden`: the caller has no right to get the Secret. */
+export type SecretVersion = Readonly<{ version: string | undefined }> | "hidden";
+
+/** The resourceVersion of the Secret. Undefined if the Secret does not exist. */
+export async function versionOf(cluster: Cluster, secret: string): Promise<SecretVersion> {
+  try {
+    const found = await cluster.get<V1Secret>(secretPath(secret), { as: "metadata" });
+    return { version: found?.metadata?.resourceVersion };
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return "hidden";
+    throw error;
+  }
 }

@@ -7,7 +7,7 @@ import { pluginManager as manager } from "#kube/client/ownership.ts";
 import { Refused } from "../terminal/io.ts";
 import type { Manifest } from "./manifests.ts";
 import { Places, whyNot } from "./place.ts";
-import type { Named } from "./names.ts";
+import type { Named } from "./profile.ts";
 
 export type Outcome = Readonly<{
   /** The object's name, such as `deployments.apps/web`. */
@@ -79,8 +79,8 @@ const mark = "globalpullsecret.io/applied";
 
 /**
  * Adds an annotation to a manifest that sets no field, such as the manifest of a Namespace. Without
- * a field, the API server would not record our apply, and `clusters delete` would keep the object.
- * An object that existed before the apply gets no annotation, so `clusters delete` keeps it.
+ * a field, the API server would not record our apply, and `fleet delete` would keep the object.
+ * An object that existed before the apply gets no annotation, so `fleet delete` keeps it.
  */
 function marked(body: Manifest, live: Named | undefined): Manifest {
   const { apiVersion: _, kind: __, metadata, ...fields } = body;

@@ -3,7 +3,7 @@ import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { pluginManager as manager } from "#kube/client/ownership.ts";
 import type { Manifest } from "./manifests.ts";
-import type { Named } from "./names.ts";
+import type { Named } from "./profile.ts";
 import { Places, whyNot } from "./place.ts";
 
 export type Deletion = Readonly<{
@@ -20,7 +20,7 @@ const completes = /^(?:kube-|cloud-controller-manager$|clusterrole-aggregation-c
 
 /**
  * Deletes the objects in the reverse order of an apply, with namespaces and CRDs last. Deletes only
- * objects that `clusters apply` has applied, that no other object owns, and that no other client
+ * objects that `fleet apply` has applied, that no other object owns, and that no other client
  * manages. If a deletion fails, we continue with the other objects.
  */
 export async function deleteFrom(

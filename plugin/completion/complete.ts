@@ -1,9 +1,17 @@
-/** Finds the words that can come next on a command line, from the table of commands. Pure. */
+/**
+ * Finds the words that can come next on a command line: from the table of commands, the contexts of
+ * the kubeconfig, and the registries of a Secret.
+ */
 import type { Flag } from "#contract/table.ts";
 import { choicesOf } from "#contract/values.ts";
-import { knownRegistry } from "../document/known-registry.ts";
-import { path } from "../document/path.ts";
+import { knownRegistry, path } from "../document/operands.ts";
 import { named, takesNext, type Command } from "../terminal/command.ts";
+import { Buffer } from "node:buffer";
+import type { V1Secret } from "@kubernetes/client-node";
+import { additionalSecretName } from "#contract/names.ts";
+import { redactKey } from "#pullsecret/problems/keypath.ts";
+import { peekObject, secretPath, sourceSecret } from "../cluster/object.ts";
+import type { Io } from "../terminal/io.ts";
 
 type Candidate = readonly [text: string, what: string];
 
@@ -43,7 +51,7 @@ export function complete(
 }
 
 /** Whether the next word can be a registry of the source's Secret. */
-export const wantsRegistry = (commands: Commands, words: readonly string[]): boolean =>
+const wantsRegistry = (commands: Commands, words: readonly string[]): boolean =>
   next(commands, words.slice(0, -1), words.at(-1) ?? "").registries === true;
 
 function next(commands: Commands, words: readonly string[], word: string): Next {
@@ -116,4 +124,51 @@ function valueOf({ read }: Flag, word: string): Next {
 
 function only(candidates: readonly Candidate[], word: string): Next {
   return { candidates: candidates.filter(([text]) => text.startsWith(word)), files: false };
+}
+
+/**
+ * Seconds to wait for the cluster's answer: only a few, because a person has pressed Tab and waits.
+ */
+const seconds = 3;
+
+/** Words that can come next and that are not in the table of commands. Empty if a read fails. */
+export async function othersFor(
+  commands: Readonly<Record<string, Command>>,
+  words: readonly string[],
+  io: Io,
+): Promise<readonly string[]> {
+  try {
+    if (words.at(-2) === "--context") return await io.contexts(givenValue(words, "kubeconfig"));
+    return wantsRegistry(commands, words) ? await registriesFor(words, io) : [];
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * The registries in the source's Secret, without keys that contain a credential. Empty if the
+ * caller is not allowed to read the Secret.
+ */
+async function registriesFor(words: readonly string[], io: Io): Promise<readonly string[]> {
+  const cluster = await io.reach({
+    kubeconfig: givenValue(words, "kubeconfig"),
+    context: givenValue(words, "context"),
+    seconds,
+  });
+  const named = givenValue(words, "source");
+  const secret =
+    named === undefined
+      ? additionalSecretName
+      : sourceSecret(await peekObject(cluster), named).secret;
+  const found = await cluster.get<V1Secret>(secretPath(secret));
+  const text = Buffer.from(found?.data?.[".dockerconfigjson"] ?? "", "base64").toString("utf8");
+  const { auths = {} } = JSON.parse(text) as { auths?: object };
+  return Object.keys(auths).filter((key) => redactKey(key) === key && !/\s/.test(key));
+}
+
+/** The value of a flag, written as `--flag=value` or `--flag value`. */
+function givenValue(words: readonly string[], flag: string): string | undefined {
+  const at = words.indexOf(`--${flag}`);
+  const joined = words.find((word) => word.startsWith(`--${flag}=`));
+  return at < 0 ? joined?.slice(flag.length + 3) : words[at + 1];
 }

@@ -9,10 +9,13 @@ import { parse } from "#pullsecret/document/parse.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { undoneBy } from "#kube/client/declared-by.ts";
 import { pluginManager } from "#kube/client/ownership.ts";
-import { secretPath } from "../cluster/secrets.ts";
+import { secretPath } from "../cluster/object.ts";
 import { Refused } from "../terminal/io.ts";
-import { documentOf, edit, type Login } from "./edit.ts";
 import { codedLine, type Protection, verdictOn } from "./verdict.ts";
+import { Credential } from "#pullsecret/document/auth.ts";
+import { isObject, readJson, type JsonObject } from "#pullsecret/json/json.ts";
+import { imagesOf } from "#pullsecret/registry/key.ts";
+import { problem, type Problem } from "#pullsecret/problems/problems.ts";
 
 export type DocumentRewrite = Readonly<{
   secret: string;
@@ -116,3 +119,50 @@ const kind = { apiVersion: "v1", kind: "Secret" } as const;
 function newSecret(name: string, data: V1Secret["data"]): object {
   return { ...kind, metadata: { name, namespace }, type: secretType, data };
 }
+
+/** The edited document and the number of its entries, or why we cannot edit the document. */
+type Edited =
+  | Readonly<{ ok: true; document: string; entries: number; found: boolean }>
+  | Readonly<{ ok: false; problems: readonly Problem[] }>;
+
+/** The user name must not contain a colon, because `auth` is the base64 of `user:password`. */
+type Login = Readonly<{ username: string; password: string }>;
+
+/**
+ * Sets the registry's credential. Without `login`, removes the registry's entry. Another spelling
+ * of the registry counts as the same entry. `found`: the document had such an entry.
+ */
+function edit(
+  bytes: Uint8Array,
+  registry: string,
+  login: Login | undefined,
+  source: string,
+): Edited {
+  const read = readJson(bytes);
+  if (!read.ok) return refused(...read.faults.map(({ kind, path }) => problem(kind, source, path)));
+  if (!isObject(read.value ?? {})) return refused(problem("notObject", source, "document"));
+  const document = isObject(read.value) ? read.value : {};
+  const auths = document["auths"];
+  if (!isObject(auths ?? {})) return refused(problem("notObject", source, "auths"));
+  const before = Object.entries(isObject(auths) ? auths : {});
+  const images = imagesOf(registry);
+  const others = before.filter(([key]) => imagesOf(key) !== images);
+  const entry = login && new Credential(login.username, login.password).entry();
+  const after: JsonObject = Object.fromEntries(
+    entry === undefined ? others : [...others, [registry, { ...entry }]],
+  );
+  return {
+    ok: true,
+    document: JSON.stringify({ ...document, auths: after }),
+    entries: Object.keys(after).length,
+    found: others.length < before.length,
+  };
+}
+
+/** A document with only this entry. */
+function documentOf(registry: string, { username, password }: Login): Buffer {
+  const auths = Object.fromEntries([[registry, new Credential(username, password).entry()]]);
+  return Buffer.from(JSON.stringify({ auths }));
+}
+
+const refused = (...problems: readonly Problem[]): Edited => ({ ok: false, problems });

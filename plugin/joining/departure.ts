@@ -1,12 +1,12 @@
 /** Removes from a cluster all objects that a join created there. */
 import type { V1Secret } from "@kubernetes/client-node";
-import { joinedByAnnotation } from "#contract/joined.ts";
-import { fleetOwnerAnnotation } from "#contract/names.ts";
+import { joinedByAnnotation, boundName, joinedName } from "#contract/joined.ts";
+import { fleetOwnerAnnotation, namespace } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { secretsIn } from "#kube/client/paths.ts";
-import type { Named } from "../clusters/names.ts";
-import { guardPaths, pathOf, paths, type Target } from "./rights.ts";
-import { rolesIn, targetsOf } from "./targets.ts";
+import type { Named } from "../clusters/profile.ts";
+import { guardPaths, pathOf, paths, type Target, rolesIn, targetsOf } from "./rights.ts";
+import { Refused } from "../terminal/io.ts";
 
 /**
  * Deletes the account first. Its token is then no longer valid, so the fleet's controller cannot
@@ -71,3 +71,33 @@ export function titleOf(path: string): string {
 }
 
 const pathOfSecret = ({ namespace, name }: Target): string => `${secretsIn(namespace)}/${name}`;
+
+/**
+ * Whether the account exists. Throws Refused if another join has created the account and `adopts`
+ * is not set. `next`: what the user can then do.
+ */
+export async function refuseForeign(
+  there: Cluster,
+  joinedBy: string,
+  next: string,
+  adopts = false,
+): Promise<boolean> {
+  const account = await there.get<Named>(paths.account);
+  if (account === undefined) return false;
+  const by = account.metadata?.annotations?.[joinedByAnnotation];
+  if (by !== joinedBy && !adopts)
+    throw new Refused(
+      `${titleOf(paths.account)}: exists, and was made by ${by ?? "another client"}; ${next}`,
+    );
+  return true;
+}
+
+/**
+ * A text for people who must delete by hand the objects that a join created in a cluster, and the
+ * Secrets that FleetSecrets placed there.
+ */
+export const allThatIsMade =
+  `in ${namespace} serviceaccount/${joinedName} and secret/${boundName}; in every namespace ` +
+  `the Secrets that role/${joinedName} names and that have the annotation ` +
+  `${fleetOwnerAnnotation}, then that Role and rolebinding/${joinedName}; ` +
+  [paths.clusterBinding, paths.clusterRole, ...guardPaths].map(titleOf).join(", ");

@@ -10,10 +10,11 @@ import { requestToken, tokenSecret } from "#kube/token.ts";
 import { pluginManager as manager } from "#kube/client/ownership.ts";
 import { Refused, type ServerAddress } from "../terminal/io.ts";
 import { untilGuarded } from "./guard-check.ts";
-import { isMadeBy } from "./departure.ts";
-import { refuseForeign } from "./foreign.ts";
-import { profilePath, tokenPath, type Named } from "../clusters/names.ts";
+import { isMadeBy, refuseForeign, drop, titleOf } from "./departure.ts";
 import {
+  profilePath,
+  tokenPath,
+  type Named,
   accessOf,
   clusterId,
   idOf,
@@ -21,10 +22,15 @@ import {
   profileOf,
   type JoinFlags,
 } from "../clusters/profile.ts";
-import { grantedTargets, usual } from "./targets.ts";
-import { guardsOf, rightsOf, type MadeGuard, type Target } from "./rights.ts";
+import {
+  grantedTargets,
+  usual,
+  guardsOf,
+  rightsOf,
+  type MadeGuard,
+  type Target,
+} from "./rights.ts";
 import { recall } from "./release.ts";
-import { undo, type Pair } from "./undo.ts";
 
 type Asked = Readonly<{
   name: string;
@@ -46,7 +52,7 @@ const how = { manager, force: true } as const;
 
 /**
  * Joins the cluster. If the cluster is joined already, renews its rights and token. Writes the
- * ClusterProfile first, so that `clusters list` shows an interrupted join, and the user can remove
+ * ClusterProfile first, so that `fleet list` shows an interrupted join, and the user can remove
  * the cluster or join it again. If the join fails, deletes the objects that it created, keeps
  * objects that existed before, and reports objects that it cannot delete and rights that it has
  * changed. Returns the token's expiry.
@@ -142,7 +148,7 @@ async function refuseAnother(host: Cluster, name: string, id: string): Promise<b
   if (there !== undefined && idOf(there) !== id)
     throw new Refused(
       `${name}: is the name of a different cluster; give another name, or ` +
-        `kubectl pull-secret clusters remove ${name}`,
+        `kubectl pull-secret fleet remove ${name}`,
     );
   const twice = joined.find((one) => idOf(one) === id && one.metadata.name !== name);
   if (twice !== undefined)
@@ -154,4 +160,67 @@ async function refuseAnother(host: Cluster, name: string, id: string): Promise<b
 function noneRead(error: unknown): readonly Target[] {
   if (error instanceof ApiError) return [];
   throw error;
+}
+
+export type Pair = Readonly<{ host: Cluster; there: Cluster }>;
+
+type Begun = Readonly<{
+  name: string;
+  joinedBy: string;
+  /** The paths of the objects that the join has written, in this order. */
+  made: readonly string[];
+  /** The Secrets that the account's rights cover. */
+  targets: readonly Target[];
+  /**
+   * The Secrets of the earlier join. Empty if we could not read them. Undefined if the account did
+   * not exist before.
+   */
+  former: readonly Target[] | undefined;
+  /** Whether the cluster was already joined before this join. */
+  here: boolean;
+}>;
+
+/**
+ * Removes the objects that this join has created, and returns a sentence about the objects that
+ * remain. If the account existed before this join, removes nothing in the joined cluster, so this
+ * join's changes stay there.
+ */
+async function undo({ host, there }: Pair, begun: Begun): Promise<string> {
+  const { name, joinedBy, made, former, here } = begun;
+  const left: string[] = former === undefined ? [] : [leftovers(begun, former)];
+  for (const path of former === undefined ? made.toReversed() : []) {
+    const gone = await drop(there, path, isMadeBy(joinedBy)).catch(() => false);
+    if (!gone) left.push(`${titleOf(path)} there: delete it`);
+  }
+  try {
+    const path = profilePath(name);
+    const profile = here ? undefined : await host.get<Named>(path);
+    // The token's Secret is deleted with the profile.
+    if (profile !== undefined) await host.remove(path, profile.metadata?.uid ?? "");
+  } catch {
+    left.push(`clusterprofile/${name} here: delete it`);
+  }
+  if (here && former === undefined && made.length > 0)
+    left.push("the objects of an earlier join still exist");
+  if (left.length > 0) return left.join(", ");
+  return made.length === 0 ? "nothing is changed" : "nothing of the join is left";
+}
+
+/**
+ * A sentence that states whether the account still has its former rights and, if not, how to
+ * restore them.
+ */
+function leftovers({ made, targets }: Begun, former: readonly Target[]): string {
+  if (made.length === 0) return "nothing is changed there";
+  const titles = (all: readonly Target[]) =>
+    all.map(({ namespace, name }) => `${namespace}/${name}`).toSorted();
+  // Only the Roles depend on the list of Secrets.
+  const same = `${titles(former)}` === `${titles(targets)}`;
+  if (same || !made.some((path) => path.includes("/roles/")))
+    return "its rights there are for the same Secrets as before";
+  const again = titles(former).map((one) => `--secret ${one}`);
+  return (
+    "its rights there are already changed; to restore the former rights, join again with " +
+    (again.length > 0 ? again.join(" ") : "the former --secret")
+  );
 }

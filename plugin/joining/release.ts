@@ -1,5 +1,5 @@
 /**
- * Makes the host's FleetSecrets forget a cluster, before `clusters remove` deletes the cluster's
+ * Makes the host's FleetSecrets forget a cluster, before `fleet remove` deletes the cluster's
  * account and the placed Secrets.
  */
 import { setTimeout as pause } from "node:timers/promises";
@@ -10,7 +10,7 @@ import { ApiError } from "#kube/client/api-error.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { pluginManager } from "#kube/client/ownership.ts";
 import { allFleetSecrets } from "#kube/client/paths.ts";
-import { profilePath } from "../clusters/names.ts";
+import { profilePath } from "../clusters/profile.ts";
 
 /**
  * Maximum milliseconds to wait for the fleet's controller. It usually needs about two seconds, but

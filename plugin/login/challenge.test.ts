@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { challengesIn } from "./challenge.ts";
+import { challengesIn } from "./login.ts";
 
 type Read = readonly (readonly [scheme: string, parameters: Record<string, string>])[];
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hostToAsk, schemesOf } from "./hosts.ts";
+import { hostToAsk, schemesOf } from "./login.ts";
 
 const hosts: readonly (readonly [key: string, host: string | undefined])[] = [
   ["quay.io", "quay.io"],

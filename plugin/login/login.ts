@@ -4,10 +4,8 @@
  */
 import type { Credential } from "#pullsecret/document/auth.ts";
 import { isObject } from "#pullsecret/json/json.ts";
-import { ask, urlOf, type RegistryAnswer } from "./ask.ts";
-import { challengesIn, type Challenge } from "./challenge.ts";
-import { hostToAsk, isLoopback, schemesOf } from "./hosts.ts";
-import { Unreachable } from "./unreachable.ts";
+import { dockerHubRegistry, hasWildcard, hostOf, identity } from "#pullsecret/registry/registry.ts";
+import { splitPort } from "#pullsecret/registry/url.ts";
 
 /**
  * The result for one key of a pull secret, as `-o json` prints it. The shape is stable. `notAsked`:
@@ -148,4 +146,157 @@ function outcomeOf({ status }: RegistryAnswer, what: string): LoginOutcome {
   if (status === 401 || status === 403)
     return { answer: "refuses", why: `${what} answers ${status}` };
   throw new Unreachable(`${what} answers ${status}`);
+}
+
+type RegistryAnswer = Readonly<{
+  status: number;
+  /** The header WWW-Authenticate. Empty if there is none. */
+  challenge: string;
+  /** The first `longest` bytes of the body. */
+  body: string;
+}>;
+
+type Question = Readonly<{
+  url: URL;
+  /** The Authorization header. */
+  authorization?: string;
+  signal: AbortSignal;
+}>;
+
+/**
+ * Maximum number of redirects that we follow. A registry can redirect to a path with a slash at its
+ * end, or to another version of its API. The limit ends a loop of redirects.
+ */
+const mostRedirects = 5;
+
+/**
+ * Maximum number of bytes that we read of an answer. The longest tokens in use have about 10 KiB.
+ */
+const longest = 256 * 1024;
+
+/**
+ * Sends the request. Follows redirects only to the same origin, because the pull secret names no
+ * other origin, and an answer of another origin is not the registry's answer. Rejects with
+ * Unreachable.
+ */
+async function ask({ url, authorization, signal }: Question): Promise<RegistryAnswer> {
+  const headers = authorization === undefined ? {} : { authorization };
+  try {
+    let at = url;
+    for (let redirects = 0; redirects <= mostRedirects; redirects += 1) {
+      const response = await fetch(at, { headers, signal, redirect: "manual" });
+      const { status } = response;
+      const location = status >= 300 && status < 400 && response.headers.get("location");
+      if (typeof location !== "string") {
+        const challenge = response.headers.get("www-authenticate") ?? "";
+        return { status, challenge, body: await beginningOf(response) };
+      }
+      await response.body?.cancel();
+      const next = urlOf(location, at);
+      if (next?.origin !== url.origin)
+        throw new Unreachable("redirects to another host, which gets no credential");
+      at = next;
+    }
+    throw new Unreachable("redirects again and again");
+  } catch (error) {
+    throw error instanceof Unreachable ? error : reasonOf(error);
+  }
+}
+
+/** Parses a URL. Undefined if the text is not a URL. Node.js 20 has no URL.parse. */
+function urlOf(text: string, base?: URL): URL | undefined {
+  return URL.canParse(text, base?.href) ? new URL(text, base) : undefined;
+}
+
+async function beginningOf({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length >= longest) break;
+  }
+  return Buffer.concat(chunks).subarray(0, longest).toString("utf8");
+}
+
+export class Unreachable extends Error {
+  override readonly name = "Unreachable";
+  /** True if the host answers, but does not speak TLS. */
+  readonly withoutTls: boolean;
+  constructor(why: string, withoutTls = false) {
+    super(why);
+    this.withoutTls = withoutTls;
+  }
+}
+
+const connections: Readonly<Record<string, string>> = {
+  ENOTFOUND: "DNS has no such name",
+  EAI_AGAIN: "DNS does not answer",
+  ECONNREFUSED: "refuses the connection",
+  ECONNRESET: "ends the connection",
+  UND_ERR_SOCKET: "ends the connection",
+  EHOSTUNREACH: "no route to the host",
+  ENETUNREACH: "no route to the host",
+  ETIMEDOUT: "no answer in time",
+  UND_ERR_CONNECT_TIMEOUT: "no answer in time",
+};
+
+/**
+ * Finds the reason from the code of the error with which fetch failed. We do not use the error's
+ * message, because it can quote the request.
+ */
+export function reasonOf(error: unknown): Unreachable {
+  if (error instanceof Error && error.name === "TimeoutError")
+    return new Unreachable("no answer in time");
+  const { code = "" } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException;
+  const known = connections[code];
+  if (known !== undefined) return new Unreachable(`${known} (${code})`);
+  if (/^(?:ERR_SSL_|EPROTO)/.test(code))
+    return new Unreachable(`does not speak TLS (${code})`, true);
+  if (/CERT|SIGNATURE|TLS/.test(code))
+    return new Unreachable(`TLS: its certificate is not trusted here (${code})`);
+  return new Unreachable(`does not answer in HTTP (${code || "unknown error"})`);
+}
+
+export type Challenge = Readonly<{ scheme: string; parameters: ReadonlyMap<string, string> }>;
+
+/** Matches `name`, `name=value` or `name="value"`. A name without a value begins a challenge. */
+const part = /([\w!#$%&'*+.^`|~-]+)(?:[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+)))?/g;
+
+/**
+ * The challenges, with schemes and names of parameters in lower case. Leaves out parts that it
+ * cannot parse.
+ */
+export function challengesIn(header: string): readonly Challenge[] {
+  const found: { scheme: string; parameters: Map<string, string> }[] = [];
+  for (const [, name = "", quoted, plain] of header.matchAll(part)) {
+    const value = quoted?.replace(/\\(.)/g, "$1") ?? plain;
+    if (value !== undefined) found.at(-1)?.parameters.set(name.toLowerCase(), value);
+    else found.push({ scheme: name.toLowerCase(), parameters: new Map() });
+  }
+  return found;
+}
+
+/** The names that images and pull secrets use for Docker Hub. */
+const dockerHub: ReadonlySet<string> = new Set(["docker.io", "index.docker.io"]);
+
+/** The host of a key, as HOST or HOST:PORT. Undefined if the key does not name exactly one host. */
+export function hostToAsk(key: string): string | undefined {
+  const registry = identity(key);
+  if (registry === undefined || hasWildcard(registry)) return undefined;
+  const host = hostOf(registry);
+  return dockerHub.has(host) ? dockerHubRegistry : host;
+}
+
+function isLoopback(host: string): boolean {
+  const name = splitPort(host).host.replace(/^\[|\]$/g, "");
+  return name === "localhost" || name === "::1" || /^127(?:\.\d{1,3}){3}$/.test(name);
+}
+
+/**
+ * The schemes to try, in this order. For a registry on this machine, we also try plain HTTP, as
+ * Docker does.
+ */
+export function schemesOf(host: string): readonly ("https" | "http")[] {
+  return isLoopback(host) ? ["https", "http"] : ["https"];
 }

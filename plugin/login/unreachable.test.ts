@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { reasonOf } from "./unreachable.ts";
+import { reasonOf } from "./login.ts";
 
 const cases: readonly (readonly [code: string, why: RegExp])[] = [
   ["ENOTFOUND", /^DNS has no such name \(ENOTFOUND\)$/],

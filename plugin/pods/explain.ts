@@ -5,9 +5,9 @@
 import { sourceIds, useAnnotation } from "#contract/names.ts";
 import { repositoryOf } from "#pullsecret/registry/image.ts";
 import { redactTokens } from "#pullsecret/problems/token.ts";
-import { isScoped } from "../show/delivery.ts";
+import { isScoped } from "../show/status.ts";
 import { explainObject, orderOf } from "../show/explanation.ts";
-import { columns } from "../terminal/columns.ts";
+import { columns } from "../terminal/output.ts";
 import type { Paint } from "../terminal/paint.ts";
 import type { PodFacts } from "./gather.ts";
 import { secretTries, type PullSecretState, type Try } from "./keyring.ts";

@@ -2,6 +2,8 @@
 import { Buffer } from "node:buffer";
 import { type KeyObject, X509Certificate } from "node:crypto";
 import { Refused } from "../terminal/io.ts";
+import type { V1Service } from "@kubernetes/client-node";
+import type { Cluster } from "#kube/client/cluster.ts";
 
 export type Certificate = Readonly<{
   publicKey: KeyObject;
@@ -43,4 +45,29 @@ function parsed(pem: Uint8Array): X509Certificate | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The Service of the controller of Sealed Secrets. */
+type Controller = Readonly<{ namespace: string; name: string }>;
+
+/** Fetches the PEM text that the controller serves, without checking it. */
+export async function fetchCertificate(
+  cluster: Cluster,
+  { namespace, name }: Controller,
+): Promise<Uint8Array> {
+  const path = `/api/v1/namespaces/${namespace}/services`;
+  const service = await cluster.get<V1Service>(`${path}/${name}`);
+  if (service === undefined)
+    throw new Refused(
+      `service/${name} in ${namespace}: not found; install Sealed Secrets there, or give ` +
+        "--controller-namespace and --controller-name",
+    );
+  const [port] = service.spec?.ports ?? [];
+  const proxy = `${path}/http:${name}:${port?.name ?? port?.port ?? ""}/proxy`;
+  const pem = await cluster.get<string>(`${proxy}/v1/cert.pem`, { as: "text" });
+  if (pem === undefined)
+    throw new Refused(
+      `service/${name} in ${namespace}: returns no certificate; check that it is Sealed Secrets`,
+    );
+  return Buffer.from(pem);
 }

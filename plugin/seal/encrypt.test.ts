@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { generateKeyPairSync } from "node:crypto";
 import { test } from "node:test";
-import { encrypt, labelOf, type Scope } from "./encrypt.ts";
+import { encrypt, labelOf, type Scope } from "./sealed-secret.ts";
 import { open } from "./seal.fixture.ts";
 
 const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });

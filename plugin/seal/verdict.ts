@@ -1,6 +1,6 @@
 /** Checks whether a folder's sealed files are the files that its clusters need. Pure. */
 import type { Certificate } from "./certificate.ts";
-import type { SealedIndex } from "./sealed-index.ts";
+import type { SealedIndex } from "./folder.ts";
 
 /**
  * - `old`: the cluster has renewed its certificate since the file was sealed. The cluster can still

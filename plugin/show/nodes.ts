@@ -10,7 +10,7 @@ import { catalogue as nodeCodes } from "#contract/node-codes.ts";
 import { lineOf } from "#contract/termination-message.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { redactTokens } from "#pullsecret/problems/token.ts";
-import { adviceOn } from "./advice.ts";
+import { adviceOn } from "./status.ts";
 
 /** The fields of an Event that we use. */
 export type ProbeEvent = Readonly<{

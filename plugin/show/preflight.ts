@@ -4,8 +4,7 @@
  */
 import type { V1Node } from "@kubernetes/client-node";
 import type { DeliveryMode } from "#contract/names.ts";
-import { columns } from "../terminal/columns.ts";
-import { span } from "../terminal/age.ts";
+import { columns, span } from "../terminal/output.ts";
 import { stepSeconds, stepsFor } from "./expected.ts";
 import type { Paint } from "../terminal/paint.ts";
 

@@ -2,7 +2,7 @@
 import type { ReadyReason } from "#api/reasons.ts";
 import type { GlobalPullSecret, SourceStatus } from "#api/global-pull-secret.ts";
 import { conditionOf } from "#kube/conditions.ts";
-import { isObserved, isTrue } from "./condition.ts";
+import { isObserved, isTrue } from "./status.ts";
 
 export type PresentSource = Readonly<{
   source: string;

@@ -3,13 +3,12 @@
  * nodes that need help.
  */
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
-import { age, span } from "../terminal/age.ts";
-import { columns } from "../terminal/columns.ts";
+import { age, span, columns } from "../terminal/output.ts";
 import { bar, type Paint } from "../terminal/paint.ts";
-import { adviceOn } from "./advice.ts";
-import { deliveryLines } from "./delivery.ts";
 import { conditionOf } from "#kube/conditions.ts";
-import { isObserved, isTrue } from "./condition.ts";
+import { catalogue as ofAgents } from "#contract/agent-codes.ts";
+import { catalogue as ofNodes } from "#contract/node-codes.ts";
+import type { ConditionType } from "#api/reasons.ts";
 
 /** `now`: the time from which ages are computed. */
 export type Screen = Readonly<{ paint: Paint; columns: number; now: number }>;
@@ -162,4 +161,37 @@ function failureLines({ status }: GlobalPullSecret, { paint, now }: Screen): str
   const all = Math.max(failures.length, failed + unfit);
   const more = all > failures.length ? [`  and ${all - failures.length} more`] : [];
   return ["Nodes that need help", ...lines, ...more];
+}
+
+type Advice = Readonly<{ what: string; next: string }>;
+/** The entry of a code in the catalogues. Undefined if this version does not have the code. */
+export function adviceOn(code: string): Advice | undefined {
+  const row = [...Object.values(ofAgents), ...Object.values(ofNodes)].find(([one]) => one === code);
+  return row && { what: row[1], next: row[2] };
+}
+
+export function isTrue({ status }: GlobalPullSecret, type: ConditionType): boolean {
+  return conditionOf(status, type)?.status === "True";
+}
+
+/** Whether the status describes the current spec. */
+export function isObserved({ metadata, status }: GlobalPullSecret): boolean {
+  return (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+}
+
+/** A line for a delivery mode other than the default. */
+function deliveryLines({ spec }: GlobalPullSecret): string[] {
+  const { mode, credentialProvider } = spec?.delivery ?? {};
+  if (mode === undefined || mode === "Restart") return [];
+  const { scope } = credentialProvider ?? {};
+  return [`Delivery  ${mode}${scope === undefined ? "" : ` (${scope})`}`];
+}
+
+/**
+ * Whether only pods of annotated ServiceAccounts get credentials from sources other than the
+ * original.
+ */
+export function isScoped({ spec }: GlobalPullSecret): boolean {
+  const { mode, credentialProvider } = spec?.delivery ?? {};
+  return mode === "CredentialProvider" && credentialProvider?.scope === "Annotated";
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { age, span } from "./age.ts";
+import { age, span } from "./output.ts";
 
 const [minute, hour, day] = [60, 3600, 86_400];
 

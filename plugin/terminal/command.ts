@@ -10,9 +10,17 @@ export const groups = {
   see: "See what is in force",
   change: "Change credentials",
   steer: "Pause, withdraw, try again",
-  clusters: "Many clusters",
+  fleet: "Many clusters",
   local: "Without a cluster",
 } as const;
+
+/**
+ * The first words of commands with two words. The usage has one line for all of these commands, so
+ * that a person with one cluster sees only what that cluster needs.
+ */
+const families: Readonly<Record<string, string>> = {
+  fleet: "join clusters, share Secrets with them and with tenants; fleet --help lists how",
+};
 
 export type About<Rows extends Table> = Readonly<{
   group: keyof typeof groups;
@@ -61,13 +69,14 @@ function callOf(name: string, flags: Table): string {
 }
 
 /** The command with its example's arguments. */
-export const exampleOf = (name: string, { example }: Pick<Command, "example">): string =>
+const exampleOf = (name: string, { example }: Pick<Command, "example">): string =>
   `kubectl pull-secret ${name} ${example}`.trimEnd();
 
-export function help(name: string, about: Omit<Command, "run">): string {
+/** The help of a command. `listed`: the flags to list, if not all. */
+export function help(name: string, about: Omit<Command, "run">, listed = about.flags): string {
   const { what, more, flags } = about;
   const parts = [`Usage: ${callOf(name, flags)}`, what, ...(more === undefined ? [] : [more])];
-  return `${parts.join("\n\n")}\n\nExample:\n  ${exampleOf(name, about)}\n\n${usage(flags)}`;
+  return `${parts.join("\n\n")}\n\nExample:\n  ${exampleOf(name, about)}\n\n${usage(listed)}`;
 }
 
 type Commands = Readonly<Record<string, Command>>;
@@ -102,4 +111,43 @@ export function takesNext(commands: Commands, word: string): boolean {
   return rows.some(
     ([name, row]) => !row.switch && (word === `--${name}` || word === `-${row.short}`),
   );
+}
+
+/**
+ * The commands by group, with a line for each command. With `first`, only the commands whose names
+ * begin with this word. Undefined if there are no such commands.
+ */
+export function usageOf(
+  commands: Readonly<Record<string, Command>>,
+  first: string,
+): string | undefined {
+  const rows = Object.entries(commands).filter(
+    ([name]) => first === "" || name.startsWith(`${first} `),
+  );
+  if (rows.length === 0) return undefined;
+  const width = Math.max(
+    ...rows.map(([name]) => (first === "" ? name.split(" ")[0] : name)?.length ?? 0),
+  );
+  const lists = Object.entries(groups).flatMap(([group, title]) => {
+    const own = rows.filter(([, one]) => one.group === group);
+    const lines = own.map(([name, { what }]) => {
+      const [word = ""] = name.split(" ");
+      const [left, right] =
+        first === "" && word in families ? [word, families[word]] : [name, what];
+      return `  ${left.padEnd(width)} ${right}\n`;
+    });
+    return own.length === 0 ? [] : [`${title}:\n${[...new Set(lines)].join("")}`];
+  });
+  if (first !== "") return `Usage: kubectl pull-secret ${first} COMMAND\n\n${lists.join("\n")}`;
+  return `Usage: kubectl pull-secret COMMAND
+
+Shows, changes, pauses and withdraws the pull secret that every node of a cluster has.
+
+${lists.join("\n")}
+COMMAND --help shows its flags and an example, such as
+  ${exampleOf("wait", { example: "--timeout 5m" })}
+A file may be - for standard input. Only merge --show-credentials prints credentials.
+Exit codes: 0 done, perhaps with warnings; 1 refused, or failed; 2 the command line is wrong or a
+file cannot be read; 3 not done in the given time.
+`;
 }

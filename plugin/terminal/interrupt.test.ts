@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { EventEmitter } from "node:events";
 import { test } from "node:test";
-import { interruptOf } from "./interrupt.ts";
+import { interruptOf } from "./io.ts";
 
 test("creates only one signal and one listener, even if code requests the signal many times", () => {
   const source = new EventEmitter();

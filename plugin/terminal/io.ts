@@ -2,8 +2,9 @@
 import { Buffer } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
-import type { LiveTerminal } from "./live.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+import { escape } from "#pullsecret/problems/keypath.ts";
+import type { EventEmitter } from "node:events";
 
 export type Io = Readonly<{
   /**
@@ -57,6 +58,9 @@ export type Io = Readonly<{
 }>;
 
 export type Terminal = Readonly<{ columns: number; colour: boolean }>;
+
+/** The terminal on which a live line is drawn: standard error. */
+export type LiveTerminal = Readonly<{ columns: number; write(text: string): void }>;
 
 /** How to reach a cluster: the flags of every command that needs a cluster. */
 export type Reach = Readonly<{
@@ -146,4 +150,39 @@ export async function readBounded(path: string, limit: number): Promise<Uint8Arr
     );
   }
   return Buffer.concat(chunks).subarray(0, limit + 1);
+}
+
+/**
+ * Writes each text as one line. We escape control characters, because text from clusters could fool
+ * a terminal. Text that is already escaped stays unchanged.
+ */
+export const errTo =
+  (write: (text: string) => void) =>
+  (line: string): void =>
+    write(`${escape(line)}\n`);
+
+/**
+ * The error's kind, its code and its place in our code. We leave out the message, because it can
+ * quote a pull secret.
+ */
+export function unexpectedLine(error: unknown): string {
+  const { name = typeof error, code, stack = "" } = (error ?? {}) as Partial<NodeJS.ErrnoException>;
+  const [, place = "an unknown place"] = /([^/\\( ]+:\d+:\d+)\)?$/m.exec(stack) ?? [];
+  const kind = code === undefined ? name : `${name} ${code}`;
+  return `unexpected ${kind} at ${place}: report this line, and what kubectl pull-secret version prints`;
+}
+
+/**
+ * Returns a function that provides a signal. The signal aborts on the first interrupt of the
+ * process. The second interrupt ends the process. If no code has called the function, even the
+ * first interrupt ends the process.
+ */
+export function interruptOf(source: Pick<EventEmitter, "once">): () => AbortSignal {
+  let ends: AbortController | undefined;
+  return () => {
+    if (ends !== undefined) return ends.signal;
+    const made = (ends = new AbortController());
+    source.once("SIGINT", () => made.abort());
+    return made.signal;
+  };
 }

@@ -1,9 +1,7 @@
 /** Redraws one line on a terminal, with the elapsed and the expected time. */
 import { escape } from "#pullsecret/problems/keypath.ts";
-import { span } from "./age.ts";
-
-/** The terminal on which the line is drawn: standard error. */
-export type LiveTerminal = Readonly<{ columns: number; write(text: string): void }>;
+import type { LiveTerminal } from "./io.ts";
+import { span } from "./output.ts";
 
 export type Live = Readonly<{
   /** Shows the text, and the expected remaining seconds if they are known. */

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { character } from "#pullsecret/arbitrary.fixture.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
-import { errTo } from "./writing.ts";
+import { errTo } from "./io.ts";
 
 /** The text that is written for this line. */
 function written(line: string): string {

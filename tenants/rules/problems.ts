@@ -51,7 +51,7 @@ export const catalogue = {
   tokenEnds: [
     "GPS477",
     "the token for the management cluster ends at {}",
-    "apply the output of pull-secret tenant again, or renew the kubeconfig in its Secret",
+    "apply the output of pull-secret fleet tenant again, or renew the kubeconfig in its Secret",
   ],
   tokenContested: [
     "GPS480",

@@ -51,11 +51,11 @@ export function ailing(on: () => Rig): void {
     ];
     await home.cluster.kubectl("annotate", "secret", ...its, "--overwrite", ...times);
     await look("token-has-run-out");
-    const again = "join it again: kubectl pull-secret clusters join east --context admin@east";
+    const again = "join it again: kubectl pull-secret fleet join east --context admin@east";
     await untilReported("Joined", "False", new RegExp(`^The token has expired; ${again}$`));
-    const { out } = await person.plugin("clusters list");
+    const { out } = await person.plugin("fleet list");
     assert.match(out, new RegExp(`^ *east +False .*The token has expired; ${again}$`, "m"));
-    await person.ok("clusters join east --context admin@east");
+    await person.ok("fleet join east --context admin@east");
     await untilReported("Joined", "True");
   });
 }

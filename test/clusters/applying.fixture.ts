@@ -104,7 +104,7 @@ export function writeWork(folder: string): void {
 }
 
 export function applying(on: () => Rig): void {
-  const apply = (rest = "") => `clusters apply -f work${rest}`;
+  const apply = (rest = "") => `fleet apply -f work${rest}`;
   const rows = (out: string, state: string) =>
     out.split("\n").filter((line) => new RegExp(` ${state}(?: |$)`).test(line)).length;
 
@@ -119,7 +119,7 @@ export function applying(on: () => Rig): void {
     assert.equal(rows(first, "created"), 2 * count, first);
     assertShown(
       "extend/clusters.md",
-      "kubectl pull-secret clusters apply -f manifests --clusters east,west",
+      "kubectl pull-secret fleet apply -f manifests --clusters east,west",
       first,
     );
     for (const cluster of [east, west]) await untilDeployed(cluster);
@@ -147,11 +147,7 @@ export function applying(on: () => Rig): void {
     assert.match(of("west").join("\n"), /rolebindings\S*\/reader +missing/);
     assert.match(of("west").join("\n"), /deployments\S*\/web +differs/);
     assert.equal(rows(of("here").join("\n"), "missing"), count, out);
-    assertAmong(
-      "extend/clusters.md",
-      "kubectl pull-secret clusters apply -f manifests --check",
-      out,
-    );
+    assertAmong("extend/clusters.md", "kubectl pull-secret fleet apply -f manifests --check", out);
     assert.equal(await home.cluster.get("namespace", "web"), undefined);
     assert.equal(await west.get("rolebinding", "reader", "-n", "web"), undefined);
     const written = auditOf(west, { since }).filter(
@@ -200,7 +196,7 @@ export function applying(on: () => Rig): void {
     writeFileSync(join(person.folder, "odd.yaml"), "a: [planted-3e1");
     writeFileSync(join(person.folder, "kindless.yaml"), "metadata: {name: planted-3e1}");
     for (const name of ["odd", "kindless", "nowhere"]) {
-      const { code, out, err } = await person.plugin(`clusters apply -f ${name}.yaml`);
+      const { code, out, err } = await person.plugin(`fleet apply -f ${name}.yaml`);
       assert.equal(code, name === "nowhere" ? 2 : 1);
       assert.match(err, new RegExp(`^${name}\\.yaml: `));
       assert.ok(!`${out}${err}`.includes("planted"));
@@ -218,7 +214,7 @@ export function applying(on: () => Rig): void {
     const { person, east, west } = on();
     await person.ok(apply(" --clusters east,west"));
     await east.kubectl("create", "configmap", "theirs", "-n", "default");
-    const gone = await person.ok("clusters delete -f work --clusters east,west --yes");
+    const gone = await person.ok("fleet delete -f work --clusters east,west --yes");
     assert.equal(rows(gone, "deleted"), 2 * count, gone);
     for (const cluster of [east, west]) {
       await cluster.kubectl("wait", "namespace/web", "--for=delete", "--timeout=90s");

@@ -1,5 +1,5 @@
 /**
- * Kills joins and removals after each of their requests. If anything is left, `clusters list` shows
+ * Kills joins and removals after each of their requests. If anything is left, `fleet list` shows
  * the join, and the next join or removal succeeds. One real API server is both the host and the
  * joined cluster, which is allowed. By default the tests kill only after every ninth request.
  */
@@ -71,7 +71,7 @@ function counted(api: Api, left: Left): Api {
 /**
  * Runs a command and kills it after `most` requests. Returns true if the command finished before.
  */
-async function run(name: "clusters join" | "clusters remove", most = Infinity): Promise<boolean> {
+async function run(name: "fleet join" | "fleet remove", most = Infinity): Promise<boolean> {
   const left = { requests: most };
   const authority = readFileSync(cluster.ca).toString("base64");
   const address = { server: cluster.server, "certificate-authority-data": authority };
@@ -92,7 +92,7 @@ async function run(name: "clusters join" | "clusters remove", most = Infinity): 
     },
   } as unknown as Io;
   const secrets = targets.flatMap((one) => ["--secret", one]);
-  const argv = name === "clusters join" ? [...joinLine, ...secrets] : ["here", "--yes"];
+  const argv = name === "fleet join" ? [...joinLine, ...secrets] : ["here", "--yes"];
   try {
     assert.equal(await commands[name]?.run(name, argv, io), 0);
     return true;
@@ -156,26 +156,26 @@ async function place(): Promise<void> {
 }
 
 test("records the real lifetime of a token when the API server issues it for one hour only", async () => {
-  assert.ok(await run("clusters join"));
+  assert.ok(await run("fleet join"));
   const { annotations = {} } = (await tokenIn(cluster, "here"))?.metadata ?? {};
   const time = (name: string) => Date.parse(annotations[name] ?? "");
   const seconds = (time(expiresAnnotation) - time(issuedAnnotation)) / 1000;
   assert.ok(seconds > 3590 && seconds <= 3605, `${seconds} s`);
-  assert.ok(await run("clusters remove"));
+  assert.ok(await run("fleet remove"));
 });
 
 test("finishes or removes a join that was killed after any of its requests", async () => {
   let ended = false;
   for (let requests = 0; !ended; requests += step) {
     const where = `killed after ${requests} requests`;
-    ended = await run("clusters join", requests);
+    ended = await run("fleet join", requests);
     const found = (await profileIn(cluster, "here")) !== undefined;
     if ((await createdObjects()).length > 0) assert.ok(found, `${where}: the join is not listed`);
-    if (found && requests % 2 === 0) assert.ok(await run("clusters remove"), where);
+    if (found && requests % 2 === 0) assert.ok(await run("fleet remove"), where);
     else {
-      assert.ok(await run("clusters join"), where);
+      assert.ok(await run("fleet join"), where);
       await assertJoined(where);
-      assert.ok(await run("clusters remove"), where);
+      assert.ok(await run("fleet remove"), where);
     }
     await assertNothing(where);
   }
@@ -185,21 +185,21 @@ test("finishes a removal in a second run if the first run was killed after any o
   let ended = false;
   for (let requests = 0; !ended; requests += step) {
     const where = `killed after ${requests} requests`;
-    assert.ok(await run("clusters join"), where);
+    assert.ok(await run("fleet join"), where);
     await place();
-    ended = await run("clusters remove", requests);
-    if (!ended) assert.ok(await run("clusters remove"), where);
+    ended = await run("fleet remove", requests);
+    if (!ended) assert.ok(await run("fleet remove"), where);
     await assertNothing(where);
   }
 });
 
 test("can join a cluster again after its removal was killed", async () => {
   for (const requests of everyPoint ? [12, 18, 24] : [18]) {
-    assert.ok(await run("clusters join"));
+    assert.ok(await run("fleet join"));
     await place();
-    assert.equal(await run("clusters remove", requests), false);
-    assert.ok(await run("clusters join"), `killed after ${requests} requests`);
-    assert.ok(await run("clusters remove"));
+    assert.equal(await run("fleet remove", requests), false);
+    assert.ok(await run("fleet join"), `killed after ${requests} requests`);
+    assert.ok(await run("fleet remove"));
     await assertNothing(`killed after ${requests} requests`);
   }
 });

@@ -89,15 +89,15 @@ export function joining(on: () => Rig): void {
     );
     writeFileSync(on().person.kubeconfig, JSON.stringify(config));
     await on().person.kubectl("config use-context outsider-here");
-    await on().person.refused("clusters join east --context admin@east", /403/);
+    await on().person.refused("fleet join east --context admin@east", /403/);
     await on().person.kubectl("config use-context host");
-    await on().person.refused("clusters join east --context outsider-there", /403 Forbidden/);
+    await on().person.refused("fleet join east --context outsider-there", /403 Forbidden/);
     // At first this user is only allowed to read in the cluster east. Then the user is also allowed
     // to write the objects of a join. But the user cannot grant rights that the user does not have,
     // so the join fails half way.
     const grant = ["clusterrolebinding", "outsider", "--serviceaccount=default:outsider"];
     await on().east.kubectl("create", ...grant, "--clusterrole=view");
-    const half = "clusters join east --context outsider-there";
+    const half = "fleet join east --context outsider-there";
     await on().person.refused(half, /403 .*; nothing is changed$/m);
     const rights = [
       "--verb=*",
@@ -116,21 +116,17 @@ export function joining(on: () => Rig): void {
   });
 
   test("M1, M2: joins each cluster with one command, also the host itself, and reports every condition as True", async () => {
-    await on().person.ok("clusters join east --context admin@east");
-    await on().person.ok("clusters join west --context west");
-    const joined = await on().person.ok("clusters join here --context host");
-    assertAmong(
-      "extend/clusters.md",
-      "kubectl pull-secret clusters join here --context host",
-      joined,
-    );
+    await on().person.ok("fleet join east --context admin@east");
+    await on().person.ok("fleet join west --context west");
+    const joined = await on().person.ok("fleet join here --context host");
+    assertAmong("extend/clusters.md", "kubectl pull-secret fleet join here --context host", joined);
     for (const name of ["east", "west", "here"])
       for (const type of ["Joined", "ControlPlaneHealthy", "AccountGuarded"])
         await untilCondition(on().home.cluster, name, [type, "True"]);
-    const shown = await on().person.ok("clusters list");
+    const shown = await on().person.ok("fleet list");
     for (const name of ["east", "west", "here"])
       assert.match(shown, new RegExp(`^ *${name} +True +True +True +v1\\.\\d+\\.\\d+`, "m"));
-    assertShown("extend/clusters.md", "kubectl pull-secret clusters list", shown);
+    assertShown("extend/clusters.md", "kubectl pull-secret fleet list", shown);
     // From here on, the test fails if an output contains a token.
     for (const name of ["east", "west"]) {
       const token = Buffer.from(
@@ -339,25 +335,25 @@ export function joining(on: () => Rig): void {
       const { conditions = [] } = (await profileIn(home.cluster, "east"))?.status ?? {};
       return conditions.some(({ type, status }) => type === "AccountGuarded" && status === "False");
     });
-    const command = /join it again: kubectl pull-secret clusters join east --context admin@east$/;
+    const command = /join it again: kubectl pull-secret fleet join east --context admin@east$/;
     await untilCondition(home.cluster, "east", ["AccountGuarded", "False"], command);
-    const listed = await person.ok("clusters list");
-    assert.match(listed, /^ *east +True +True +False .*kubectl pull-secret clusters join east/m);
-    await person.ok("clusters join east --context admin@east");
+    const listed = await person.ok("fleet list");
+    assert.match(listed, /^ *east +True +True +False .*kubectl pull-secret fleet join east/m);
+    await person.ok("fleet join east --context admin@east");
     await untilCondition(home.cluster, "east", ["AccountGuarded", "True"]);
     assert.ok(await east.get(...(binding as [string, string])));
   });
 
   test("refuses a name of another joined cluster, and a cluster that is already joined under another name", async () => {
     await on().person.refused(
-      "clusters join east --context west",
+      "fleet join east --context west",
       /^east: is the name of a different cluster/,
     );
     await on().person.refused(
-      "clusters join other --context west",
+      "fleet join other --context west",
       /^other: this cluster is joined already, as west/,
     );
-    const { code, err } = await on().person.plugin("clusters join ../east --context west");
+    const { code, err } = await on().person.plugin("fleet join ../east --context west");
     assert.deepEqual([code, /is not a valid cluster name/.test(err)], [2, true]);
   });
 
@@ -402,10 +398,10 @@ export function joining(on: () => Rig): void {
       },
       { every: 1000 },
     );
-    const command = /join it again: kubectl pull-secret clusters join east --context admin@east$/;
+    const command = /join it again: kubectl pull-secret fleet join east --context admin@east$/;
     await untilCondition(on().home.cluster, "east", ["Joined", "False"], command);
-    const { out } = await on().person.plugin("clusters list");
-    assert.match(out, /^ *east +False .*kubectl pull-secret clusters join east/m);
+    const { out } = await on().person.plugin("fleet list");
+    assert.match(out, /^ *east +False .*kubectl pull-secret fleet join east/m);
     // Only the user on this machine can use this context, because the context's server is a tunnel
     // on this machine.
     await using tunnel = await TcpProxy.before(on().east.server);
@@ -418,7 +414,7 @@ export function joining(on: () => Rig): void {
     config.clusters.push({ name: "tunnel", cluster: { ...cluster, server } });
     config.contexts.push({ name: "tunnel", context: { cluster: "tunnel", user: "admin@east" } });
     writeFileSync(on().person.kubeconfig, JSON.stringify(config));
-    const rejoin = "clusters join east --context tunnel";
+    const rejoin = "fleet join east --context tunnel";
     const { code, err } = await on().person.plugin(rejoin);
     assert.deepEqual([code, /^GPS419 --context tunnel: .*give --server/.test(err)], [2, true], err);
     assert.equal(tunnel.tried, 0, "no request was sent before");
@@ -429,7 +425,7 @@ export function joining(on: () => Rig): void {
     const [access] = profile?.status?.accessProviders ?? [];
     const { server: recorded, "tls-server-name": recordedName } = access?.cluster ?? {};
     assert.deepEqual([recorded, recordedName], [on().east.server, name]);
-    await on().person.ok("clusters join east --context admin@east");
+    await on().person.ok("fleet join east --context admin@east");
     await untilCondition(on().home.cluster, "east", ["Joined", "True"]);
   });
 }

@@ -1,5 +1,5 @@
 /**
- * Applies a Deployment to a cluster of two real nodes with `clusters apply`, then switches one node
+ * Applies a Deployment to a cluster of two real nodes with `fleet apply`, then switches one node
  * off.
  */
 import assert from "node:assert/strict";
@@ -72,11 +72,11 @@ test("M5: runs three replicas of a private image on two nodes, and on one node a
   await cluster.kubectl("apply", "-k", join(root, "manifests/fleet"));
   const image = await cluster.pushApp("team/web:1");
   person = personWith({ host: cluster });
-  await person.ok("clusters join here --context host");
+  await person.ok("fleet join here --context host");
   mkdirSync(join(person.folder, "work"));
   for (const [at, one] of work(image, cluster.registry.document("additional")).entries())
     writeFileSync(join(person.folder, "work", `${at}.json`), JSON.stringify(one));
-  await person.ok("clusters apply -f work");
+  await person.ok("fleet apply -f work");
   const [first, second] = cluster.nodes;
   assert.ok(first && second);
   const on = async () => {

@@ -20,13 +20,13 @@ async function forgotten(home: fleet.Home, name: string): Promise<void> {
 }
 
 export function removing(on: () => Rig): void {
-  test("keeps an unreachable cluster joined until `clusters remove --forget`", async () => {
+  test("keeps an unreachable cluster joined until `fleet remove --forget`", async () => {
     const { person, home, west } = on();
     await west.stopApiServer();
-    await person.refused("clusters remove west --yes", /no answer/);
+    await person.refused("fleet remove west --yes", /no answer/);
     assert.ok(await profileIn(home.cluster, "west"));
     assert.ok(await tokenIn(home.cluster, "west"));
-    const { code, err } = await person.plugin("clusters remove west --forget");
+    const { code, err } = await person.plugin("fleet remove west --forget");
     assert.equal(code, 0);
     assert.match(err, /^west: the join's objects there, and its token, stay/);
     assert.equal(await profileIn(home.cluster, "west"), undefined);
@@ -43,8 +43,8 @@ export function removing(on: () => Rig): void {
     const theirs = { apiVersion: "v1", kind: "Secret", data: { a: "eA==" } };
     const metadata = { name: "fleet-pull-secret", namespace: "kube-system" };
     await east.apply({ ...theirs, metadata });
-    const out = await person.ok("clusters remove east --yes");
-    assertShown("extend/clusters.md", "kubectl pull-secret clusters remove east", out);
+    const out = await person.ok("fleet remove east --yes");
+    assertShown("extend/clusters.md", "kubectl pull-secret fleet remove east", out);
     assert.equal(await joinedIn(east), false);
     const ours = ["global-pull-secret-joined"];
     for (const kind of ["role", "rolebinding", "clusterrole", "clusterrolebinding"])
@@ -60,7 +60,7 @@ export function removing(on: () => Rig): void {
       "the token in the host is deleted",
       async () => (await tokenIn(home.cluster, "east")) === undefined,
     );
-    await person.refused("clusters remove east --yes", /^east: not joined; /);
+    await person.refused("fleet remove east --yes", /^east: not joined; /);
   });
 
   test("neither takes over nor deletes the account of another host's join", async () => {
@@ -68,7 +68,7 @@ export function removing(on: () => Rig): void {
     const joined = ["serviceaccount", "global-pull-secret-joined", "-n", "kube-system"];
     await east.kubectl("create", ...joined);
     await east.kubectl("annotate", ...joined, "globalpullsecret.io/joined-by=another/east");
-    await person.refused("clusters join east --context east", /was made by another\/east; /);
+    await person.refused("fleet join east --context east", /was made by another\/east; /);
     assert.equal(await joinedIn(east), true);
   });
 }

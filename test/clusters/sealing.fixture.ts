@@ -45,7 +45,7 @@ export function sealing(on: () => Rig): void {
     const { person, east, west } = on();
     const manifests = await manifestsOf();
     writeFileSync(join(person.folder, "sealed-secrets.yaml"), manifests);
-    await person.ok("clusters apply -f sealed-secrets.yaml --clusters east,west");
+    await person.ok("fleet apply -f sealed-secrets.yaml --clusters east,west");
     for (const cluster of [east, west]) {
       assert.ok(await cluster.get("deployment", "sealed-secrets", "-n", controllerNamespace));
       running.push(await startSealedSecrets(cluster));
@@ -68,7 +68,7 @@ export function sealing(on: () => Rig): void {
       ["east", east],
       ["west", west],
     ] as const) {
-      await person.ok(`clusters apply -f sealed/${name}.yaml --clusters ${name}`);
+      await person.ok(`fleet apply -f sealed/${name}.yaml --clusters ${name}`);
       await until(`${name} opens its file`, async () => opens(await secretOf(cluster)));
     }
   });
@@ -81,7 +81,7 @@ export function sealing(on: () => Rig): void {
       ["east", east],
       ["west", west],
     ] as const) {
-      await person.ok(`clusters apply -f sealed-web/${name}.yaml --clusters ${name}`);
+      await person.ok(`fleet apply -f sealed-web/${name}.yaml --clusters ${name}`);
       const made = () => cluster.get<V1Secret>("secret", "regcred", "-n", "web");
       await until(`${name} opens its file`, async () => opens(await made()));
     }
@@ -118,7 +118,7 @@ export function sealing(on: () => Rig): void {
     assert.match((await person.plugin(`${check} ${clusters}`)).out, /^ *east +old/m);
     const again = async () => {
       const { uid } = (await secretOf(east))?.metadata ?? {};
-      await person.ok("clusters apply -f sealed/east.yaml --clusters east");
+      await person.ok("fleet apply -f sealed/east.yaml --clusters east");
       await east.kubectl("delete", "secret", pullSecret, ...its);
       await until("east opens its file again", async () => {
         const made = await secretOf(east);

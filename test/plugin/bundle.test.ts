@@ -83,7 +83,7 @@ test("runs SUPPORT.md's commands for Node 20 with only the features of Node 20",
     "explain a.io/x --file pull.json",
     "seal -f pull.json --cert east=east.pem -o sealed-for-20",
     "fleet rbac --target kube-system/pull-secret",
-    "tenant tenant-a",
+    "fleet tenant tenant-a",
     "completion bash",
     "version",
   ];

@@ -61,7 +61,7 @@ const cases: readonly (readonly [line: readonly string[], offered: readonly stri
     ["kubectl", "pull-secret", "status", "-o", ""],
     ["json", "text", "yaml"],
   ],
-  [["kubectl", "pull-secret", "diff", "-f", "a-f"], ["a-file.json"]],
+  [["kubectl", "pull-secret", "check", "-f", "a-f"], ["a-file.json"]],
   [["kubectl", "pull-secret", "pause", "x"], []],
 ];
 for (const [name, complete] of Object.entries({ bash, zsh, fish }))

@@ -63,20 +63,20 @@ export const notRun: Readonly<Record<string, string>> = {
     "has placeholders; test/e2e/quick-start.test.ts follows the page",
   ...Object.fromEntries(
     [
-      "clusters join east --context admin@east",
-      "clusters join west --context west",
-      "clusters join here --context host",
-      "clusters list",
-      "clusters apply -f manifests --clusters east,west",
-      "clusters apply -f manifests --check",
-      "clusters remove east",
+      "fleet join east --context admin@east",
+      "fleet join west --context west",
+      "fleet join here --context host",
+      "fleet list",
+      "fleet apply -f manifests --clusters east,west",
+      "fleet apply -f manifests --check",
+      "fleet remove east",
     ].map((line) => [
       `kubectl pull-secret ${line}`,
       "needs several clusters; test/clusters runs such commands",
     ]),
   ),
   ...Object.fromEntries(
-    ["clusters apply -f sealed/west.yaml --clusters west", "wait --context east"].map((line) => [
+    ["fleet apply -f sealed/west.yaml --clusters west", "wait --context east"].map((line) => [
       `kubectl pull-secret ${line}`,
       "needs both clusters of docs/extend/sealed.md, which test/e2e/two-clusters follows",
     ]),

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { V1Secret } from "@kubernetes/client-node";
 import * as names from "#contract/names.ts";
-import type { Scope } from "#plugin/seal/encrypt.ts";
+import type { Scope } from "#plugin/seal/sealed-secret.ts";
 import { open } from "#plugin/seal/seal.fixture.ts";
 import { until } from "../cluster/await.ts";
 import { startCluster, type Cluster } from "../cluster/cluster.ts";

@@ -59,7 +59,7 @@ async function declared({ fakes, home }: Pair, secret: object): Promise<void> {
   });
 }
 
-/** Creates the objects that `clusters join` creates in the management cluster. */
+/** Creates the objects that `fleet join` creates in the management cluster. */
 async function joined({ fakes, home }: Pair): Promise<void> {
   await directly(fakes.api("east"), "someone").create(
     secretsIn("kube-system"),

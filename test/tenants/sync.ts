@@ -71,11 +71,11 @@ export async function startManagement(): Promise<Management> {
 }
 
 /**
- * Applies the output of `kubectl pull-secret tenant NAMESPACE`, with another maximum of SyncSecrets
- * if `most` is given.
+ * Applies the output of `kubectl pull-secret fleet tenant NAMESPACE`, with another maximum of
+ * SyncSecrets if `most` is given.
  */
 export async function grant({ cluster }: Management, namespace: string, most = 100): Promise<void> {
-  const printed = await run([process.execPath, plugin, "tenant", namespace]);
+  const printed = await run([process.execPath, plugin, "fleet", "tenant", namespace]);
   const file = join(cluster.directory, `${namespace}.yaml`);
   writeFileSync(
     file,

@@ -209,7 +209,7 @@ const fleetClusters = (state: ClusterStatus["state"]): string =>
   `max by (object, state) (${metric("fleet_clusters", `state="${state}"`)}) > 0`;
 const ofFleet = (then: string): string =>
   run(
-    "kubectl pull-secret fleet",
+    "kubectl pull-secret fleet status",
     `It lists the clusters of {{ $labels.object }}; look for {{ $labels.state }}. ${then}`,
   );
 const ofSyncs = (result: Result): string =>
@@ -273,7 +273,7 @@ export const alerts: readonly Alert[] = [
     severity: "warning",
     summary: "The token of a tenant's side expires within six hours",
     description:
-      "Apply the output of `kubectl pull-secret tenant NAMESPACE` to the management cluster again, or renew the kubeconfig in Secret kube-system/global-pull-secret-sync-management.",
+      "Apply the output of `kubectl pull-secret fleet tenant NAMESPACE` to the management cluster again, or renew the kubeconfig in Secret kube-system/global-pull-secret-sync-management.",
     runbook: helpOf("GPS477"),
   },
   {

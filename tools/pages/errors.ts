@@ -51,7 +51,7 @@ export const sections: readonly Section[] = [
   },
   {
     title: "Fleet",
-    lead: `Found in the status of a FleetSecret. \`kubectl pull-secret fleet\` lists the codes, each with its cluster. ${general.fleet}`,
+    lead: `Found in the status of a FleetSecret. \`kubectl pull-secret fleet status\` lists the codes, each with its cluster. ${general.fleet}`,
     catalogue: fleet,
     byItself: (code) => ofPrograms[code],
   },

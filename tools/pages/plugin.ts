@@ -2,18 +2,45 @@
  * docs/reference/plugin.md: commands and flags of `kubectl pull-secret`, from its command table.
  */
 import { commands } from "#plugin/commands.ts";
-import { groups, help } from "#plugin/terminal/command.ts";
+import type { Table } from "#contract/table.ts";
+import { clusterFlags } from "#plugin/cluster/flags.ts";
+import { groups, help, type Command } from "#plugin/terminal/command.ts";
+import { outputFlag } from "#plugin/terminal/output.ts";
 
 export function plugin(): string {
   const parts = Object.entries(groups).map(([group, title]) => {
-    const own = Object.entries(commands).filter(([, one]) => one.group === group);
+    const own = Object.entries(commands).filter(([, command]) => command.group === group);
     const each = own.map(
-      ([name, one]) => `### ${name}\n\n\`\`\`\n${help(name, one).trimEnd()}\n\`\`\`\n`,
+      ([name, command]) =>
+        `### ${name}\n\n\`\`\`\n${help(name, command, ownFlags(command)).trimEnd()}\n\`\`\`\n`,
     );
     return `## ${title}\n\n${each.join("\n")}`;
   });
-  return `${intro}\n${parts.join("\n")}`;
+  return `${intro}\n${commonTable()}\n${parts.join("\n")}`;
 }
+
+const common = { ...clusterFlags, ...outputFlag };
+
+/** The command's flags, without those that mean the same as in the table. */
+function ownFlags(command: Command): Table {
+  const flags = Object.entries(command.flags).filter(
+    ([name, { what }]) => common[name as keyof typeof common]?.what !== what,
+  );
+  return Object.fromEntries(flags);
+}
+
+const commonTable = (): string =>
+  [
+    "Most commands have these flags. The lists below leave them out; `--help` of a command shows all.",
+    "",
+    "| Flag | Meaning |",
+    "| --- | --- |",
+    ...Object.entries(common).map(
+      ([name, flag]) =>
+        `| \`--${name}${"short" in flag ? `, -${flag.short}` : ""}\` | ${flag.what} |`,
+    ),
+    "",
+  ].join("\n");
 
 const intro = `# kubectl pull-secret
 
@@ -50,7 +77,7 @@ succeeds only if a source has credentials. After you delete a Secret, use \`wait
 | 3         | not complete within \`--timeout\`                             |
 
 Only \`merge --show-credentials\` prints credentials. \`merge --output-file\` writes them to a file with
-mode 0600. \`withdraw\`, \`uninstall\`, \`remove\` of a Secret's last registry and \`clusters remove\` ask
+mode 0600. \`withdraw\`, \`uninstall\`, \`remove\` of a Secret's last registry and \`fleet remove\` ask
 first, because they remove credentials from nodes. Without a terminal they need \`--yes\`. You can put
 flags before the command. Colours are for terminals only; \`NO_COLOR\` and \`TERM=dumb\` disable them.
 

@@ -20,7 +20,7 @@ const order: readonly string[] = [
   "controller: policy objects sources rollout withdrawal status .",
   "fleet: rules transport inventory .",
   "tenants: rules .",
-  "plugin: terminal login cluster document clusters joining seal show pods removal bundle completion commands/see commands/change commands/steer commands/clusters commands/local .",
+  "plugin: terminal login cluster document clusters joining seal show pods removal bundle completion commands/fleet commands .",
 ].flatMap((line) => {
   const [top = "", ...folders] = line.split(/:? /);
   return folders.map((one) => (one === "." ? top : `${top}/${one}`));

@@ -58,15 +58,15 @@ export function joined(on: () => BothClusters): void {
     writeFileSync(join(desk.folder, "kustomization.yaml"), overlay);
     await desk.run("kubectl apply -k .");
     for (const name of names)
-      await desk.run(`kubectl pull-secret clusters join ${name} --context ${name}`);
+      await desk.run(`kubectl pull-secret fleet join ${name} --context ${name}`);
     const [controller] = await Promise.all(clusters().map(sealedSecrets.pushController));
     const manifests = await sealedSecrets.manifestsOf(controller);
     writeFileSync(join(desk.folder, "sealed-secrets.yaml"), manifests);
-    await desk.run("kubectl pull-secret clusters apply -f sealed-secrets.yaml");
+    await desk.run("kubectl pull-secret fleet apply -f sealed-secrets.yaml");
     for (const name of names)
       for (const type of ["Joined", "ControlPlaneHealthy", "AccountGuarded"])
         await untilCondition(management, name, [type, "True"]);
-    const listed = await desk.run("kubectl pull-secret clusters list");
+    const listed = await desk.run("kubectl pull-secret fleet list");
     for (const name of names) assert.match(listed, new RegExp(`^ *${name} +True +True +True`, "m"));
     const rollout = `rollout status deployment/sealed-secrets -n ${sealedSecrets.home}`;
     for (const name of names) await desk.run(`kubectl --context ${name} ${rollout} --timeout=120s`);
@@ -78,14 +78,14 @@ export function joined(on: () => BothClusters): void {
     writeFileSync(join(desk.folder, "regcred.json"), documentOf(host, "web"));
     writeWork(join(desk.folder, "work"));
     // Creates the namespace before the Secret in this namespace.
-    let output = await desk.run(`kubectl pull-secret clusters apply -f work/z-namespace.json
+    let output = await desk.run(`kubectl pull-secret fleet apply -f work/z-namespace.json
       kubectl pull-secret seal -f regcred.json --secret web/regcred -o sealed-web \\
         --cluster east --cluster west --controller-namespace ${sealedSecrets.home}`);
     for (const name of names)
       output +=
-        await desk.run(`kubectl pull-secret clusters apply -f sealed-web/${name}.yaml --clusters ${name}
+        await desk.run(`kubectl pull-secret fleet apply -f sealed-web/${name}.yaml --clusters ${name}
         kubectl --context ${name} wait secret/regcred -n web --for=create --timeout=60s`);
-    output += await desk.run("kubectl pull-secret clusters apply -f work --clusters east,west");
+    output += await desk.run("kubectl pull-secret fleet apply -f work --clusters east,west");
     for (const cluster of clusters()) {
       await untilDeployed(cluster);
       await until("three pods run", async () => (await runningIn(cluster)) === 3, {

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { globalPullSecretPath } from "#kube/client/paths.ts";
+import { additionalPath, call, FakeCluster, pullSecret } from "../fake.fixture.ts";
+import { respond, serve } from "../login/server.fixture.ts";
+import { object } from "../object.fixture.ts";
+
+const password = "pl4nted-s3cret";
+
+function cluster(entries: Record<string, string>, path = additionalPath): FakeCluster {
+  const fake = new FakeCluster();
+  fake.objects.set(path, pullSecret(entries));
+  return fake;
+}
+
+test("if no file is given, checks the cluster's Secret, and applies spec.protectedRegistries", async () => {
+  const fake = cluster({ "quay.io": "u:p" });
+  assert.deepEqual(await call(["check"], { cluster: fake }), {
+    code: 0,
+    out: "accepted: 1 registry\n",
+    err: "",
+  });
+  fake.objects.set(globalPullSecretPath, object({ spec: { protectedRegistries: ["quay.io"] } }));
+  const { code, err } = await call(["check"], { cluster: fake });
+  assert.equal(code, 1);
+  assert.match(err, /protected/);
+});
+
+/**
+ * The commands that check a document. They must not refuse a document that the controller might
+ * accept.
+ */
+const judging: readonly (readonly [words: readonly string[], input?: string])[] = [
+  [["check"]],
+  [["remove", "a.io"]],
+  [["add", "b.io", "-u", "x", "--password-stdin"], "y"],
+];
+for (const [words, input = ""] of judging)
+  test(`\`${words[0]}\` does not refuse an entry for a protected registry if an original exists`, async () => {
+    const fake = cluster({ "quay.io": "u:p", "a.io": "u:p" });
+    const spec = { protectedRegistries: ["quay.io"] };
+    const accepted = { accepted: "True", reason: "Accepted", message: "in order" } as const;
+    const judge = (name: string) => {
+      const status = { sources: [{ name, ...accepted }] };
+      fake.objects.set(globalPullSecretPath, object({ spec, status }));
+      return call(words, { cluster: fake, input });
+    };
+    const refused = await judge("additional-pull-secret");
+    assert.deepEqual([refused.code, fake.writes], [1, []]);
+    const { code, err } = await judge("original");
+    assert.equal(code, 0, err);
+    assert.match(
+      err,
+      /"quay\.io"\]: not judged here: serves images of "quay\.io", which is protected; /,
+    );
+  });
+
+test("reports a missing Secret, with what to do", async () => {
+  const { code, err } = await call(["check", "--login"], { cluster: new FakeCluster() });
+  assert.equal(code, 1);
+  assert.match(err, /^additional-pull-secret: there is no such Secret in kube-system; give --file/);
+});
+
+test("--login prints a line for each registry, and exits with 1 if a registry refuses its credential", async () => {
+  await using takes = await serve(({ authorization }, response) =>
+    respond(response, authorization === "" ? 401 : 200, { "www-authenticate": "Basic" }),
+  );
+  await using refuses = await serve((_, response) =>
+    respond(response, 401, { "www-authenticate": `Basic realm="${password}"` }),
+  );
+  const pair = `robot:${password}`;
+  const good = await call(["check", "--login"], { cluster: cluster({ [takes.host]: pair }) });
+  assert.deepEqual([good.code, good.out], [0, `accepted: 1 registry\n  ${takes.host}  accepts\n`]);
+  const both = { cluster: cluster({ [takes.host]: pair, [`${refuses.host}/team`]: pair }) };
+  const bad = await call(["check", "--login", "-o", "json"], both);
+  assert.equal(bad.code, 1);
+  const { registries } = JSON.parse(bad.out) as { registries: object[] };
+  assert.deepEqual(registries, [
+    { registry: takes.host, answer: "accepts", why: "" },
+    { registry: `${refuses.host}/team`, answer: "refuses", why: "/v2/ answers 401" },
+  ]);
+  assert.ok(!`${good.err}${bad.out}${bad.err}`.includes(password));
+});
+
+test("if input is piped, but no file is given, warns that it does not read standard input", async () => {
+  const fake = cluster({ "quay.io": "u:p" });
+  const piped = await call(["check"], { cluster: fake, io: { piped: true } });
+  assert.deepEqual([piped.code, piped.out], [0, "accepted: 1 registry\n"]);
+  assert.match(piped.err, /^standard input is not read: .*; give - to check standard input\n$/);
+  assert.equal((await call(["check"], { cluster: fake })).err, "");
+});
+
+test("accepts an expired credential with a warning", async () => {
+  const token = btoa(JSON.stringify({ payload: "x", expiration: 1_600_000_000 }));
+  const fake = cluster({ "1.dkr.ecr.eu-west-1.amazonaws.com": `AWS:${token}` });
+  const { code, err } = await call(["check"], { cluster: fake });
+  assert.equal(code, 0);
+  assert.match(
+    err,
+    /^GPS175 additional-pull-secret: auths\[.*\]: the credential itself states that it ends at 2020-09-13T12:26:40\.000Z; /,
+  );
+  assert.ok(!err.includes(token));
+});

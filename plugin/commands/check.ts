@@ -1,0 +1,208 @@
+/**
+ * `check`: the controller's verdict on a pull secret, and the registries' verdicts on its
+ * credentials.
+ */
+import { Buffer } from "node:buffer";
+import type { V1Secret } from "@kubernetes/client-node";
+import { additionalSecretName, namespace, secretKeys } from "#contract/names.ts";
+import { oneOf, toggle } from "#contract/values.ts";
+import { expiryOf } from "#pullsecret/document/expiry.ts";
+import { documentLimits } from "#pullsecret/json/json.ts";
+import { escape, formatPath, redactKey } from "#pullsecret/problems/keypath.ts";
+import { formatProblem, problem, type Problem } from "#pullsecret/problems/problems.ts";
+import { clusterFlags, sourceFlag } from "../cluster/flags.ts";
+import { peekObject, secretPath, sourceSecret } from "../cluster/object.ts";
+import { documentsIn, isWholeTemplate, type FoundDocument } from "../document/manifests.ts";
+import { path } from "../document/operands.ts";
+import {
+  codedLine,
+  examine,
+  explainedIn,
+  type Examined,
+  type Protection,
+  protectionOf,
+} from "../document/verdict.ts";
+import { logInToAll, type LoginOutcome } from "../login/login.ts";
+import { columns, outputFlag, print } from "../terminal/output.ts";
+import { command } from "../terminal/command.ts";
+import { Refused, type Io, type Reach } from "../terminal/io.ts";
+import { paintFor } from "../terminal/paint.ts";
+
+/** A problem or a warning as `-o json` prints it. */
+type Finding = Readonly<{
+  code: string;
+  /** Names the file, and the object in it. */
+  source: string;
+  path: string;
+  message: string;
+  /** What to do. */
+  next: string;
+}>;
+
+/** The result as `-o json` prints it. Its shape is stable, even for a document that we refuse. */
+type Answer = Readonly<{
+  accepted: boolean;
+  problems: readonly Finding[];
+  warnings: readonly Finding[];
+  /** With --login, each registry has `answer` and `why`. */
+  registries: readonly (Readonly<{ registry: string }> & Partial<LoginOutcome>)[];
+}>;
+
+/** The time limit for all requests to one registry together. */
+const registrySeconds = 30;
+
+export const check = command(
+  {
+    group: "see",
+    what: "check an additional pull secret, and whether its registries accept its credentials",
+    example: "--login -f pull-secret.json",
+    more:
+      "The file is a pull secret, or a manifest in JSON or YAML: Secrets, ExternalSecrets with a\n" +
+      "template, and lists of them. With a file, the command needs no cluster. Without a file, it\n" +
+      "checks the source's Secret, which requires the right to get it. --login sends requests to\n" +
+      "each registry from this machine: first /v2/, then a token or Basic. It sends a credential\n" +
+      "only over TLS, except to this machine. -o github prints annotations of GitHub Actions. The\n" +
+      "exit code is 1 if the pull secret is refused, or if with --login a registry refuses its\n" +
+      "credential or does not answer within 30 s. If a registry uses your own authority, set\n" +
+      "NODE_EXTRA_CA_CERTS to its file.",
+    flags: {
+      F: { read: path, from: "operand", what: "the pull secret to check, as with --file" },
+      file: { read: path, short: "f", what: "the pull secret to check, instead of the cluster's" },
+      login: { ...toggle, what: "log in to each registry with its credential" },
+      ...sourceFlag,
+      output: {
+        ...outputFlag.output,
+        read: oneOf("text", "json", "yaml", "github"),
+        what: "how to print, text, json, yaml or github",
+      },
+      ...clusterFlags,
+    },
+    rules: [
+      ({ F, file }) => (F && file ? "--file: F is given already; give one of the two" : undefined),
+      ({ F, file, source }) =>
+        source && (F ?? file) ? "--source: names a Secret; leave out the file" : undefined,
+    ],
+  },
+  async ({ F, file = F, login, source, output, ...how }, io) => {
+    if (file === undefined && io.piped)
+      io.err("standard input is not read: checks the Secret; give - to check standard input");
+    const { documents, protection } =
+      file === undefined
+        ? await ofCluster(how, source, io)
+        : {
+            documents: await documentsIn(file, await io.read(file, documentLimits.bytes), io),
+            protection: protectionOf(undefined),
+          };
+    const each = documents.map((one) => judge(one, protection));
+    const problems = each.flatMap((one) => one.problems);
+    const warnings = each.flatMap((one) => one.warnings);
+    const entries = each.flatMap((one) => one.entries);
+    const asked = login && problems.length === 0;
+    const outcomes = asked ? await logInToAll(entries, registrySeconds) : [];
+    const registries = entries.map(({ registry }, at) => {
+      const named = { registry: redactKey(registry) };
+      return Object.assign(named, outcomes[at]);
+    });
+    const accepted = problems.length === 0;
+    if (output === "github") io.out(annotations(file, problems, warnings));
+    else {
+      const listed = output === "text" ? [...problems, ...warnings] : [];
+      for (const one of listed) io.err(codedLine(one));
+      if (listed.length > 0) io.err(explainedIn(listed));
+      const found = { problems: problems.map(findingOf), warnings: warnings.map(findingOf) };
+      if (accepted || output !== "text")
+        await print(output, { accepted, ...found, registries }, (one) => lines(one, io), io);
+    }
+    return !accepted || outcomes.some(({ answer }) => failures.has(answer)) ? 1 : 0;
+  },
+);
+
+function judge(document: FoundDocument, protection: Protection): Examined {
+  const { name, bytes } = document;
+  // A tool will fill in the whole document later, so there is nothing to check now.
+  if (isWholeTemplate(document)) return { entries: [], problems: [], warnings: [] };
+  const found = examine(bytes, protection, name);
+  if (found.problems.length > 0) return found;
+  if (found.entries.length > 0)
+    return { ...found, warnings: [...found.warnings, ...expiries(name, found)] };
+  return { ...found, warnings: [...found.warnings, problem("noRegistries", name, "auths")] };
+}
+
+/**
+ * A warning for each credential that contains its expiry time. An expired credential causes only a
+ * warning too.
+ */
+const expiries = (name: string, { entries }: Examined): Problem[] =>
+  entries.flatMap(({ registry, credential }) => {
+    const end = expiryOf(credential)?.toISOString();
+    return end === undefined
+      ? []
+      : [problem("expires", name, formatPath(["auths", registry]), end)];
+  });
+
+const findingOf = ({ code, source, path, what, todo }: Problem): Finding => ({
+  code,
+  source,
+  path,
+  message: what,
+  next: todo,
+});
+
+/** The problems as workflow commands of GitHub Actions, escaped by the rules of GitHub. */
+function annotations(
+  file: string | undefined,
+  problems: readonly Problem[],
+  warnings: readonly Problem[],
+): string {
+  const value = (text: string) =>
+    escape(text.replaceAll("%", "%25")).replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+  const property = (text: string) => value(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+  const at = file === undefined || file === "-" ? "" : `file=${property(file)},`;
+  const line = (level: string) => (one: Problem) =>
+    `::${level} ${at}title=${one.code}::${value(formatProblem(one))}\n`;
+  return [...problems.map(line("error")), ...warnings.map(line("warning"))].join("");
+}
+
+const failures: ReadonlySet<LoginOutcome["answer"]> = new Set(["refuses", "unreachable"]);
+
+async function ofCluster(how: Reach, source: string | undefined, io: Io) {
+  const cluster = await io.reach(how);
+  const object = await peekObject(cluster);
+  const { secret } = sourceSecret(object, source);
+  const live = await cluster.get<V1Secret>(secretPath(secret));
+  const text = live?.data?.[secretKeys.document];
+  if (text === undefined)
+    throw new Refused(
+      `${secret}: ${live === undefined ? "there is no such Secret" : `has no ${secretKeys.document}`} ` +
+        `in ${namespace}; give --file, or another --source than ${additionalSecretName}`,
+    );
+  const document = { name: secret, bytes: Buffer.from(text, "base64"), isTemplate: false };
+  return { documents: [document], protection: protectionOf(object) };
+}
+
+const words = {
+  accepts: "accepts",
+  refuses: "refuses",
+  unreachable: "cannot be reached",
+  notAsked: "is not asked",
+} as const;
+
+const inks = {
+  accepts: "good",
+  refuses: "bad",
+  unreachable: "doubt",
+  notAsked: "faint",
+} as const;
+
+function lines({ registries }: Answer, { terminal }: Pick<Io, "terminal">): string[] {
+  const count = registries.length;
+  const paint = paintFor(terminal);
+  const asked = registries.flatMap(({ registry, answer, why = "" }) =>
+    answer === undefined ? [] : [{ answer, row: [registry, words[answer], why] }],
+  );
+  const rows = columns(asked.map(({ row }) => row));
+  return [
+    paint.good(`accepted: ${count} ${count === 1 ? "registry" : "registries"}`),
+    ...rows.map((row, at) => paint[inks[asked[at]?.answer ?? "notAsked"]](row)),
+  ];
+}

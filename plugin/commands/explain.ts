@@ -1,0 +1,199 @@
+/**
+ * `explain`: shows which credentials the kubelet tries for an image, a pod, a workload or a
+ * manifest.
+ */
+import { Buffer } from "node:buffer";
+import { text, Wrong } from "#contract/values.ts";
+import { sourceIds, useAnnotation } from "#contract/names.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { explain as explainFile, type Explanation } from "#pullsecret/kubelet/match.ts";
+import { formatProblem } from "#pullsecret/problems/problems.ts";
+import { clusterFlags } from "../cluster/flags.ts";
+import { readObject } from "../cluster/object.ts";
+import { path } from "../document/operands.ts";
+import { explainPod, podLines, type PodAnswer } from "../pods/explain.ts";
+import { gatherPod } from "../pods/gather.ts";
+import { namedObject, ownersIn, pathOf, type NamedObject, type PodOwner } from "../pods/kinds.ts";
+import { isScoped } from "../show/status.ts";
+import { explainObject, orderOf, type Explained } from "../show/explanation.ts";
+import { age, columns, outputFlag, print, type Format } from "../terminal/output.ts";
+import { command } from "../terminal/command.ts";
+import { Misuse, Refused, type ExitCode, type Io, type Reach } from "../terminal/io.ts";
+import { paintFor, type Paint } from "../terminal/paint.ts";
+
+/**
+ * Maximum number of bytes of a file that we read: 16 times the size of the largest Secret. The
+ * kubelet has no limit for config.json.
+ */
+const longestFile = 16 * 1024 * 1024;
+
+export const explain = command(
+  {
+    group: "see",
+    what: "show which credentials the kubelet tries for an image or a pod, and why a pull fails",
+    example: "pod/web-0 -n shop",
+    more:
+      "For TYPE/NAME (pod, deploy, ds, sts, rs, job, cj), and for a manifest with --file, it shows\n" +
+      "each image, the pod's imagePullSecrets, the node's credential, the last error, and what to\n" +
+      "do. The kubelet tries the Secrets first, then its config.json, then credential providers,\n" +
+      "until one succeeds. A Secret that you are not allowed to get is listed as not read. For an\n" +
+      "IMAGE it reads globalpullsecret/cluster, which does not list other entries in a node's own\n" +
+      "file. With IMAGE and --file, it needs no cluster, and also explains a file that the kubelet\n" +
+      "would drop. Entries with the same number are for one registry, and the kubelet tries them in\n" +
+      "random order. A user name that may itself be a credential is not shown.",
+    flags: {
+      IMAGE: {
+        read: target,
+        from: "operand",
+        what: "an image as in a pod, HOST/REPOSITORY:TAG, or an object, TYPE/NAME",
+      },
+      file: {
+        read: path,
+        short: "f",
+        what: "with IMAGE a pull secret, or a node's /var/lib/kubelet/config.json; alone a manifest",
+      },
+      ...outputFlag,
+      ...clusterFlags,
+      namespace: { read: text, short: "n", what: "the object's namespace, not the context's" },
+    },
+    rules: [
+      ({ IMAGE, file }) =>
+        IMAGE === undefined && file === undefined
+          ? "IMAGE: is missing; give an image, TYPE/NAME, or --file with a manifest"
+          : undefined,
+      ({ IMAGE, file }) =>
+        typeof IMAGE === "object" && file !== undefined
+          ? `--file: is for an image; leave it out, or give docker.io/${IMAGE.text} if you mean that image`
+          : undefined,
+      ({ IMAGE, namespace }) =>
+        typeof IMAGE === "string" && namespace !== undefined
+          ? "--namespace: an image has none; leave it out"
+          : undefined,
+    ],
+  },
+  async ({ IMAGE, file, output, namespace, ...how }, io) => {
+    if (typeof IMAGE === "string") return await explainImage(IMAGE, file, output, how, io);
+    const manifests = file === undefined ? undefined : await manifestsIn(file, io);
+    const cluster = await io.reach(how);
+    const usual = namespace ?? (await io.namespace(how));
+    const found = IMAGE === undefined ? (manifests ?? []) : [await objectAt(cluster, IMAGE, usual)];
+    const facts = await Promise.all(
+      found.map((one) => gatherPod(cluster, one, namespace ?? one.metadata?.namespace ?? usual)),
+    );
+    const now = Date.now();
+    const paint = paintFor(io.terminal);
+    const lines = (all: readonly PodAnswer[]) =>
+      all.flatMap((one) => podLines(one, paint, (at) => age(at, now)));
+    await print(output, facts.map(explainPod), lines, io);
+    return 0;
+  },
+);
+
+async function explainImage(
+  image: string,
+  file: string | undefined,
+  output: Format,
+  how: Reach,
+  io: Io,
+): Promise<ExitCode> {
+  const paint = paintFor(io.terminal);
+  if (file === undefined) {
+    const object = await readObject(await io.reach(how));
+    const found = explainObject(object, image);
+    if (found === undefined) throw notAnImage;
+    if (found.omitted > 0)
+      io.err(`status does not list ${found.omitted} registries; one of them may serve it, too`);
+    if (isScoped(object) && found.tries.some(({ source }) => source !== sourceIds.original))
+      io.err(`other sources serve only pods whose ServiceAccount is annotated ${useAnnotation}`);
+    await print(output, found, (one) => supplied(one, paint), io);
+    return 0;
+  }
+  const bytes = await readWhole(file, "the kubelet's config.json", io);
+  const answer = explainFile(bytes, image, file);
+  if (answer === undefined) throw notAnImage;
+  if (answer.dropped !== undefined)
+    io.err(`${formatProblem(answer.dropped)} (the kubelet drops the whole file)`);
+  await print(output, answer.explanation, (one) => lines(one, paint), io);
+  return 0;
+}
+
+async function readWhole(file: string, wanted: string, io: Io): Promise<Uint8Array> {
+  const bytes = await io.read(file, longestFile);
+  if (bytes.length > longestFile) throw new Misuse(`${file}: longer than 16 MiB; give ${wanted}`);
+  return bytes;
+}
+
+/** The pods and workloads in a file of manifests. Throws Misuse if there are none. */
+async function manifestsIn(file: string, io: Io): Promise<PodOwner[]> {
+  const bytes = await readWhole(file, "a manifest", io);
+  // We drop the parser's error, because it can quote the file.
+  const documents = await io.documents(Buffer.from(bytes).toString("utf8")).catch(() => []);
+  const found = ownersIn(documents);
+  if (found.length > 0) return found;
+  throw new Misuse(
+    `${file}: no manifest of a pod or workload; give one, or IMAGE beside --file for a pull secret`,
+  );
+}
+
+async function objectAt(cluster: Cluster, named: Named, namespace: string): Promise<PodOwner> {
+  const found = await cluster.get<PodOwner>(pathOf(named, namespace));
+  // The API server omits `kind` in items of lists, so we add it.
+  if (found !== undefined) return { ...found, kind: named.kind.kind };
+  throw new Refused(
+    `${named.text}: not found in namespace ${namespace}; give -n, or docker.io/${named.text} if ` +
+      "you mean that image",
+  );
+}
+
+type Named = NamedObject & Readonly<{ text: string }>;
+
+/** An image, or an object as TYPE/NAME, like in kubectl. */
+function target(value: string): string | Named | Wrong | undefined {
+  const named = namedObject(value);
+  if (named === undefined) return value === "" ? undefined : value;
+  return named instanceof Wrong ? named : { ...named, text: value };
+}
+
+const notAnImage = new Misuse(
+  "IMAGE: not an image reference; give HOST/REPOSITORY:TAG as a pod has it",
+);
+
+function supplied({ image, tries, ignored }: Explained, paint: Paint): string[] {
+  const tried = tries.map(({ order, registry, source, shadows = [] }) => [
+    String(order),
+    registry,
+    `of ${source}${shadows.length === 0 ? "" : `, instead of ${shadows.join(", ")}`}`,
+  ]);
+  return linesOf({ image, tried, ignored }, paint, orderOf(tries));
+}
+
+function lines({ image, tries, ignored }: Explanation, paint: Paint): string[] {
+  const tried = tries.map(({ order, registry, username }) => [String(order), registry, username]);
+  return linesOf({ image, tried, ignored }, paint, orderOf(tries));
+}
+
+function linesOf({ image, tried, ignored }: Shown, paint: Paint, how: string): string[] {
+  const left = ignored.map(({ registry, reason }) => ["-", registry, reason]);
+  const shown = left.length > mostIgnored ? left.slice(0, mostIgnored) : left;
+  const more = left.length - shown.length;
+  const isServed = tried.length > 0;
+  const pulled = isServed ? how : paint.doubt("without a credential");
+  return [
+    `${paint.strong(image)} is pulled ${pulled}`,
+    ...columns(tried).map((line) => paint.good(line)),
+    ...(left.length === 0 ? [] : ["not tried:", ...columns(shown).map((one) => paint.faint(one))]),
+    ...(more > 0 ? [`  and ${more} more; -o json lists all`] : []),
+  ];
+}
+
+/**
+ * Maximum number of registries to print that do not match the image. People do not read thousands
+ * of lines.
+ */
+const mostIgnored = 20;
+
+type Shown = Readonly<{
+  image: string;
+  tried: readonly (readonly string[])[];
+  ignored: Explanation["ignored"];
+}>;

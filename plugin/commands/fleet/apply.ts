@@ -1,0 +1,76 @@
+/**
+ * `fleet apply`: applies manifests to every joined cluster, through the caller's own contexts.
+ */
+import { toggle } from "#contract/values.ts";
+import { clusterFlags } from "#plugin/cluster/flags.ts";
+import { applyTo, isGood, type Outcome } from "#plugin/clusters/apply.ts";
+import { routesTo, type Route } from "#plugin/clusters/contexts.ts";
+import { readManifests, type Manifest } from "#plugin/clusters/manifests.ts";
+import { whyNot } from "#plugin/clusters/place.ts";
+import { columns, outputFlag, print } from "#plugin/terminal/output.ts";
+import { command } from "#plugin/terminal/command.ts";
+import { manifestFlags } from "./flags.ts";
+
+type Row = Readonly<{ cluster: string }> & Outcome;
+
+export const apply = command(
+  {
+    group: "fleet",
+    what: "apply manifests to every joined cluster, with your own rights there",
+    example: "-f web.json --clusters east,west",
+    more:
+      "Applies all manifests in the files by server-side apply, CRDs and namespaces first. Prints a\n" +
+      "line for each cluster and object. If an object fails, the command continues with the others,\n" +
+      "and the exit code is 1. Uses the contexts of your kubeconfig, never the tokens of the host:\n" +
+      "for each cluster the context with its name, or else the context of the join. If a cluster\n" +
+      "joins later, apply again. --check writes nothing, and shows what is missing in which cluster.",
+    flags: {
+      ...manifestFlags,
+      check: { ...toggle, what: "write nothing: show what is missing, differs or is not allowed" },
+      ...outputFlag,
+      ...clusterFlags,
+    },
+  },
+  async ({ file, clusters = [], check, output, ...how }, io) => {
+    const manifests = await readManifests(file, io);
+    const routes = await routesTo(await io.reach(how), clusters, how, io);
+    const all = await Promise.all(routes.map((route) => rowsOf(route, manifests, check)));
+    const rows = all.flat();
+    await print(output, rows, linesOf, io);
+    return rows.every(isGood) ? 0 : 1;
+  },
+);
+
+async function rowsOf(
+  { name, reach }: Route,
+  manifests: readonly Manifest[],
+  check: boolean,
+): Promise<readonly Row[]> {
+  try {
+    const outcomes = await applyTo(await reach(), manifests, check);
+    return outcomes.map((outcome) => Object.assign({ cluster: name }, outcome));
+  } catch (error) {
+    return [{ cluster: name, object: "-", namespace: "", state: "failed", why: whyNot(error) }];
+  }
+}
+
+type Line = Readonly<{
+  cluster: string;
+  object: string;
+  namespace: string;
+  state: string;
+  why?: string;
+}>;
+
+/** A table with the result for each object in each cluster. */
+export function linesOf(rows: readonly Line[]): string[] {
+  if (rows.length === 0) return ["No cluster is joined: kubectl pull-secret fleet join --help."];
+  const cells = rows.map(({ cluster, object, namespace, state, why = "" }) => [
+    cluster,
+    namespace === "" ? "-" : namespace,
+    object,
+    state,
+    why,
+  ]);
+  return columns([["CLUSTER", "NAMESPACE", "OBJECT", "STATE", ""], ...cells]);
+}

@@ -1,0 +1,186 @@
+/**
+ * Checks the removal of clusters that this host or another host has joined. One fake is both the
+ * host and the joined cluster.
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { profileOf, profilePath, tokenPath } from "#plugin/clusters/profile.ts";
+import { call, FakeCluster, refusal } from "#plugin/fake.fixture.ts";
+import { paths } from "#plugin/joining/rights.ts";
+
+const unasked = ["fleet remove", "east", "--context", "fake"];
+const words = [...unasked, "--yes"];
+
+/**
+ * A joined cluster with the account that the join `joinedBy` created. If `joinedBy` is undefined,
+ * the cluster has no account.
+ */
+function clusterOf(joinedBy: string | undefined) {
+  const cluster = new FakeCluster();
+  const keep = (path: string, metadata: object, more: object = {}) =>
+    cluster.objects.set(path, { ...more, metadata: { uid: "u", ...metadata } });
+  keep("/api/v1/namespaces/kube-system", { uid: "id" });
+  const { metadata, ...profile } = profileOf("east", "id", { context: "fake" });
+  keep(profilePath("east"), metadata, profile);
+  keep(tokenPath("east"), { name: "east" });
+  if (joinedBy !== undefined) {
+    const annotations = { "globalpullsecret.io/joined-by": joinedBy };
+    keep(paths.account, { name: "global-pull-secret-joined", annotations });
+  }
+  return cluster;
+}
+
+test("refuses to remove a cluster that another host has joined, and lists the objects to delete there", async () => {
+  const cluster = clusterOf("before/east");
+  const { code, out, err } = await call(words, { cluster });
+  assert.deepEqual([code, out, cluster.writes], [1, "", []]);
+  assert.match(
+    err,
+    /^serviceaccount\/global-pull-secret-joined: exists, and was made by before\/east; /,
+  );
+  for (const what of ["role", "clusterrole", "global-pull-secret-joined-token", "--forget"])
+    assert.ok(err.includes(what), what);
+  const forgotten = await call(["fleet remove", "east", "--forget"], { cluster });
+  assert.deepEqual([forgotten.code, forgotten.out], [0, "east: removed\n"]);
+  assert.ok(cluster.objects.has(paths.account));
+  assert.ok(!cluster.objects.has(profilePath("east")));
+});
+
+for (const [what, joinedBy, expected] of [
+  [
+    "that this host has joined",
+    "id/east",
+    "east: serviceaccount/global-pull-secret-joined deleted\neast: removed\n",
+  ],
+  ["whose account is gone already", undefined, "east: removed\n"],
+] as const)
+  test(`removes a cluster ${what}`, async () => {
+    const cluster = clusterOf(joinedBy);
+    const { code, out } = await call(words, { cluster });
+    assert.deepEqual([code, out], [0, expected]);
+    assert.deepEqual([...cluster.objects.keys()], ["/api/v1/namespaces/kube-system"]);
+  });
+
+test("asks before it deletes placed Secrets", async () => {
+  for (const [more, answer, asked, removed] of [
+    [[], true, 1, true],
+    [[], false, 1, false],
+    [["--yes"], false, 0, true],
+    [["--keep-secrets"], false, 0, true],
+  ] as const) {
+    const cluster = clusterOf("id/east");
+    const questions: string[] = [];
+    const confirm = (question: string) => Promise.resolve(questions.push(question) > 0 && answer);
+    const { code, err } = await call([...unasked, ...more], { cluster, confirm });
+    assert.deepEqual([code, questions.length], [removed ? 0 : 1, asked], more.join(" "));
+    assert.equal(cluster.objects.has(profilePath("east")), !removed);
+    if (!removed) assert.deepEqual([err, cluster.writes], ["nothing is done\n", []]);
+  }
+  const { code, err } = await call(unasked, { cluster: clusterOf("id/east") });
+  assert.deepEqual([code, err.split(":")[0]], [2, "--yes"]);
+  const cluster = clusterOf("id/east");
+  assert.equal((await call(["fleet remove", "east", "--forget"], { cluster })).code, 0);
+});
+
+/** A joined cluster, and a FleetSecret that lists the cluster in its first `times` reads. */
+function listedFor(times: number) {
+  const cluster = clusterOf("id/east");
+  const listed = [{ name: "global-pull-secret-clusters/east" }];
+  const metadata = { namespace: "kube-system", name: "pull-secret" };
+  const seen = { reads: 0, deletions: [] as number[] };
+  cluster.pages = async <T>(
+    _: string,
+    __: unknown,
+    each: (items: readonly T[], version: string) => void,
+  ) => {
+    seen.reads += 1;
+    each([{ metadata, status: { clusters: seen.reads > times ? [] : listed } } as T], "1");
+  };
+  cluster.before = ({ verb }) => {
+    if (verb === "remove") seen.deletions.push(seen.reads);
+  };
+  return { cluster, seen };
+}
+
+for (const flag of ["--yes", "--keep-secrets", "--forget"])
+  test(`with ${flag}, deletes nothing before every FleetSecret has forgotten the cluster`, async () => {
+    const { cluster, seen } = listedFor(1);
+    const context = flag === "--forget" ? [] : ["--context", "fake"];
+    const { code } = await call(["fleet remove", "east", ...context, flag], { cluster });
+    assert.equal(code, 0);
+    const [mark] = cluster.writes;
+    assert.equal(mark?.path, profilePath("east"));
+    assert.partialDeepStrictEqual(mark.body, {
+      metadata: { uid: "u", labels: { "globalpullsecret.io/leaving": "true" } },
+    });
+    assert.equal(seen.deletions[0], 2);
+  });
+
+test("removes a cluster even if a FleetSecret still lists it after half a minute, and names this FleetSecret", async (t) => {
+  let now = 0;
+  t.mock.method(performance, "now", () => (now += 16_000));
+  const { cluster } = listedFor(Infinity);
+  const { code, err } = await call(words, { cluster });
+  assert.equal(code, 0);
+  assert.match(
+    err,
+    /^east: fleetsecret kube-system\/pull-secret still lists it .*controller runs$/m,
+  );
+  assert.ok(!cluster.objects.has(profilePath("east")));
+});
+
+test("if the caller is not allowed to list FleetSecrets, waits 5 seconds and warns", async (t) => {
+  let now = 0;
+  t.mock.method(performance, "now", () => (now += 4000));
+  const { cluster, seen } = listedFor(0);
+  cluster.pages = async (path) => {
+    seen.reads += 1;
+    await Promise.reject(refusal(403, "GET", path));
+  };
+  const { code, err } = await call(words, { cluster });
+  assert.equal(code, 0);
+  assert.match(err, /^east: you may not list FleetSecrets; /m);
+  assert.equal(seen.deletions[0], 2);
+});
+
+test("does not wait on a host without FleetSecrets", async () => {
+  const { cluster, seen } = listedFor(0);
+  cluster.pages = async (path) => {
+    seen.reads += 1;
+    await Promise.reject(refusal(404, "GET", path));
+  };
+  assert.deepEqual(await call(words, { cluster }).then(({ code, err }) => [code, err]), [0, ""]);
+  assert.equal(seen.deletions[0], 1);
+});
+
+test("if another host has joined the cluster, does not mark the cluster as leaving", async () => {
+  const cluster = clusterOf("before/east");
+  await call(words, { cluster });
+  assert.ok(cluster.writes.every(({ verb }) => verb !== "apply"));
+});
+
+test("lists a cluster whose removal was interrupted, with the command that finishes it", async () => {
+  const cluster = clusterOf("id/east");
+  const path = profilePath("east");
+  const profile = cluster.objects.get(path) as { metadata: object };
+  const labels = { "globalpullsecret.io/leaving": "true" };
+  cluster.objects.set(path, { ...profile, metadata: { ...profile.metadata, labels } });
+  const { out } = await call(["fleet list"], { cluster });
+  assert.match(out, /is being removed; to finish: kubectl pull-secret fleet remove east/);
+});
+
+test("escapes names from the cluster that could fool a terminal", async () => {
+  const cluster = clusterOf("id/east");
+  const get = cluster.get.bind(cluster);
+  cluster.get = async <T>(path: string) => {
+    if (!path.includes("/roles?")) return await get<T>(path);
+    const annotations = { "globalpullsecret.io/joined-by": "id/east" };
+    const rules = [{ resources: ["secrets"], resourceNames: ["a\u001b[2K\nwest: removed"] }];
+    return { items: [{ metadata: { namespace: "web", annotations }, rules }] } as T;
+  };
+  const placed = { "globalpullsecret.io/fleet-owner": "id/kube-system/pull-secret" };
+  const path = "/api/v1/namespaces/web/secrets/a\u001b[2K\nwest: removed";
+  cluster.objects.set(path, { metadata: { uid: "u", annotations: placed } });
+  const { out } = await call(words, { cluster });
+  assert.match(out, /^east: secret\/a\\u\{1b\}\[2K\\u\{a\}west: removed deleted$/m);
+});

@@ -1,0 +1,153 @@
+/** `fleet status`: shows the progress of FleetSecrets' clusters, once or until you interrupt it. */
+import { namespace as standard } from "#contract/names.ts";
+import type { Table } from "#contract/table.ts";
+import { toggle, Wrong } from "#contract/values.ts";
+import type { FleetSecret } from "#api/fleet-secret.ts";
+import { ApiError } from "#kube/client/api-error.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { watchCollection } from "#kube/watch/collection.ts";
+import { fleetSecretsIn } from "#kube/client/paths.ts";
+import { clusterFlags } from "#plugin/cluster/flags.ts";
+import { command } from "#plugin/terminal/command.ts";
+import { Refused } from "#plugin/terminal/io.ts";
+import { home, outputFlag, print, columns } from "#plugin/terminal/output.ts";
+import { paintFor, type Paint } from "#plugin/terminal/paint.ts";
+import type { FleetConditionType } from "#api/fleet-reasons.ts";
+import { conditionOf } from "#kube/conditions.ts";
+
+/** A DNS label. The name becomes part of a path, so we accept nothing else. */
+const label = (value: string): string | Wrong =>
+  /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(value)
+    ? value
+    : new Wrong("is not a valid namespace name (example: kube-system)");
+
+const flags = {
+  watch: { ...toggle, short: "w", what: "keep showing changes" },
+  ...outputFlag,
+  ...clusterFlags,
+  namespace: { read: label, standard, short: "n", what: "where the FleetSecrets are" },
+} as const satisfies Table;
+
+export const status = command(
+  {
+    group: "fleet",
+    what: "show the FleetSecrets, and the progress of each of their clusters",
+    example: "--watch",
+    more:
+      "Reads only the FleetSecrets of a namespace. With -o json or yaml it prints a list of them.\n" +
+      "--watch shows each change until you interrupt it: it redraws on a terminal, and otherwise\n" +
+      "prints lines.",
+    flags,
+    rules: [
+      ({ watch, output }) =>
+        watch === true && output !== undefined && output !== "text"
+          ? "--watch: shows text only; leave out --output"
+          : undefined,
+    ],
+  },
+  async ({ namespace, watch, output, ...how }, io) => {
+    const cluster = await io.reach(how);
+    const paint = paintFor(io.terminal);
+    const render = (all: readonly FleetSecret[], lines: (one: FleetSecret) => string[]) =>
+      all.length === 0 ? ["there is no FleetSecret"] : all.flatMap((one) => lines(one));
+    const whole = (all: readonly FleetSecret[]) => render(all, (one) => fleetLines(one, paint));
+    const short = (all: readonly FleetSecret[]) =>
+      render(all, (one) => [fleetHeadline(one, paint)]);
+    const first = await read(cluster, namespace);
+    if (!watch) {
+      await print(output, first, whole, io);
+      return 0;
+    }
+    const { signal } = io;
+    let shown = "";
+    const show = async () => {
+      const all = await read(cluster, namespace);
+      // Into a pipe, we print a line for each change, without ages, because ages change all the
+      // time.
+      const lines = io.terminal === undefined ? short : whole;
+      const now = JSON.stringify(lines(all));
+      if (now === shown || signal.aborted) return;
+      shown = now;
+      if (io.terminal !== undefined) io.out(home);
+      await print("text", all, lines, io);
+    };
+    let last = Promise.resolve();
+    const failed = (error: Error) => io.err(error.message);
+    const hint = () => (last = last.then(show).catch(failed));
+    const path = fleetSecretsIn(namespace);
+    await watchCollection({ cluster, path, query: {}, hint, failed, signal });
+    await last;
+    return 0;
+  },
+);
+
+async function read(cluster: Cluster, namespace: string): Promise<FleetSecret[]> {
+  const all: FleetSecret[] = [];
+  try {
+    await cluster.pages<FleetSecret>(fleetSecretsIn(namespace), {}, (page) => {
+      all.push(...page.map((one) => withoutFields(one)));
+    });
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    throw new Refused("fleetsecrets: not served; apply manifests/fleet here");
+  }
+  return all;
+}
+
+/**
+ * The object without managedFields. They are longer than the rest of the object, and users do not
+ * need them here.
+ */
+function withoutFields(object: FleetSecret): FleetSecret {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+/** The state in one line. If several conditions are True, the worst one counts. */
+function fleetHeadline(object: FleetSecret, paint: Paint): string {
+  const { metadata, status } = object;
+  const is = (type: FleetConditionType) => conditionOf(status, type)?.status === "True";
+  const { reason = "", message = "" } = conditionOf(status, "Ready") ?? {};
+  const name = `${metadata.namespace}/${metadata.name}`;
+  if (status?.conditions === undefined)
+    return paint.doubt(`${name}  Unknown: its controller has not reported yet; check that it runs`);
+  if ((status.observedGeneration ?? 0) < (metadata.generation ?? 0))
+    return paint.doubt(`${name}  Reconciling: its spec is not read yet`);
+  if (is("Stalled")) return paint.bad(`${name}  Stalled, ${reason}: ${message}`);
+  if (is("Ready")) return paint.good(`${name}  Ready: ${message}`);
+  return paint.doubt(`${name}  ${is("Reconciling") ? "Reconciling" : reason}: ${message}`);
+}
+
+function fleetLines(object: FleetSecret, paint: Paint): string[] {
+  const { spec, status } = object;
+  const { namespace = "kube-system", name } = spec.target;
+  const warning = conditionOf(status, "Warning");
+  const warnings = warning?.status === "True" ? [paint.doubt(`Warning   ${warning.message}`)] : [];
+  const clusters = status?.clusters ?? [];
+  const failures = status?.failures ?? [];
+  // We print failures in full above the clusters, so that users need not search for them in a
+  // thousand rows.
+  const listed = new Set(failures.map((one) => `${one.name} ${one.reason}: ${one.message}`));
+  const rows = clusters.map(({ name: cluster, state, since, reason = "" }) => {
+    return [
+      cluster,
+      state,
+      since,
+      listed.has(`${cluster} ${reason}`) ? reason.slice(0, 6) : reason,
+    ];
+  });
+  const [head = "", ...body] = columns([["CLUSTER", "STATE", "SINCE", ""], ...rows]);
+  return [
+    fleetHeadline(object, paint),
+    `Brings    ${spec.secretRef.name} as ${namespace}/${name}, via ${spec.via ?? "Direct"}`,
+    ...warnings,
+    ...failures.map((one) =>
+      paint.bad(`Failed    ${one.name} since ${one.since}, ${one.reason}: ${one.message}`),
+    ),
+    ...(status?.givenUp ?? []).map((one) =>
+      paint.doubt(`Given up  ${one.name} at ${one.since}, ${one.reason}: ${one.message}`),
+    ),
+    ...(rows.length === 0 ? [] : [paint.strong(head)]),
+    ...body.map((line, at) => (clusters[at]?.state === "Done" ? line : paint.doubt(line))),
+  ];
+}

@@ -1,0 +1,70 @@
+/** `merge`: merges two files into the document that nodes get. */
+import type { Rule } from "#contract/flags.ts";
+import type { Table } from "#contract/table.ts";
+import { oneOf, toggle } from "#contract/values.ts";
+import { protectable } from "#pullsecret/merge/protect.ts";
+import { path } from "../document/operands.ts";
+import { codedLine, judge } from "../document/verdict.ts";
+import { command } from "../terminal/command.ts";
+
+const flags = {
+  original: { read: path, what: "the pull secret that nodes already have" },
+  additional: { read: path, required: true, what: "the pull secret to add" },
+  conflicts: {
+    read: oneOf("additional", "original"),
+    standard: "additional",
+    what: "which credential wins if both files have one, additional or original",
+  },
+  "output-file": {
+    read: path,
+    what: "the file for the document; only you can read it (0600)",
+  },
+  "show-credentials": { ...toggle, what: "print the document, with all its credentials" },
+  protect: {
+    read: protectable,
+    repeated: true,
+    what: "refuse additional entries that serve this registry",
+  },
+} as const satisfies Table;
+
+const oneInput: Rule<typeof flags> = ({ original, additional }) =>
+  original === "-" && additional === "-"
+    ? "--additional -: standard input is --original already; give one of the two as a file"
+    : undefined;
+
+/**
+ * Standard output often goes to logs, so we print credentials there only with --show-credentials.
+ */
+const oneOutput: Rule<typeof flags> = (given) => {
+  const file = given["output-file"];
+  const show = given["show-credentials"];
+  if (file === undefined && show === false)
+    return "--output-file: is missing; give a file, or --show-credentials to print credentials";
+  if (file === "-") return "--output-file -: is not a file; give --show-credentials to print";
+  return file !== undefined && show === true
+    ? "--show-credentials: --output-file is given already; give one of the two"
+    : undefined;
+};
+
+export const merge = command(
+  {
+    group: "local",
+    what: "merge two pull secrets into the document that nodes get",
+    example: "--original config.json --additional pull-secret.json --output-file merged.json",
+    more:
+      "Writes the canonical document to --output-file, with mode 0600, and warnings to standard\n" +
+      "error. Prints the document, with its credentials, only with --show-credentials. If a file is\n" +
+      "refused, nothing is written.",
+    flags,
+    rules: [oneInput, oneOutput],
+  },
+  async ({ original, additional, conflicts, protect, "output-file": file }, io) => {
+    const verdict = await judge({ original, additional }, { conflicts, protect }, io);
+    for (const one of verdict.ok ? verdict.warnings : verdict.problems) io.err(codedLine(one));
+    if (!verdict.ok) return 1;
+    const text = `${verdict.document}\n`;
+    if (file === undefined) io.out(text);
+    else await io.write(file, text);
+    return 0;
+  },
+);

@@ -1,0 +1,36 @@
+/**
+ * `preflight`: predicts what an installation would do on this cluster's nodes, before you install
+ * it.
+ */
+import type { V1Node } from "@kubernetes/client-node";
+import { collections } from "#kube/client/paths.ts";
+import { clusterFlags } from "../cluster/flags.ts";
+import { Preflighter, preflightLines } from "../show/preflight.ts";
+import { command } from "../terminal/command.ts";
+import { outputFlag, print } from "../terminal/output.ts";
+import { paintFor } from "../terminal/paint.ts";
+
+export const preflight = command(
+  {
+    group: "see",
+    what: "show, before anything is installed, which nodes can be served and what would restart",
+    example: "",
+    more:
+      "Only lists the nodes, and changes nothing. From the nodes' labels and the data that their\n" +
+      "kubelets report, it predicts for each kind of node the distribution, the kubelet's systemd\n" +
+      "unit, the possible modes of delivery, and whether the kubelet would restart. The duration is\n" +
+      "an estimate for the default rollout. The agent examines each node itself before a change.\n" +
+      "The exit code is 1 if no node can be served.",
+    flags: { ...outputFlag, ...clusterFlags },
+  },
+  async ({ output, ...how }, io) => {
+    const cluster = await io.reach(how);
+    const found = new Preflighter();
+    await cluster.pages<V1Node>(collections.nodes, {}, (page) => {
+      for (const node of page) found.add(node);
+    });
+    const result = found.result();
+    await print(output, result, (one) => preflightLines(one, paintFor(io.terminal)), io);
+    return result.groups.some(({ modes }) => modes.length > 0) ? 0 : 1;
+  },
+);

@@ -1,0 +1,311 @@
+/**
+ * `seal`: encrypts a Secret into files that are safe in Git: one file for each cluster. Only the
+ * cluster itself can decrypt its file.
+ */
+import { randomBytes } from "node:crypto";
+import type { Rule } from "#contract/flags.ts";
+import type { Table } from "#contract/table.ts";
+import { additionalSecretName, namespace } from "#contract/names.ts";
+import { oneOf, Wrong } from "#contract/values.ts";
+import { escape } from "#pullsecret/problems/keypath.ts";
+import { clusterFlags } from "../cluster/flags.ts";
+import { routesTo } from "../clusters/contexts.ts";
+import { cluster, clusterName } from "../clusters/profile.ts";
+import { whyNot } from "../clusters/place.ts";
+import { path } from "../document/operands.ts";
+import {
+  longestCertificate,
+  readCertificate,
+  type Certificate,
+  fetchCertificate,
+} from "../seal/certificate.ts";
+import { type SealTarget, sealedSecret } from "../seal/sealed-secret.ts";
+import {
+  clustersIn,
+  foreignIn,
+  indexOf,
+  writeFiles,
+  fileOf,
+  indexName,
+  type Sealed,
+  writeIndex,
+} from "../seal/folder.ts";
+import { longestManifest, sealableFrom } from "../seal/sealable.ts";
+import { judge } from "../seal/verdict.ts";
+import { columns, textOf } from "../terminal/output.ts";
+import { command } from "../terminal/command.ts";
+import { Misuse, Refused, type Io, type Reach } from "../terminal/io.ts";
+
+type Given = Readonly<{ cluster: string; file: string }>;
+
+function certificateFile(text: string): Given | Wrong {
+  const at = text.indexOf("=");
+  const [cluster, file] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1)];
+  return clusterName.test(cluster) && file !== ""
+    ? { cluster, file }
+    : new Wrong("is not CLUSTER=FILE (example: east=east.pem)");
+}
+
+/**
+ * Reads NAME or NAMESPACE/NAME of a Secret. In scope `strict`, a sealed value is valid only for
+ * this name and namespace.
+ */
+function secretAt(text: string): Readonly<{ namespace: string; name: string }> | Wrong {
+  const [name = "", where = namespace, ...more] = text.split("/").toReversed();
+  const isName = name.length <= 253 && name.split(".").every((label) => clusterName.test(label));
+  return isName && clusterName.test(where) && more.length === 0
+    ? { namespace: where, name }
+    : new Wrong("is not NAME or NAMESPACE/NAME of a Secret (example: web/regcred)");
+}
+
+const flags = {
+  file: {
+    read: path,
+    short: "f",
+    what: "the Secret's manifest, or a pull secret's JSON; - for standard input",
+  },
+  cert: {
+    read: certificateFile,
+    repeated: true,
+    what: "CLUSTER=FILE, a cluster's public certificate",
+  },
+  scope: {
+    read: oneOf("strict", "namespace-wide", "cluster-wide"),
+    standard: "strict",
+    what: "scope of each SealedSecret, as in kubeseal: strict, namespace-wide or cluster-wide",
+  },
+  secret: {
+    read: secretAt,
+    what: `the Secret to create, NAME of ${namespace} or NAMESPACE/NAME [the manifest's own, or ${additionalSecretName}]`,
+  },
+  renewed: {
+    read: cluster,
+    repeated: true,
+    what: "a cluster whose certificate has changed on purpose",
+  },
+  "output-directory": { read: path, short: "o", what: "directory for the files and their index" },
+  check: { read: path, what: "show which files in this directory are not current" },
+  "controller-namespace": {
+    read: cluster,
+    standard: namespace,
+    what: "the namespace of Sealed Secrets' controller in the joined clusters",
+  },
+  "controller-name": {
+    read: cluster,
+    standard: "sealed-secrets-controller",
+    what: "the name of its Service",
+  },
+  ...clusterFlags,
+  cluster: {
+    read: cluster,
+    repeated: true,
+    what: "a joined cluster, whose certificate is fetched with your own context",
+  },
+} as const satisfies Table;
+
+const oneTask: Rule<typeof flags> = ({ check, file, "output-directory": output, ...given }) => {
+  if (check === undefined && (given.cert ?? []).length + (given.cluster ?? []).length === 0)
+    return "--cert: is missing; give CLUSTER=FILE, or --cluster with a joined cluster";
+  if (check !== undefined)
+    return file !== undefined || output !== undefined
+      ? "--check: writes nothing; leave out --file and --output-directory"
+      : undefined;
+  if (file === undefined) return "--file: is missing; give the Secret to seal";
+  return output === undefined ? "--output-directory: is missing; give a directory" : undefined;
+};
+
+export const seal = command(
+  {
+    group: "fleet",
+    what: "seal a Secret for clusters with Sealed Secrets, to keep it in Git",
+    example: "-f pull-secret.json --cert east=east.pem --cert west=west.pem -o sealed",
+    more:
+      "Takes the manifest of a Secret of any type, or the JSON of a pull secret. Checks a pull\n" +
+      "secret by the controller's rules. Writes a SealedSecret for each cluster, which only that\n" +
+      "cluster can open. Also writes index.json, with the clusters, the fingerprints and end dates\n" +
+      "of their certificates, and a random number for each run. If a cluster's certificate differs\n" +
+      "from the index, the command shows both and writes nothing until you name the cluster with\n" +
+      "--renewed. --check exits with 1 if a file is old, behind the last run, missing or left over.\n" +
+      "Without --cert and --cluster it uses all joined clusters. With only --cert, it contacts no\n" +
+      "cluster.",
+    flags,
+    rules: [oneTask],
+  },
+  async ({ cert, check, file = "", "output-directory": output = "", ...how }, io) => {
+    if (check !== undefined) {
+      const given = await readAll(cert, io);
+      const every = cert.length === 0 || how.cluster.length > 0;
+      return printStates(check, given, every ? await fetchAll(how, io) : [], io);
+    }
+    const fetched = how.cluster.length === 0 ? [] : await fetchAll(how, io);
+    const certificates = withFetched(await readAll(cert, io), fetched);
+    const secret = await sealableFrom(await io.read(file, longestManifest), how.secret, io);
+    const { namespace: where, name: called } = secret;
+    const target: SealTarget = { namespace: where, name: called, scope: how.scope };
+    const before = sealedBefore(output, target, certificates);
+    refuseChanged(before, certificates, new Set(how.renewed));
+    for (const line of sharedLines({ ...before, ...certificates })) io.err(line);
+    const files: Record<string, string> = {};
+    const clusters = { ...before };
+    const sealing = randomBytes(8).toString("hex");
+    for (const [name, certificate] of Object.entries(certificates)) {
+      files[fileOf(name)] = sealedSecret(secret, certificate, target);
+      const { fingerprint, until } = certificate;
+      clusters[name] = { fingerprint, until, sealing };
+    }
+    const foreign = foreignIn(output, Object.keys(files));
+    if (foreign !== undefined)
+      throw new Refused(`${output}/${foreign}: is not a sealed file; give another directory`);
+    // First we write only this run's id to the index. If the run is then interrupted, the files
+    // still have other ids, so --check reports all files as behind.
+    writeFiles(output, { [indexName]: writeIndex({ ...target, sealing, clusters: before }) });
+    writeFiles(output, { ...files, [indexName]: writeIndex({ ...target, sealing, clusters }) });
+    io.out(`${output}: sealed for ${Object.keys(certificates).join(", ")}\n`);
+    return 0;
+  },
+);
+
+async function readAll(given: readonly Given[], io: Io): Promise<Record<string, Certificate>> {
+  const certificates: Record<string, Certificate> = {};
+  const now = new Date();
+  for (const { cluster: name, file } of given) {
+    if (Object.hasOwn(certificates, name)) throw new Misuse(`--cert ${name}: given 2 times`);
+    const pem = await io.read(file, longestCertificate);
+    certificates[name] = readCertificate(pem, `--cert ${name}`, now);
+  }
+  return certificates;
+}
+
+type Fetched = Readonly<{ cluster: string }> &
+  (Readonly<{ certificate: Certificate }> | Readonly<{ why: string }>);
+
+type How = Reach &
+  Readonly<{
+    cluster: readonly string[];
+    "controller-namespace": string;
+    "controller-name": string;
+  }>;
+
+/**
+ * Fetches the certificates of the named clusters, or of all joined clusters, through the caller's
+ * own contexts.
+ */
+async function fetchAll(how: How, io: Io): Promise<readonly Fetched[]> {
+  const routes = await routesTo(await io.reach(how), how.cluster, how, io);
+  const controller = { namespace: how["controller-namespace"], name: how["controller-name"] };
+  const now = new Date();
+  return await Promise.all(
+    routes.map(async ({ name, reach }) => {
+      try {
+        const pem = await fetchCertificate(await reach(), controller);
+        const certificate = readCertificate(pem, `--cluster ${name}`, now);
+        return { cluster: name, certificate };
+      } catch (error) {
+        return { cluster: name, why: whyNot(error) };
+      }
+    }),
+  );
+}
+
+/**
+ * Adds the fetched certificates to the given certificates. Throws Refused if we could not fetch
+ * all.
+ */
+function withFetched(
+  given: Readonly<Record<string, Certificate>>,
+  fetched: readonly Fetched[],
+): Record<string, Certificate> {
+  const all = { ...given };
+  const wrong = fetched.flatMap((one) =>
+    "why" in one ? `--cluster ${one.cluster}: ${one.why}` : [],
+  );
+  if (wrong.length > 0) throw new Refused(wrong.join("\n"));
+  for (const one of fetched) {
+    if (Object.hasOwn(all, one.cluster))
+      throw new Misuse(`--cluster ${one.cluster}: is given by --cert already`);
+    if ("certificate" in one) all[one.cluster] = one.certificate;
+  }
+  return all;
+}
+
+/**
+ * Lines that warn about clusters with the same certificate. Either these clusters share a key on
+ * purpose, or the caller named a wrong certificate.
+ */
+function sharedLines(
+  all: Readonly<Record<string, Pick<Sealed, "fingerprint">>>,
+): readonly string[] {
+  const clusters = new Map<string, string[]>();
+  for (const [name, { fingerprint }] of Object.entries(all))
+    clusters.set(fingerprint, [...(clusters.get(fingerprint) ?? []), name]);
+  return [...clusters.values()]
+    .filter((one) => one.length > 1)
+    .map(
+      (one) =>
+        `warning: ${one.join(", ")}: have the same certificate, so each can open the other's ` +
+        "file; unless they share a key on purpose, give each its own certificate",
+    );
+}
+
+/**
+ * The clusters in the directory's index that have a file or that the command line names. Throws
+ * Refused if the index is for another Secret or scope.
+ */
+function sealedBefore(
+  directory: string,
+  { namespace: where, name, scope }: SealTarget,
+  named: Readonly<Record<string, Certificate>>,
+): Readonly<Record<string, Sealed>> {
+  const index = indexOf(directory);
+  if (index === undefined) return {};
+  if (index.namespace !== where || index.name !== name || index.scope !== scope)
+    throw new Refused(
+      `${directory}: holds ${escape(`${index.namespace}/${index.name}`)}, ${index.scope}; ` +
+        "give the same --secret and --scope, or another directory",
+    );
+  const files = clustersIn(directory);
+  return Object.fromEntries(
+    Object.entries(index.clusters).filter(
+      ([cluster]) => files.has(cluster) || Object.hasOwn(named, cluster),
+    ),
+  );
+}
+
+function refuseChanged(
+  before: Readonly<Record<string, Sealed>>,
+  certificates: Readonly<Record<string, Certificate>>,
+  renewed: ReadonlySet<string>,
+): void {
+  const lines = Object.entries(certificates).flatMap(([name, { fingerprint, until }]) => {
+    const was = Object.hasOwn(before, name) ? before[name] : undefined;
+    if (was === undefined || was.fingerprint === fingerprint || renewed.has(name)) return [];
+    return [
+      `${name}: has another certificate, ${fingerprint} until ${until}; the index has ` +
+        `${escape(was.fingerprint)} until ${escape(was.until)}; if it was renewed, give --renewed ${name}`,
+    ];
+  });
+  if (lines.length > 0) throw new Refused(lines.join("\n"));
+}
+
+function printStates(
+  directory: string,
+  given: Readonly<Record<string, Certificate>>,
+  fetched: readonly Fetched[],
+  io: Io,
+): 0 | 1 {
+  const unknown = fetched.filter((one) => "why" in one);
+  for (const { cluster: name, why } of unknown) io.err(`${name}: ${why}`);
+  const known = fetched.filter((one) => "certificate" in one);
+  const certificates = withFetched(given, known);
+  const index = indexOf(directory);
+  if (index === undefined)
+    throw new Refused(`${directory}: has no ${indexName}; seal into it first`);
+  const names = new Set(unknown.map((one) => one.cluster));
+  const verdicts = judge(index, clustersIn(directory), certificates, names);
+  // We escape these names, because anyone who can commit to the folder can choose them.
+  const rows = verdicts.map(({ cluster: name, state, sealedUntil }) =>
+    [name, state, sealedUntil].map(escape),
+  );
+  io.out(textOf(columns(rows)));
+  return verdicts.every(({ state }) => state === "current") ? 0 : 1;
+}

@@ -1,0 +1,75 @@
+/** `status`: shows the state of the GlobalPullSecret, once or until you interrupt it. */
+import { toggle } from "#contract/values.ts";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { clusterFlags } from "../cluster/flags.ts";
+import { followObject, readObject } from "../cluster/object.ts";
+import { headline, statusLines, type Screen } from "../show/status.ts";
+import { command } from "../terminal/command.ts";
+import type { Io } from "../terminal/io.ts";
+import { home, outputFlag, print } from "../terminal/output.ts";
+import { paintFor } from "../terminal/paint.ts";
+
+/** The number of columns to use if the output is not a terminal. */
+const columns = 80;
+
+export const status = command(
+  {
+    group: "see",
+    what: "show what is in force, which sources supplied it, and which nodes need help",
+    example: "--watch",
+    more:
+      "Reads only globalpullsecret/cluster. With -o json or yaml it prints that object. --watch\n" +
+      "shows each change until you interrupt it: it redraws on a terminal, and otherwise prints a\n" +
+      "line.",
+    flags: {
+      watch: { ...toggle, short: "w", what: "keep showing changes" },
+      ...outputFlag,
+      ...clusterFlags,
+    },
+    rules: [
+      ({ watch, output }) =>
+        watch === true && output !== undefined && output !== "text"
+          ? "--watch: shows text only; leave out --output"
+          : undefined,
+    ],
+  },
+  async ({ watch, output, ...how }, io) => {
+    const cluster = await io.reach(how);
+    const screen = (): Screen => ({
+      paint: paintFor(io.terminal),
+      columns: io.terminal?.columns ?? columns,
+      now: Date.now(),
+    });
+    const object = await readObject(cluster);
+    if (watch) {
+      const each = (now: GlobalPullSecret | undefined) => show(now, screen(), io);
+      await followObject(cluster, { seconds: undefined, signal: io.signal, each });
+      return 0;
+    }
+    await print(output, withoutFields(object), (one) => statusLines(one, screen()), io);
+    return 0;
+  },
+);
+
+/**
+ * The object without managedFields. They are longer than the rest of the object, and users do not
+ * need them here.
+ */
+function withoutFields(object: GlobalPullSecret): GlobalPullSecret {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+function show(object: GlobalPullSecret | undefined, screen: Screen, io: Io): undefined {
+  if (object === undefined) {
+    io.err("globalpullsecret/cluster: not found");
+    return;
+  }
+  const short = (one: GlobalPullSecret) => [
+    `${one.status?.nodes?.summary ?? "-"}\t${headline(one, screen.paint)}`,
+  ];
+  const whole = (one: GlobalPullSecret) => statusLines(one, screen);
+  if (io.terminal === undefined) return void print("text", object, short, io);
+  io.out(home);
+  void print("text", object, whole, io);
+}

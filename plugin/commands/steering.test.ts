@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+import { globalPullSecretPath, leaseIn } from "#kube/client/paths.ts";
+import { call, FakeCluster, refusal } from "../fake.fixture.ts";
+import { object, conditionsOf } from "../object.fixture.ts";
+
+type Body = Readonly<{
+  metadata: Readonly<{ annotations: Record<string, string>; resourceVersion?: string }>;
+  spec?: object;
+}>;
+
+/** Returns the fields that the last apply declared. */
+function declared({ writes }: FakeCluster): Body {
+  const [{ path, body, options } = { path: "", body: {}, options: {} }] = writes.slice(-1);
+  assert.equal(path, globalPullSecretPath);
+  assert.deepEqual(options, { manager: "kubectl-pull-secret", force: true });
+  // Converts the body to JSON, as the client sends it.
+  return JSON.parse(JSON.stringify(body)) as Body;
+}
+
+function clusterWith(reported: GlobalPullSecret): FakeCluster {
+  const cluster = new FakeCluster();
+  cluster.objects.set(globalPullSecretPath, reported);
+  return cluster;
+}
+
+const steps: readonly (readonly [argv: string, spec: object, annotations: object, said: RegExp])[] =
+  [
+    ["pause", { managementState: "Paused" }, {}, /resume ends it/],
+    ["resume", { managementState: "Managed" }, {}, /pull-secret wait/],
+    ["withdraw --yes", { managementState: "Withdrawn" }, {}, /pull-secret wait/],
+    [
+      "withdraw --now -y",
+      { managementState: "Withdrawn" },
+      { "globalpullsecret.io/withdraw-now": "true" },
+      /pull-secret wait/,
+    ],
+  ];
+for (const [argv, spec, annotations, said] of steps)
+  test(`\`${argv}\` writes one field`, async () => {
+    const cluster = clusterWith(object({}));
+    const { code, out } = await call(argv.split(" "), { cluster });
+    assert.equal(code, 0);
+    assert.match(out, said);
+    const body = declared(cluster);
+    assert.deepEqual([body.spec, body.metadata.annotations], [spec, annotations]);
+    assert.equal(body.metadata.resourceVersion, "900");
+  });
+
+test("`retry` writes a new time into the annotation, and does not change the spec", async () => {
+  const cluster = clusterWith(object({}));
+  assert.equal((await call(["retry"], { cluster })).code, 0);
+  const body = declared(cluster);
+  assert.equal(body.spec, undefined);
+  const asked = body.metadata.annotations["globalpullsecret.io/retry"] ?? "";
+  assert.ok(Math.abs(Date.parse(asked) - Date.now()) < 60_000, asked);
+});
+
+/** A paused object with the annotation of --now, as the API server stores it after our apply. */
+const pausedByUs = object({
+  spec: { managementState: "Paused" },
+  metadata: {
+    annotations: { "globalpullsecret.io/withdraw-now": "true" },
+    managedFields: [
+      {
+        manager: "kubectl-pull-secret",
+        operation: "Apply",
+        fieldsV1: {
+          "f:metadata": { "f:annotations": { "f:globalpullsecret.io/withdraw-now": {} } },
+          "f:spec": { "f:managementState": {} },
+        },
+      },
+    ],
+  },
+});
+
+test("`retry` keeps the plugin's own state and annotations", async () => {
+  const cluster = clusterWith(pausedByUs);
+  await call(["retry"], { cluster });
+  const { spec, metadata } = declared(cluster);
+  assert.deepEqual(spec, { managementState: "Paused" });
+  assert.equal(metadata.annotations["globalpullsecret.io/withdraw-now"], "true");
+});
+
+test("`resume` removes the annotation of --now", async () => {
+  const cluster = clusterWith(pausedByUs);
+  await call(["resume"], { cluster });
+  assert.deepEqual(declared(cluster).metadata.annotations, {});
+});
+
+test("refuses to change a field that a GitOps tool declares", async () => {
+  const fieldsV1 = { "f:spec": { "f:managementState": {} } };
+  const managedFields = [{ manager: "argocd-controller", operation: "Apply", fieldsV1 }];
+  const cluster = clusterWith(object({ metadata: { managedFields } }));
+  const { code, err } = await call(["pause"], { cluster });
+  assert.equal(code, 1);
+  assert.match(
+    err,
+    /spec\.managementState: declared by "argocd-controller", which would revert the change/,
+  );
+  assert.deepEqual(cluster.writes, []);
+  assert.equal((await call(["retry"], { cluster })).code, 0);
+});
+
+test("accepts a state that a GitOps tool already declares", async () => {
+  const fieldsV1 = { "f:spec": { "f:managementState": {} } };
+  const managedFields = [{ manager: "argocd-controller", operation: "Apply", fieldsV1 }];
+  const spec = { managementState: "Withdrawn" } as const;
+  const cluster = clusterWith(object({ spec, metadata: { managedFields } }));
+  assert.equal((await call(["withdraw", "--yes"], { cluster })).code, 0);
+  assert.equal((await call(["resume"], { cluster })).code, 1);
+});
+
+test("reads the object again after a conflict", async () => {
+  const cluster = clusterWith(object({}));
+  let first = true;
+  cluster.before = ({ verb, path }) => {
+    if (!first) return;
+    first = false;
+    cluster.objects.set(path, object({ metadata: { resourceVersion: "901" } }));
+    throw refusal(409, verb, path);
+  };
+  assert.equal((await call(["pause"], { cluster })).code, 0);
+  assert.equal(declared(cluster).metadata.resourceVersion, "901");
+});
+
+test("`withdraw` asks on a terminal, and requires --yes without one", async () => {
+  const cluster = clusterWith(object({}));
+  const alone = await call(["withdraw"], { cluster });
+  assert.equal(alone.code, 2);
+  assert.match(alone.err, /^--yes: is missing; it is needed if standard input is not a/);
+  const asked: string[] = [];
+  const answer = (yes: boolean) => (question: string) => {
+    asked.push(question);
+    return Promise.resolve(yes);
+  };
+  const no = await call(["withdraw"], { cluster, confirm: answer(false) });
+  assert.deepEqual([no.code, no.out, no.err], [1, "", "nothing is done\n"]);
+  assert.deepEqual(cluster.writes, []);
+  assert.equal((await call(["withdraw"], { cluster, confirm: answer(true) })).code, 0);
+  assert.equal(cluster.writes.length, 1);
+  assert.equal(asked[0], "Take the pull secret off every node of fake?");
+});
+
+test("creates the object if it does not exist", async () => {
+  const cluster = new FakeCluster();
+  assert.equal((await call(["pause"], { cluster })).code, 0);
+  assert.deepEqual(cluster.writes[0]?.options, { manager: "kubectl-pull-secret", force: false });
+});
+
+const fieldsV1 = { "f:spec": { "f:managementState": {} } };
+const policys = [{ manager: "helm", operation: "Update", fieldsV1 }];
+const declaring = (managementState: "Managed" | "Paused" | "Withdrawn") =>
+  clusterWith(object({ spec: { managementState }, metadata: { managedFields: policys } }));
+
+for (const [argv, state] of [
+  ["pause", "Paused"],
+  ["withdraw --yes", "Withdrawn"],
+] as const)
+  test(`\`${argv}\` overrides the state that Helm declares`, async () => {
+    const cluster = declaring("Managed");
+    assert.equal((await call(argv.split(" "), { cluster })).code, 0);
+    assert.deepEqual(declared(cluster).spec, { managementState: state });
+  });
+
+test("`resume` ends a pause that Helm declares, because Helm does not revert it", async () => {
+  const cluster = declaring("Paused");
+  assert.equal((await call(["resume"], { cluster })).code, 0);
+  assert.deepEqual(declared(cluster).spec, { managementState: "Managed" });
+});
+
+for (const [state, writes] of [
+  ["Withdrawn", 1],
+  ["Paused", 0],
+  ["Managed", 0],
+] as const)
+  test(`\`resume --if-withdrawn\` makes ${writes} writes when the policy declares ${state}`, async () => {
+    const cluster = declaring(state);
+    assert.equal((await call(["resume", "--if-withdrawn"], { cluster })).code, 0);
+    assert.equal(cluster.writes.length, writes);
+  });
+
+for (const [what, holderIdentity, code, writes, said] of [
+  ["runs", "a", 0, 1, /^requested/],
+  ["never ran", undefined, 0, 0, /^no controller has run here/],
+  ["no longer runs", "", 1, 0, /does not run, so nothing is withdrawn\. Start it/],
+] as const)
+  test(`\`withdraw --if-running\` makes ${writes} writes when the controller ${what}`, async () => {
+    const cluster = clusterWith(object({}));
+    if (holderIdentity !== undefined)
+      cluster.objects.set(leaseIn("kube-system"), { spec: { holderIdentity } });
+    const ran = await call(["withdraw", "--yes", "--if-running"], { cluster });
+    assert.deepEqual([ran.code, cluster.writes.length], [code, writes]);
+    assert.match(`${ran.out}${ran.err}`, said);
+  });
+
+test("`withdraw --wait` exits with 0 when the nodes have removed our entries, with 1 when the rollout is halted, and with 3 when the time is over", async () => {
+  for (const [conditions, code] of [
+    [conditionsOf("nobody", "Withdrawn", "nothing is left"), 0],
+    [conditionsOf("person", "Halted", "no"), 1],
+  ] as const) {
+    const spec = { managementState: "Withdrawn" } as const;
+    const cluster = clusterWith(object({ spec, status: { conditions } }));
+    assert.equal((await call(["withdraw", "-y", "--wait=1m"], { cluster })).code, code);
+  }
+  const waiting = clusterWith(object({ spec: { managementState: "Withdrawn" } }));
+  assert.equal((await call(["withdraw", "-y", "--wait=1s"], { cluster: waiting })).code, 3);
+});

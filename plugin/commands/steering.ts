@@ -1,0 +1,134 @@
+/**
+ * `pause`, `resume`, `withdraw` and `retry`. Each command sets one field of the object.
+ */
+import type { V1Lease } from "@kubernetes/client-node";
+import { namespace, retryAnnotation, withdrawNowAnnotation } from "#contract/names.ts";
+import { duration, toggle } from "#contract/values.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { leaseIn } from "#kube/client/paths.ts";
+import { clusterFlags } from "../cluster/flags.ts";
+import { peekObject } from "../cluster/object.ts";
+import { steer } from "../cluster/steer.ts";
+import { untilServed } from "./wait.ts";
+import { agree, yesFlag } from "../terminal/confirm.ts";
+import { command } from "../terminal/command.ts";
+import { Refused } from "../terminal/io.ts";
+
+const more =
+  "Writes one field of globalpullsecret/cluster, under the field manager kubectl-pull-secret. If\n" +
+  "another tool, such as Argo CD, declares that field, nothing is written, and the exit code is 1.";
+
+const overPolicy =
+  "If Helm declares managementState (the chart's value policy), this command overrides it until the\n" +
+  "next helm upgrade. All other fields of that policy stay in force.";
+
+const asked = "requested; next: kubectl pull-secret wait\n";
+
+export const pause = command(
+  {
+    group: "steer",
+    what: "hold all changes to the nodes, even a withdrawal; drift is still repaired",
+    example: "",
+    more: `${more}\n\n${overPolicy}`,
+    flags: clusterFlags,
+  },
+  async (how, io) => {
+    await steer(await io.reach(how), { state: "Paused", annotations: {} });
+    io.out("paused; kubectl pull-secret resume ends it\n");
+    return 0;
+  },
+);
+
+export const resume = command(
+  {
+    group: "steer",
+    what: "let changes reach the nodes again, after pause or withdraw",
+    example: "",
+    more,
+    flags: {
+      "if-withdrawn": {
+        ...toggle,
+        what: "only if the state is Withdrawn, even if Helm declares it; for helm uninstall",
+      },
+      ...clusterFlags,
+    },
+  },
+  async ({ "if-withdrawn": ifWithdrawn, ...how }, io) => {
+    const cluster = await io.reach(how);
+    if (ifWithdrawn && (await peekObject(cluster))?.spec?.managementState !== "Withdrawn") {
+      io.out("not withdrawn; nothing is done\n");
+      return 0;
+    }
+    // This removes the annotation of --now, so that the next withdrawal has a grace period again.
+    const annotations = { [withdrawNowAnnotation]: undefined };
+    await steer(cluster, { state: "Managed", annotations });
+    io.out("resumed; next: kubectl pull-secret wait\n");
+    return 0;
+  },
+);
+
+export const retry = command(
+  {
+    group: "steer",
+    what: "retry a halted revision now",
+    example: "",
+    more,
+    flags: clusterFlags,
+  },
+  async (how, io) => {
+    // Any new value requests a retry. We use the time, which also shows when the user requested the
+    // retry.
+    const annotations = { [retryAnnotation]: new Date().toISOString() };
+    await steer(await io.reach(how), { annotations });
+    io.out(asked);
+    return 0;
+  },
+);
+
+export const withdraw = command(
+  {
+    group: "steer",
+    what: "remove the pull secret from the nodes; your own Secrets stay",
+    example: "--now --yes",
+    more: `${more}\n\n${overPolicy}`,
+    flags: {
+      now: { ...toggle, what: "without the grace period of spec.withdrawal" },
+      wait: { read: duration, what: "how long to wait for the nodes; then the exit code is 3" },
+      "if-running": {
+        ...toggle,
+        what: "fail if the controller does not run, unless none ever ran; for helm uninstall",
+      },
+      ...yesFlag,
+      ...clusterFlags,
+    },
+  },
+  async ({ now, wait, "if-running": ifRunning, yes, ...how }, io) => {
+    const cluster = await io.reach(how);
+    if (ifRunning && !(await hasController(cluster))) {
+      io.out("no controller has run here, so nothing is withdrawn\n");
+      return 0;
+    }
+    await agree(yes, `Take the pull secret off every node of ${cluster.identity}?`, io);
+    const haste = now ? "true" : undefined;
+    const annotations = { [withdrawNowAnnotation]: haste };
+    await steer(cluster, { state: "Withdrawn", annotations });
+    if (wait !== undefined) return await untilServed(cluster, { timeout: wait, present: [] }, io);
+    io.out(asked);
+    return 0;
+  },
+);
+
+/**
+ * Whether a controller runs and can withdraw. False without a Lease, because then no controller has
+ * ever run, and no node has changed. Throws Refused if no controller holds the Lease, because the
+ * withdrawal would begin only when a controller starts.
+ */
+async function hasController(cluster: Cluster): Promise<boolean> {
+  const lease = await cluster.get<V1Lease>(leaseIn(namespace));
+  if (lease === undefined) return false;
+  if ((lease.spec?.holderIdentity ?? "") !== "") return true;
+  throw new Refused(
+    "deployment/global-pull-secret-controller: does not run, so nothing is withdrawn. Start it and " +
+      "repeat, or use helm uninstall --no-hooks: the nodes then keep the credential",
+  );
+}

@@ -1,0 +1,121 @@
+/** `wait`: waits until every node that can be served has the latest edit. */
+import { escape } from "#pullsecret/problems/keypath.ts";
+import { additionalSecretName } from "#contract/names.ts";
+import { toggle } from "#contract/values.ts";
+import { clusterFlags, sourceFlag, timeoutFlag } from "../cluster/flags.ts";
+import {
+  followObject,
+  peekObject,
+  sourceSecret,
+  sourceSecrets,
+  versionOf,
+} from "../cluster/object.ts";
+import type { Cluster } from "#kube/client/cluster.ts";
+import { judgeServed, type PresentSource, type Served } from "../show/presence.ts";
+import { expectedSeconds } from "../show/expected.ts";
+import { command } from "../terminal/command.ts";
+import { liveLine } from "../terminal/live.ts";
+import type { ExitCode, Io } from "../terminal/io.ts";
+
+export const wait = command(
+  {
+    group: "see",
+    what: "wait until the edit just made is on every node that can be served",
+    example: "--timeout 5m",
+    more:
+      "Compares the current version of each source's Secret with the version that the nodes have,\n" +
+      "so that it does not return while the object is still Ready for the previous version. It waits\n" +
+      "while no source has credentials, and for each Secret of spec.sources that does not exist yet.\n" +
+      "To also wait for an additional-pull-secret that does not exist yet, name it with --source. This\n" +
+      "needs the right to get these Secrets by name, but does not request their content. Without\n" +
+      "the right it waits only for the object. On a terminal, one line shows the elapsed time and\n" +
+      "the time that the nodes may still need. The exit code is 0 if the edit is served, 1 if it\n" +
+      "will not be served (with the reason), and 3 if the time is over.",
+    flags: {
+      ...timeoutFlag("10m"),
+      ...sourceFlag,
+      deleted: { ...toggle, what: "the source's Secret is deleted; wait until no node has it" },
+      "not-withdrawn": { ...toggle, what: "fail if the policy is Withdrawn, as helm test does" },
+      ...clusterFlags,
+    },
+  },
+  async ({ timeout, source, deleted, "not-withdrawn": notWithdrawn, ...how }, io) => {
+    const cluster = await io.reach(how);
+    const named = source ?? (deleted ? additionalSecretName : undefined);
+    const present = await presentVersions(cluster, named, io);
+    return await untilServed(cluster, { timeout, present, deleted, notWithdrawn }, io);
+  },
+);
+
+type Waiting = Readonly<{
+  timeout: number;
+  present: readonly PresentSource[];
+  /** Whether to wait until all nodes have removed the entries of deleted Secrets. */
+  deleted?: boolean;
+  /** Whether a withdrawal counts as a failure. */
+  notWithdrawn?: boolean;
+}>;
+
+const withdrawn: Served = {
+  is: "failed",
+  why: "it is withdrawn (spec.managementState); kubectl pull-secret resume, or declare Managed",
+};
+
+/** Waits for these versions, prints the outcome, and returns the exit code. */
+export async function untilServed(
+  cluster: Cluster,
+  { timeout, present, deleted = false, notWithdrawn }: Waiting,
+  io: Io,
+): Promise<ExitCode> {
+  let last: Served | undefined;
+  const live = liveLine(io.live, io.err);
+  const answer = await followObject(cluster, {
+    seconds: timeout,
+    signal: io.signal,
+    each: (object) => {
+      if (notWithdrawn && object?.spec?.managementState === "Withdrawn") return withdrawn;
+      const now = judgeServed(object, present, { deleted });
+      if (now.is !== "waiting") return now;
+      live.show(now.why, object && expectedSeconds(object));
+      last = now;
+      return undefined;
+    },
+  }).finally(live.end);
+  if (answer?.is === "served") io.out(`${escape(answer.why || "served")}\n`);
+  if (answer?.is === "failed") io.err(answer.why);
+  if (answer === undefined)
+    io.err(`not served yet: ${last?.why ?? "the API server did not answer"}`);
+  return answer === undefined ? 3 : answer.is === "served" ? 0 : 1;
+}
+
+/**
+ * The current versions of the Secrets. If the caller is not allowed to read a Secret, the version
+ * is `hidden`, and we print a note. If `name` is undefined, additional-pull-secret is allowed to be
+ * missing.
+ */
+async function presentVersions(
+  cluster: Cluster,
+  name: string | undefined,
+  io: Io,
+): Promise<readonly PresentSource[]> {
+  const object = await peekObject(cluster);
+  const wanted = name === undefined ? sourceSecrets(object) : [sourceSecret(object, name)];
+  const found = await Promise.all(
+    wanted.map(async ({ source, secret }): Promise<PresentSource> => {
+      const now = await versionOf(cluster, secret);
+      return {
+        source,
+        version: now === "hidden" ? now : now.version,
+        before: object?.status?.sources?.find((one) => one.name === source)?.resourceVersion,
+        named: name !== undefined || source !== additionalSecretName,
+      };
+    }),
+  );
+  const hidden = found.flatMap(({ source, version }) => (version === "hidden" ? [source] : []));
+  if (hidden.length > 0)
+    io.err(
+      `${hidden.join(", ")}: no right to get the Secret; waiting for Ready of the object, which may ` +
+        "describe the previous version",
+    );
+  return found;
+}

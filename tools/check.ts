@@ -1,5 +1,6 @@
 /** `npm run check`: all checks that do not run the code. Prints the mistakes, or one line. */
 import { spawnSync } from "node:child_process";
+import { checkActions } from "./rules/actions.ts";
 import { checkComments } from "./rules/comments.ts";
 import { checkImports } from "./rules/imports.ts";
 
@@ -24,6 +25,10 @@ for (const violation of checkImports(".")) {
 for (const line of checkComments(".")) {
   failed = true;
   process.stderr.write(`comments: ${line}\n`);
+}
+for (const action of checkActions(".")) {
+  failed = true;
+  process.stderr.write(`actions: ${action}\n`);
 }
 if (failed) process.exit(1);
 process.stdout.write(

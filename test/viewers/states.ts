@@ -1,35 +1,107 @@
 /**
- * The recorded objects of manifests/argocd: one for every state in which viewers can find a
- * GlobalPullSecret.
+ * One GlobalPullSecret for each state in which viewers can find it, with the judgements that kstatus
+ * and Argo CD should give. A viewer reads only the generation, the deletion and the conditions.
  */
-import { readdirSync, readFileSync } from "node:fs";
-import { basename, join } from "node:path";
-import { load } from "js-yaml";
-import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
+type Health = "Progressing" | "Healthy" | "Degraded" | "Suspended";
+type Condition = Readonly<{ type: string; status: string; reason: string; message: string }>;
 
-const folder = join(import.meta.dirname, "../../manifests/argocd");
-
-/** Name of the file, without its extension → the object. */
-export function recorded(): ReadonlyMap<string, GlobalPullSecret> {
-  const files = readdirSync(join(folder, "testdata")).toSorted();
-  return new Map(
-    files.map((file) => [basename(file, ".yaml"), read<GlobalPullSecret>(`testdata/${file}`)]),
-  );
-}
-
-type Health = Readonly<{ status: string; message: string }>;
-type HealthTests = Readonly<{
-  tests: readonly Readonly<{ inputPath: string; healthStatus: Health }>[];
+export type State = Readonly<{
+  name: string;
+  object: object & Readonly<{ status: Readonly<{ conditions: readonly Condition[] }> }>;
+  kstatus: "Current" | "InProgress" | "Failed" | "Terminating";
+  health: Readonly<{ status: Health; message: string }>;
 }>;
 
-/** The health that Argo CD should report for each object, from health_test.yaml. */
-export function expectedHealth(): ReadonlyMap<string, Health> {
-  const { tests } = read<HealthTests>("health_test.yaml");
-  return new Map(
-    tests.map(({ inputPath, healthStatus }) => [basename(inputPath, ".yaml"), healthStatus]),
-  );
+/** Status of Ready, Reconciling and Stalled → the judgements of kstatus and Argo CD. */
+const judgements = {
+  "Unknown True False": ["InProgress", "Progressing"],
+  "False True False": ["InProgress", "Progressing"],
+  "True False False": ["Current", "Healthy"],
+  "False False True": ["Failed", "Degraded"],
+} as const;
+
+type More = Readonly<{
+  /** Fields of the metadata. The generation is 3, and the status describes generation 3. */
+  metadata?: object;
+  conditions?: readonly Condition[];
+  health?: Readonly<{ status: Health; message?: string }>;
+  kstatus?: State["kstatus"];
+}>;
+
+type Row = readonly [
+  name: string,
+  statuses: keyof typeof judgements,
+  reason: string,
+  message: string,
+  more?: More,
+];
+
+const inForce = ["True False False", "InForce", "revision 8 is on every node"] as const;
+
+const rows: readonly Row[] = [
+  ["starting", "Unknown True False", "Starting", "nothing has been checked yet"],
+  ["canary", "False True False", "OneNodeFirst", "revision 8 is proved on one node first"],
+  ["wave", "False True False", "RollingOut", "revision 8 is on 40 of 100 nodes"],
+  ["ready", ...inForce],
+  ["left-out", ...inForce, { conditions: [condition("NodesLeftOut", "True")] }],
+  ["extra-refused", ...inForce, { conditions: [condition("SourcesAccepted", "False")] }],
+  ["source-rejected", "False False True", "SourceRejected", "additional-pull-secret is refused"],
+  ["halted", "False False True", "Halted", "revision 9 failed on n7"],
+  ["not-allowed", "False False True", "NotAllowed", "spec.delivery.mode is not allowed"],
+  ["paused", "True False False", "Paused", "paused: nothing waits"],
+  [
+    "paused-waiting",
+    "False False True",
+    "Paused",
+    "paused (freeze): a change of the Secrets waits",
+    { health: { status: "Suspended" } },
+  ],
+  [
+    "spec-changed",
+    ...inForce,
+    {
+      metadata: { generation: 4 },
+      kstatus: "InProgress",
+      health: { status: "Progressing", message: "the controller has not read this spec yet" },
+    },
+  ],
+  ["withdrawing", "False True False", "Withdrawing", "the nodes are removing the entries"],
+  ["withdrawn", "True False False", "Withdrawn", "withdrawn: nothing of this product is left"],
+  ["no-source", "True False False", "NoSource", "no source has credentials to apply"],
+  ["no-nodes", "True False False", "NoNodes", "revision 1 is ready for nodes; there are none"],
+  [
+    "deleted",
+    ...inForce,
+    {
+      metadata: { deletionTimestamp: "2026-11-23T09:00:00Z", finalizers: ["a.example/kept"] },
+      kstatus: "Terminating",
+      health: { status: "Progressing", message: "is being deleted" },
+    },
+  ],
+];
+
+function condition(type: string, status: string, reason = "Other", message = "other"): Condition {
+  return { type, status, reason, message };
 }
 
-function read<T>(file: string): T {
-  return load(readFileSync(join(folder, file), "utf8")) as T;
-}
+export const states: readonly State[] = rows.map(([name, statuses, reason, message, more = {}]) => {
+  const [kstatus, status] = judgements[statuses];
+  const [ready = "", reconciling = "", stalled = ""] = statuses.split(" ");
+  const conditions = [
+    condition("Ready", ready, reason, message),
+    condition("Reconciling", reconciling, reason, message),
+    condition("Stalled", stalled, reason, message),
+    ...(more.conditions ?? []),
+  ];
+  return {
+    name,
+    object: {
+      apiVersion: "globalpullsecret.io/v1alpha1",
+      kind: "GlobalPullSecret",
+      metadata: { name: "cluster", generation: 3, ...more.metadata },
+      status: { observedGeneration: 3, conditions },
+    },
+    kstatus: more.kstatus ?? kstatus,
+    health: { status, message, ...more.health },
+  };
+});

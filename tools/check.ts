@@ -9,6 +9,7 @@ const steps: readonly (readonly [name: string, ...argv: string[]])[] = [
   ["lint", "oxlint", "--type-aware", "--deny-warnings", "--quiet"],
   ["format", "oxfmt", "--check", "."],
   ["unused", "knip", "--no-progress"],
+  ["used only by tests", "knip", "--production", "--no-progress"],
 ];
 
 let failed = false;

@@ -10,7 +10,7 @@ import { commands } from "#plugin/commands.ts";
 import { example } from "#test/plugin/shown-lines.ts";
 import { fieldsOf, onlyVersion, ourCrd } from "./definition/crd.ts";
 import { pages } from "./docs.ts";
-import { anchorsOf } from "./pages/markdown.ts";
+import { anchorsOf } from "./pages/anchors.fixture.ts";
 
 test("generates pages that match their sources in code and tests", () => {
   for (const [file, text] of Object.entries(pages())) {

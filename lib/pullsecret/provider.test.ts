@@ -1,14 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import {
-  answerOf,
-  script,
-  judgeConfig,
-  providerConfig,
-  rowsFor,
-  whyUnanswerable,
-} from "./provider.ts";
+import { script, providerConfig, rowsFor } from "./provider.fixture.ts";
+import { answerOf, judgeConfig, whyUnanswerable } from "./provider.ts";
 
 const everyHost = rowsFor([]);
 

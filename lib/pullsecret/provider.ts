@@ -1,7 +1,6 @@
 /**
- * The kubelet's credential provider: the CredentialProviderConfig that makes a kubelet run our
- * script, the script, and the CredentialProviderResponse that the script prints. Also checks a
- * configuration that another program wrote. Pure.
+ * The kubelet's credential provider: checks the CredentialProviderConfig that makes a kubelet run
+ * our script, and makes the CredentialProviderResponse that the script prints. Pure.
  */
 import { Buffer, isUtf8 } from "node:buffer";
 import { providerName, tokenAudience, useAnnotation, type ProviderScope } from "#contract/names.ts";
@@ -9,58 +8,18 @@ import { isObject, readJson, type Json, type JsonObject } from "./json/json.ts";
 import { hostOf, identity, covers } from "./registry/registry.ts";
 import { readFields } from "./kubelet/kubelet.ts";
 
-const configVersion = "kubelet.config.k8s.io/v1";
-const providerVersion = "credentialprovider.kubelet.k8s.io/v1";
-
-/**
- * The kubelet compares host names label by label. Eight labels cover every registry seen so far.
- */
-const labels = 8;
-const everyHost = Array.from({ length: labels }, (_, more) => ["*", ...stars(more)].join("."));
+export const configVersion = "kubelet.config.k8s.io/v1";
+export const providerVersion = "credentialprovider.kubelet.k8s.io/v1";
 
 /**
  * With these fields, the kubelet calls us only for pods of annotated ServiceAccounts (KEP-4412).
  */
-const annotated = {
+export const annotated = {
   serviceAccountTokenAudience: tokenAudience,
   cacheType: "ServiceAccount",
   requireServiceAccount: true,
   requiredServiceAccountAnnotationKeys: [useAnnotation],
 } as const;
-
-function stars(count: number): string[] {
-  return Array.from({ length: count }, () => "*");
-}
-
-/**
- * The rows of `matchImages` that cover these registries. Shared rows cover every host without a
- * port. Each `host:port` needs a separate row, because the kubelet compares ports as texts.
- */
-export function rowsFor(registries: Iterable<string>): string[] {
-  const hosts = [...registries].map((key) => hostOf(identity(key) ?? ""));
-  const ported = hosts.filter((host) => /^[^[].*:\d+$/.test(host));
-  return [...everyHost, ...[...new Set(ported)].toSorted()];
-}
-
-/**
- * The whole file, ending in a newline. The cache duration of 0s makes the kubelet run the script
- * for each lookup, so a new answer serves the next pull.
- */
-export function providerConfig(registries: Iterable<string>, scope: ProviderScope): string {
-  const provider = {
-    name: providerName,
-    apiVersion: providerVersion,
-    matchImages: rowsFor(registries),
-    defaultCacheDuration: "0s",
-    ...(scope === "Annotated" && { tokenAttributes: annotated }),
-  };
-  const config = {
-    apiVersion: configVersion,
-    kind: "CredentialProviderConfig",
-    providers: [provider],
-  };
-  return `${JSON.stringify(config, undefined, 2)}\n`;
-}
 
 /** `rows`: the provider's `matchImages`. `why`: why the agent cannot use the provider. */
 export type JudgedProvider =
@@ -127,15 +86,6 @@ function isSame(value: Json | undefined, wanted: typeof annotated | undefined): 
     ([name, one]) => JSON.stringify(value[name]) === JSON.stringify(one),
   );
 }
-
-/**
- * A script of two lines that any shell understands. The stamp is only for the agent, and must not
- * make a pull fail. If the stamp cannot be created (a full disk), the script still prints the
- * answer. The script's paths are relative, because the kubelet's directory differs between hosts.
- */
-export const script = `#!/bin/sh
-true 2>/dev/null >"\${0%/*}/../stamp"; exec cat "\${0%/*}/../answer.json"
-`;
 
 /** Registry → entry of `auths`. */
 export type Entries = ReadonlyMap<string, unknown>;

@@ -8,7 +8,8 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { providerFiles, providerName } from "#contract/names.ts";
-import { answerOf, providerConfig } from "#pullsecret/provider.ts";
+import { providerConfig } from "#pullsecret/provider.fixture.ts";
+import { answerOf } from "#pullsecret/provider.ts";
 import { held, type Held } from "./oracle.ts";
 import { lay, lookUp, register } from "./provider.ts";
 

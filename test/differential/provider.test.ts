@@ -5,13 +5,8 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { providerFiles, type ProviderScope } from "#contract/names.ts";
-import {
-  answerOf,
-  script,
-  judgeConfig,
-  providerConfig,
-  whyUnanswerable,
-} from "#pullsecret/provider.ts";
+import { script, providerConfig } from "#pullsecret/provider.fixture.ts";
+import { answerOf, judgeConfig, whyUnanswerable } from "#pullsecret/provider.ts";
 import { ask } from "./oracle.ts";
 import { lay, lookUp, register } from "./provider.ts";
 

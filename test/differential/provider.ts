@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import { providerFiles } from "#contract/names.ts";
-import { script } from "#pullsecret/provider.ts";
+import { script } from "#pullsecret/provider.fixture.ts";
 import { build, held, run, type Held } from "./oracle.ts";
 
 /**

@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { providerFiles, type ProviderScope } from "#contract/names.ts";
-import { providerConfig } from "#pullsecret/provider.ts";
+import { providerConfig } from "#pullsecret/provider.fixture.ts";
 import type { Node } from "../cluster/node.ts";
 import { installProvider, kubeadmFile, kubeadmFlags } from "../faults/provider.ts";
 import { pageOf } from "../page.ts";

@@ -2,7 +2,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { providerFiles, type ProviderScope } from "#contract/names.ts";
-import { answerOf, script, providerConfig } from "#pullsecret/provider.ts";
+import { script, providerConfig } from "#pullsecret/provider.fixture.ts";
+import { answerOf } from "#pullsecret/provider.ts";
 
 const { script: program, config, answer, stamp } = providerFiles;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { notAdditive } from "./compatibility.ts";
+import { notAdditive } from "./compatibility.fixture.ts";
 import {
   crdFile,
   fleetCrdFile,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { commands } from "#plugin/commands.ts";
-import { anchorsOf } from "#tools/pages/markdown.ts";
+import { anchorsOf } from "#tools/pages/anchors.fixture.ts";
 import { metricsPage } from "#tools/pages/metrics.ts";
 import { alerts } from "./alerts.ts";
 import { panels } from "./monitoring.ts";

@@ -56,16 +56,3 @@ function filled(block: readonly string[]): readonly string[] {
   }
   return lines;
 }
-
-/** Anchors of a page's headings, as GitHub makes them, and anchors that the page itself sets. */
-export function anchorsOf(page: string): ReadonlySet<string> {
-  const text = page.replaceAll(/^```[^]*?^```$/gm, "");
-  const set = Array.from(text.matchAll(/<a id="([\w-]+)"><\/a>/g), ([, id = ""]) => id);
-  const headings = Array.from(
-    text.replaceAll(/<[^<>]*>/g, "").matchAll(/^#+ (.*)$/gm),
-    ([, heading = ""]) => heading,
-  );
-  const words = headings.map((heading) => heading.replaceAll(/\]\([^)]*\)/g, "").toLowerCase());
-  const made = words.map((word) => word.replaceAll(/[^\w -]/g, "").replaceAll(" ", "-"));
-  return new Set([...set, ...made]);
-}

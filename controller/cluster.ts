@@ -15,7 +15,7 @@ import { contested } from "#kube/contested-client.ts";
 import { connect } from "#kube/client/client.ts";
 import { ServerClock } from "#kube/client/server-clock.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
-import { createLoop, isConflict, sooner } from "#runtime/loop.ts";
+import { createLoop, isConflict, sooner, warnOf } from "#runtime/loop.ts";
 import { kubeConfigOf } from "#kube/remote.ts";
 import { openRemote } from "#runtime/remote-file.ts";
 import type { Around, ServedProgram } from "#runtime/run.ts";
@@ -75,7 +75,6 @@ export function openController(config: ControllerConfig, around: Around): Served
   const known = { original, pods, contests: listContests };
   const open = { log, metrics, live, cluster, ...known, seconds, now };
   const policy = policyReader({ cluster, installed: config.installed, log, seconds });
-  const failed = (what: string) => (error: Error) => log.warn({ error: error.message }, what);
 
   let succeeded = false;
   let image: AgentImage | undefined;
@@ -109,7 +108,7 @@ export function openController(config: ControllerConfig, around: Around): Served
     succeeded: () => succeeded,
     async prepare(signal) {
       image = await retryUntilAnswered(() => imageOf(config, home), {
-        failed: failed("the API server cannot be used; it will be retried"),
+        failed: warnOf(log, "the API server cannot be used; it will be retried"),
       });
       log.info({ cluster: served.identity, ...image }, "this cluster is watched");
       for (const followed of [...here, ...(original === undefined ? [] : [original.followed])])
@@ -137,7 +136,7 @@ export function openController(config: ControllerConfig, around: Around): Served
         query: { labelSelector: agentsSelector },
         informer: pods,
         hint: loop.hint,
-        failed: failed("the agents' pods cannot be followed; it will be retried"),
+        failed: warnOf(log, "the agents' pods cannot be followed; it will be retried"),
         signal,
       });
       await loop.until(signal);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseFleetConfig } from "./flags.ts";
+import { fleetCommandLine } from "./flags.ts";
 
 const table: readonly (readonly [value: string, ok: boolean])[] = [
   ["fleet", true],
@@ -10,7 +10,7 @@ const table: readonly (readonly [value: string, ok: boolean])[] = [
 ];
 for (const [value, ok] of table)
   test(`${ok ? "accepts" : "refuses"} --fleet-namespace=${value}: the flag names one namespace`, () => {
-    const parsed = parseFleetConfig([`--fleet-namespace=${value}`]);
+    const parsed = fleetCommandLine.parse([`--fleet-namespace=${value}`]);
     assert.equal(parsed.ok, ok);
     assert.ok(!parsed.ok || parsed.value["fleet-namespace"] === value);
   });

@@ -1,16 +1,9 @@
 /** The flags of the fleet's controller. */
 import { clustersNamespace } from "#contract/joined.ts";
 import { namespace } from "#contract/names.ts";
-import { readFlags, type ParsedFlags } from "#contract/flags.ts";
-import { usage as usageOf, type Table, type TableValues } from "#contract/table.ts";
+import type { Table } from "#contract/table.ts";
 import { Wrong } from "#contract/values.ts";
-import { common } from "#runtime/flags.ts";
-import { quote } from "#pullsecret/problems/keypath.ts";
-
-const isNamespace = (name: string): boolean => /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name);
-
-const namespaceName = (value: string): string | Wrong =>
-  isNamespace(value) ? value : new Wrong("is not a valid namespace name (example: kube-system)");
+import { commandLine, common, isNamespace, namespaceLike } from "#runtime/flags.ts";
 
 /** Reads names of namespaces, separated by commas. */
 function namespaces(value: string): readonly string[] | Wrong {
@@ -21,7 +14,7 @@ function namespaces(value: string): readonly string[] | Wrong {
 
 const flags = {
   "fleet-namespace": {
-    read: namespaceName,
+    read: namespaceLike("kube-system"),
     standard: namespace,
     what: "namespace whose FleetSecrets are served",
   },
@@ -33,12 +26,7 @@ const flags = {
   ...common,
 } as const satisfies Table;
 
-export type FleetConfig = TableValues<typeof flags>;
-
-/** Reads the command line after the program's name. Reports all errors at once. */
-export const parseFleetConfig = (argv: readonly string[]): ParsedFlags<FleetConfig> =>
-  readFlags(flags, { argv, quote });
-
-/** The text of `--help`. */
-export const fleetUsage = (): string =>
-  `Global Pull Secret's fleet controller: one Secret for many clusters.\n${usageOf(flags)}`;
+export const fleetCommandLine = commandLine(
+  "Global Pull Secret's fleet controller: one Secret for many clusters.",
+  flags,
+);

@@ -2,11 +2,11 @@
 import type { V1Namespace } from "@kubernetes/client-node";
 import type { Logger } from "pino";
 import type { ClusterAPISource, ClusterStatus, FleetSecret } from "#api/fleet-secret.ts";
-import { ApiError } from "#kube/client/api-error.ts";
+import { uidOf } from "#kube/client/ownership.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { watchCollection } from "#kube/watch/collection.ts";
 import type { Meters } from "#runtime/metrics.ts";
-import { createLoop, isConflict, sooner, type Again } from "#runtime/loop.ts";
+import { createLoop, isConflict, logFailures, sooner, warnOf, type Again } from "#runtime/loop.ts";
 import { allClusters, clusterProfilesIn, fleetSecretsIn, secretsIn } from "#kube/client/paths.ts";
 import { follow } from "#kube/watch/watch.ts";
 import { Informer } from "#kube/watch/informer.ts";
@@ -82,7 +82,7 @@ export function createFleets(options: Options) {
       target: { collection, name: object.spec.secretRef.name },
       informer: new Informer(),
       hint: loop.hint,
-      failed: (error) => log.warn({ error: error.message }, "a source cannot be watched"),
+      failed: warnOf(log, "a source cannot be watched"),
       signal: one.source.signal,
     });
     return one.fleet;
@@ -118,17 +118,14 @@ export function createFleets(options: Options) {
 
   const loop = createLoop({
     run,
-    failed(error, failures) {
-      log.error({ failures, error: (error as Error).message }, "a run failed; it will be retried");
-      return error instanceof ApiError ? error.retryAfterSeconds : undefined;
-    },
+    failed: logFailures(log, "a run failed; it will be retried"),
   });
 
   return {
     silence: loop.silence,
     /** Serves until `signal` aborts. */
     async until(signal: AbortSignal): Promise<void> {
-      const failed = (error: Error) => log.warn({ error: error.message }, "a watch failed");
+      const failed = warnOf(log, "a watch failed");
       const watched = { cluster: home, query: {}, hint: loop.hint, failed, signal };
       const watches = [fleetSecretsIn(namespace), "/api/v1/namespaces"].map((path) =>
         watchCollection({ ...watched, path }),
@@ -152,5 +149,3 @@ export function createFleets(options: Options) {
 
 const needsClusters = ({ clusterNameLabelValue, clusterSelector }: ClusterAPISource): boolean =>
   clusterNameLabelValue === "Name" || clusterSelector !== undefined;
-
-const uidOf = ({ metadata }: FleetSecret): string => metadata.uid ?? "";

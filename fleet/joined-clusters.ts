@@ -4,9 +4,10 @@ import type { Logger } from "pino";
 import type { ClusterProfile, ClusterProfileStatus } from "#api/cluster-profile.ts";
 import { clusterManager } from "#contract/joined.ts";
 import { ApiError } from "#kube/client/api-error.ts";
+import { uidOf } from "#kube/client/ownership.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { inLanes } from "#kube/lanes.ts";
-import { createLoop, type Again } from "#runtime/loop.ts";
+import { createLoop, logFailures, warnOf, type Again } from "#runtime/loop.ts";
 import { clusterProfilesIn, secretsIn } from "#kube/client/paths.ts";
 import { fleetManager } from "./connection.ts";
 import { readProfile } from "./inventory/cluster-profiles.ts";
@@ -46,8 +47,7 @@ export function keepJoinedClusters({ home, log, namespaces }: Options) {
       path: ({ namespace = "", name }) => `${clusterProfilesIn(namespace)}/${name}`,
       manager: `${fleetManager}-status`,
       isShown: isReported,
-      failed: (error) =>
-        log.warn({ error: error.message }, "status could not be written; it will be retried"),
+      failed: warnOf(log, "status could not be written; it will be retried"),
     }),
   });
 
@@ -103,14 +103,6 @@ export function keepJoinedClusters({ home, log, namespaces }: Options) {
 
   return createLoop({
     run,
-    failed(error, failures) {
-      log.error(
-        { failures, error: (error as Error).message },
-        "joined clusters could not be updated",
-      );
-      return error instanceof ApiError ? error.retryAfterSeconds : undefined;
-    },
+    failed: logFailures(log, "joined clusters could not be updated"),
   });
 }
-
-const uidOf = ({ metadata }: ClusterProfile): string => metadata.uid ?? "";

@@ -1,14 +1,13 @@
 /** The fleet's controller: reads the command line, and serves FleetSecrets until SIGTERM. */
 import { runProgram } from "#runtime/run.ts";
 import { createFleets } from "./fleets.ts";
-import { fleetUsage, parseFleetConfig } from "./flags.ts";
+import { fleetCommandLine } from "./flags.ts";
 import { fleetManager } from "./connection.ts";
 
 runProgram({
   manager: fleetManager,
   lease: fleetManager,
-  usage: fleetUsage,
-  parse: parseFleetConfig,
+  ...fleetCommandLine,
   open: (config, around) =>
     createFleets({
       ...around,

@@ -10,6 +10,7 @@ import type { SyncSecret } from "#api/sync-secret.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { conditionOf } from "#kube/conditions.ts";
 import { Contest } from "#kube/contested-client.ts";
+import { uidOf } from "#kube/client/ownership.ts";
 import { backoff } from "#kube/client/retry.ts";
 import { writeFinalizer } from "#runtime/finalizer.ts";
 import { sooner, type Again } from "#runtime/loop.ts";
@@ -404,8 +405,6 @@ const done: Readonly<Record<Writing, (side: Side) => string>> = {
   update: ({ noun }) => `the ${noun} is updated`,
   recreate: ({ noun }) => `the ${noun} cannot be changed: it is deleted, and created again`,
 };
-
-const uidOf = ({ metadata }: SyncSecret): string => metadata.uid ?? "";
 
 /** Name and version of the Secret in the old status, so that the new status contains them too. */
 function kept({ status }: SyncSecret): Pick<Found, "secretName" | "resourceVersion"> {

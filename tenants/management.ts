@@ -1,28 +1,16 @@
 /** The management side: creates a Secret from each SyncSecret in the tenants' namespaces. */
 import type { Logger } from "pino";
-import { readFlags, type ParsedFlags } from "#contract/flags.ts";
-import { usage as usageOf, type TableValues } from "#contract/table.ts";
-import { quote } from "#pullsecret/problems/keypath.ts";
-import { common as flags } from "#runtime/flags.ts";
+import { commandLine, common } from "#runtime/flags.ts";
 import { tenantLabel } from "#contract/names.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { watchCollection } from "#kube/watch/collection.ts";
-import { createLoop } from "#runtime/loop.ts";
+import { createLoop, logFailures, warnOf } from "#runtime/loop.ts";
 import { runProgram, type ServedProgram } from "#runtime/run.ts";
 import { createAlarm, createMetrics, type Metrics } from "./metrics.ts";
 import { metadataOf } from "./objects.ts";
 import { serveSide } from "./service.ts";
 import { managementSide, type Side } from "./side.ts";
 import { syncManager } from "./rules/copies.ts";
-
-type ManagementConfig = TableValues<typeof flags>;
-
-/** Reads the command line. Reports all errors at once. */
-const parseManagementConfig = (argv: readonly string[]): ParsedFlags<ManagementConfig> =>
-  readFlags(flags, { argv, quote });
-
-const managementUsage = (): string =>
-  `Creates a Secret from each SyncSecret in the tenants' namespaces.\n${usageOf(flags)}`;
 
 const namespaces = "/api/v1/namespaces";
 const query = { labelSelector: tenantLabel };
@@ -59,17 +47,13 @@ function serveTenants(
 
   const loop = createLoop({
     run,
-    failed(error, failures) {
-      const message = (error as Error).message;
-      log.error({ failures, error: message }, "the namespaces cannot be listed; trying again");
-      return undefined;
-    },
+    failed: logFailures(log, "the namespaces cannot be listed; trying again"),
   });
 
   return {
     silence: loop.silence,
     async until(signal) {
-      const failed = (error: Error) => log.warn({ error: error.message }, "a watch failed");
+      const failed = warnOf(log, "a watch failed");
       const watch = { cluster, path: namespaces, query, hint: loop.hint, failed, signal };
       const watching = watchCollection(watch);
       await loop.until(signal);
@@ -82,8 +66,7 @@ function serveTenants(
 runProgram({
   manager: syncManager,
   lease: "global-pull-secret-sync-management",
-  usage: managementUsage,
-  parse: parseManagementConfig,
+  ...commandLine("Creates a Secret from each SyncSecret in the tenants' namespaces.", common),
   open: (_config, { home, log, meters }) =>
     serveTenants(home, log, createMetrics(meters), createAlarm(home, meters)),
 });

@@ -14,7 +14,7 @@ import { collections } from "#kube/client/paths.ts";
 import { otherManager } from "#kube/client/ownership.ts";
 import type { Access } from "#kube/kubeconfig/access.ts";
 import { Contest } from "#kube/contested-client.ts";
-import { createLoop, type Again } from "#runtime/loop.ts";
+import { createLoop, logFailures, type Again } from "#runtime/loop.ts";
 import { readKubeconfig } from "#kube/remote.ts";
 import { ageOfToken, requestToken, timesIn } from "#kube/token.ts";
 import { syncManager } from "./rules/copies.ts";
@@ -107,13 +107,7 @@ export function createRenewal(options: Options) {
     }
   }
 
-  return createLoop({
-    run,
-    failed(error, failures) {
-      log.error({ failures, error: (error as Error).message }, "the token cannot be read");
-      return undefined;
-    },
-  });
+  return createLoop({ run, failed: logFailures(log, "the token cannot be read") });
 }
 
 /** A kubeconfig of the same cluster with this token. JSON is YAML. */

@@ -1,8 +1,7 @@
 /** Runs one side: its engine in a loop, and the watches that start the next run. */
 import type { Logger } from "pino";
-import { ApiError } from "#kube/client/api-error.ts";
 import { watchCollection } from "#kube/watch/collection.ts";
-import { createLoop } from "#runtime/loop.ts";
+import { createLoop, logFailures, warnOf } from "#runtime/loop.ts";
 import type { ServedProgram } from "#runtime/run.ts";
 import { Engine } from "./engine.ts";
 import type { Metrics } from "./metrics.ts";
@@ -15,18 +14,14 @@ export function serveSide(side: Side, log: Logger, metrics: Metrics): ServedSide
   const engine = new Engine(side, log, metrics);
   const loop = createLoop({
     run: () => engine.run(),
-    failed(error, failures) {
-      const message = (error as Error).message;
-      log.error({ failures, error: message }, "a run failed; trying again");
-      return error instanceof ApiError ? error.retryAfterSeconds : undefined;
-    },
+    failed: logFailures(log, "a run failed; trying again"),
   });
   const { from, objects, to, made } = side;
   return {
     silence: loop.silence,
     hint: loop.hint,
     async until(signal) {
-      const failed = (error: Error) => log.warn({ error: error.message }, "a watch failed");
+      const failed = warnOf(log, "a watch failed");
       const watched = { query: {}, hint: loop.hint, failed, signal };
       const watches = [
         watchCollection({ ...watched, cluster: from, path: objects }),

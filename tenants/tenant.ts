@@ -1,9 +1,7 @@
 /** The tenant's side: copies SyncSecrets to the tenant's namespace of the management cluster. */
-import { readFlags, type ParsedFlags } from "#contract/flags.ts";
-import { usage as usageOf, type Table, type TableValues } from "#contract/table.ts";
-import { duration, file, Wrong } from "#contract/values.ts";
-import { quote } from "#pullsecret/problems/keypath.ts";
-import { common } from "#runtime/flags.ts";
+import type { Table } from "#contract/table.ts";
+import { duration, file } from "#contract/values.ts";
+import { commandLine, common, namespaceLike } from "#runtime/flags.ts";
 import { connect } from "#kube/client/client.ts";
 import { fenced } from "#runtime/fenced-client.ts";
 import { kubeConfigOf } from "#kube/remote.ts";
@@ -15,11 +13,6 @@ import { serveSide } from "./service.ts";
 import { createRenewal } from "./renewal.ts";
 import { tenantSide } from "./side.ts";
 
-function namespace(value: string): string | Wrong {
-  const fits = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value);
-  return fits ? value : new Wrong("is not a valid namespace name (example: tenant-a)");
-}
-
 const flags = {
   ...common,
   "management-kubeconfig": {
@@ -28,7 +21,7 @@ const flags = {
     what: "kubeconfig of the tenant's account in the management cluster",
   },
   "management-namespace": {
-    read: namespace,
+    read: namespaceLike("tenant-a"),
     required: true,
     what: "the tenant's namespace there",
   },
@@ -39,15 +32,6 @@ const flags = {
   },
 } as const satisfies Table;
 
-type TenantConfig = TableValues<typeof flags>;
-
-/** Reads the command line. Reports all errors at once. */
-const parseTenantConfig = (argv: readonly string[]): ParsedFlags<TenantConfig> =>
-  readFlags(flags, { argv, quote });
-
-const tenantUsage = (): string =>
-  `Brings the SyncSecrets of this cluster to a namespace of the management cluster.\n${usageOf(flags)}`;
-
 /**
  * Seconds to wait for an answer of the management cluster. Without this limit, a request that hangs
  * would stop all others.
@@ -57,8 +41,10 @@ const timeouts = { manager: syncManager, seconds: 10 };
 runProgram({
   manager: syncManager,
   lease: "global-pull-secret-sync-tenant",
-  usage: tenantUsage,
-  parse: parseTenantConfig,
+  ...commandLine(
+    "Brings the SyncSecrets of this cluster to a namespace of the management cluster.",
+    flags,
+  ),
   open(config, { home, holds, log, meters }) {
     const management = openRemote({
       file: config["management-kubeconfig"],

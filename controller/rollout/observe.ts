@@ -2,6 +2,7 @@
  * Translates the objects into the snapshot for a decision, and reads the rollout's part of the
  * state Secret. Pure.
  */
+import { fieldsOf } from "#contract/fields.ts";
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import { digestOf } from "#pullsecret/merge/digest.ts";
 import { type PublishedMode, publishedMode, type RevisionContent } from "#contract/names.ts";
@@ -163,9 +164,7 @@ function suppliers(sources: string | undefined): ReadonlySet<unknown> {
 
 /** Reads the rollout's state. Malformed fields read as empty. */
 export function readRollout(value: unknown): StateFacts {
-  const found = (typeof value === "object" && value !== null ? value : {}) as Partial<
-    Record<keyof StateFacts, unknown>
-  >;
+  const found: Partial<Record<keyof StateFacts, unknown>> = fieldsOf(value);
   const retry = typeof found.retry === "string" ? found.retry : "";
   const none = stateOf(0, { retry, replaced: namesOf(found.replaced) });
   if (!Number.isSafeInteger(found.revision) || (found.revision as number) < 0) return none;
@@ -195,14 +194,10 @@ export const contentHash = ({ intent, sources, document }: RevisionContent): str
     .digest("hex");
 
 /** The hash of the content that was published when this state was written. Undefined if unknown. */
-const contentIn = (value: unknown): unknown =>
-  typeof value === "object" && value !== null
-    ? (value as { content?: unknown }).content
-    : undefined;
+const contentIn = (value: unknown): unknown => fieldsOf(value)["content"];
 
 function readCanary(value: unknown): StateFacts["canary"] {
-  if (typeof value !== "object" || value === null) return undefined;
-  const { node, uid } = value as Record<string, unknown>;
+  const { node, uid } = fieldsOf(value);
   return typeof node === "string" && typeof uid === "string" ? { node, uid } : undefined;
 }
 

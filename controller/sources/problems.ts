@@ -2,9 +2,8 @@
  * Every problem that the controller reports, each with its code. The same code is in the Event, the
  * log and the docs.
  */
-import { entryOf, type Catalogue } from "#contract/catalogue.ts";
+import { messagesOf, type Catalogue } from "#contract/catalogue.ts";
 import { overfull } from "#pullsecret/merge/capacity.ts";
-import type { Problem } from "#pullsecret/problems/problems.ts";
 
 /** Kind → code, what is wrong, what to do. `{}` stands for the detail. */
 export const catalogue = {
@@ -120,13 +119,5 @@ export const catalogue = {
   awaited: ["GPS324", "{}", "wait for these nodes to return, or delete them"],
 } as const satisfies Catalogue;
 
-/** A problem of `source`, an object's name. `path` is the place in that object. */
-export function finding(
-  kind: keyof typeof catalogue,
-  source: string,
-  path: string,
-  detail = "",
-): Problem {
-  const { code, what, todo } = entryOf(catalogue, kind, detail);
-  return { code, source, path, what, todo };
-}
+/** A problem of an object. The path is the place in that object. */
+export const { problem: finding } = messagesOf(catalogue);

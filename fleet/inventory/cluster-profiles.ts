@@ -7,6 +7,7 @@ import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
 import { type ClusterProfile, execExtension, type AccessProvider } from "#api/cluster-profile.ts";
 import type { ClusterProfilesSource } from "#api/fleet-secret.ts";
+import { fieldsOf, itemsOf, type Fields } from "#contract/fields.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { type Access, certificatesIn } from "#kube/kubeconfig/access.ts";
 import { parseKubeconfig } from "#kube/kubeconfig/parse.ts";
@@ -101,7 +102,7 @@ const configOf = (cluster: object, user: object) => ({
 /** The Secret that contains the credential, in the profile's own namespace. */
 export type CredentialSource = Readonly<{
   /** The `cluster` part of a kubeconfig, not yet validated. */
-  cluster: Readonly<Record<string, unknown>>;
+  cluster: Fields;
   secret: string;
   key: string;
 }> &
@@ -155,17 +156,11 @@ const readers = {
 const refused = (detail: string): ProviderProblem => ({ problem: "provider", detail });
 
 /** The parameters for the reader, from the extension in the profile. */
-function extensionOf({ cluster }: AccessProvider): Readonly<Record<string, unknown>> {
-  const all = cluster?.["extensions"];
-  const found = (Array.isArray(all) ? all : []).find(
-    (one: unknown) => isFields(one) && one["name"] === execExtension,
-  ) as Readonly<Record<string, unknown>> | undefined;
-  const extension = found?.["extension"];
-  return isFields(extension) ? extension : {};
+function extensionOf({ cluster }: AccessProvider): Fields {
+  const named = itemsOf(cluster?.["extensions"]).find(({ name }) => name === execExtension);
+  return fieldsOf(named?.["extension"]);
 }
 
-const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 const isName = (value: unknown): value is string =>
   typeof value === "string" &&
   value.length <= 253 &&

@@ -1,6 +1,5 @@
 /** Every problem that the fleet's controller reports, each with its code. */
-import { entryOf, lineOf, type Catalogue } from "#contract/catalogue.ts";
-import { escape } from "#pullsecret/problems/keypath.ts";
+import { messagesOf, type Catalogue } from "#contract/catalogue.ts";
 
 /** Kind → code, problem, action. `sentence` replaces `{}` by the detail. */
 export const catalogue = {
@@ -157,9 +156,4 @@ const lasting = (["kubeconfig", "denied", "noProvider", "provider"] as const).ma
 /** True if the cluster stays unreachable until an administrator acts. */
 export const isLasting = (why: string): boolean => lasting.some((code) => why.startsWith(code));
 
-export const codeOf = (kind: keyof typeof catalogue): string => catalogue[kind][0];
-
-/** One line of at most 500 characters: `CODE: problem; action`. */
-export function sentence(kind: keyof typeof catalogue, detail = ""): string {
-  return lineOf(entryOf(catalogue, kind, escape(detail.slice(0, 300))));
-}
+export const { codeOf, sentence } = messagesOf(catalogue);

@@ -4,6 +4,8 @@
  * Valid objects shrink too: managedFields are as long as a small Secret. Pure.
  */
 import type { KubernetesObject, V1Secret } from "@kubernetes/client-node";
+import * as z from "zod/mini";
+import { fieldsOf } from "#contract/fields.ts";
 import { fleetOwnerAnnotation } from "#contract/names.ts";
 
 /** Maximum length of a text. Names in Kubernetes have at most 253 characters. */
@@ -16,96 +18,82 @@ const most = 32;
  */
 const mostKeys = 10_000;
 
+// A field of another type counts as absent. Unknown fields are removed.
+const optional = <Type extends z.ZodMiniType>(type: Type) => z.catch(z.optional(type), undefined);
+const text = optional(z.string().check(z.maxLength(longest)));
+const number = optional(z.number());
+const truth = optional(z.boolean());
+const fields = <Shape extends z.core.$ZodShape>(shape: Shape) =>
+  z.pipe(z.transform(fieldsOf), z.object(shape));
+const cut = z.transform((value) => (Array.isArray(value) ? value.slice(0, most) : undefined));
+const list = <Type extends z.ZodMiniType>(type: Type) => z.pipe(cut, z.optional(z.array(type)));
+
+const metadata = fields({
+  uid: text,
+  resourceVersion: text,
+  generation: number,
+  annotations: fields({ [fleetOwnerAnnotation]: text }),
+  // A replace request must contain these fields.
+  ownerReferences: list(
+    fields({
+      apiVersion: text,
+      kind: text,
+      name: text,
+      uid: text,
+      controller: truth,
+      blockOwnerDeletion: truth,
+    }),
+  ),
+  finalizers: z.pipe(
+    list(text),
+    z.transform((all) => all?.filter((name) => name !== undefined)),
+  ),
+});
+
+const secret = fields({
+  metadata,
+  type: text,
+  immutable: truth,
+  data: z.transform(dataOf),
+});
+
+const proof = fields({
+  metadata,
+  spec: fields({
+    managementState: text,
+    sources: list(fields({ name: text, secretRef: fields({ name: text }) })),
+  }),
+  status: fields({
+    observedGeneration: number,
+    sources: list(
+      fields({
+        name: text,
+        resourceVersion: text,
+        servedResourceVersion: text,
+        accepted: text,
+        reason: text,
+      }),
+    ),
+    conditions: list(fields({ type: text, status: text, reason: text })),
+    nodes: fields({ summary: text }),
+  }),
+});
+
 /** A Secret's type, data, immutability, owner and version. */
-export function keptSecret(object: KubernetesObject): KubernetesObject & V1Secret {
-  const { metadata, type, data, immutable } = fields(object);
-  return defined({
-    metadata: metadataOf(metadata),
-    type: text(type),
-    immutable: truth(immutable),
-    data: dataOf(data),
-  });
-}
+export const keptSecret = (object: KubernetesObject): KubernetesObject & V1Secret =>
+  defined(secret.parse(object));
 
 /** The fields of a GlobalPullSecret that prove that nodes have a Secret. */
-export function keptProof(object: KubernetesObject): KubernetesObject {
-  const { metadata, spec, status } = fields(object);
-  const { managementState, sources } = fields(spec);
-  const { observedGeneration, sources: verdicts, conditions, nodes } = fields(status);
-  return defined({
-    metadata: metadataOf(metadata),
-    spec: {
-      managementState: text(managementState),
-      sources: some(sources).map((one) => ({
-        name: text(one["name"]),
-        secretRef: { name: text(fields(one["secretRef"])["name"]) },
-      })),
-    },
-    status: {
-      observedGeneration: number(observedGeneration),
-      sources: some(verdicts).map((one) =>
-        texts(one, "name", "resourceVersion", "servedResourceVersion", "accepted", "reason"),
-      ),
-      conditions: some(conditions).map((one) => texts(one, "type", "status", "reason")),
-      nodes: { summary: text(fields(nodes)["summary"]) },
-    },
-  });
-}
-
-function metadataOf(value: unknown) {
-  const { uid, resourceVersion, generation, annotations, ownerReferences, finalizers } =
-    fields(value);
-  const owner = text(fields(annotations)[fleetOwnerAnnotation]);
-  return {
-    uid: text(uid),
-    resourceVersion: text(resourceVersion),
-    generation: number(generation),
-    ...(owner === undefined ? {} : { annotations: { [fleetOwnerAnnotation]: owner } }),
-    // A replace request must contain these fields.
-    ...(Array.isArray(ownerReferences) ? { ownerReferences: ownersOf(ownerReferences) } : {}),
-    ...(Array.isArray(finalizers)
-      ? { finalizers: finalizers.slice(0, most).flatMap(textsOf) }
-      : {}),
-  };
-}
-
-const ownersOf = (value: readonly unknown[]) =>
-  some(value).map((one) => ({
-    apiVersion: text(one["apiVersion"]),
-    kind: text(one["kind"]),
-    name: text(one["name"]),
-    uid: text(one["uid"]),
-    controller: truth(one["controller"]),
-    blockOwnerDeletion: truth(one["blockOwnerDeletion"]),
-  }));
+export const keptProof = (object: KubernetesObject): KubernetesObject =>
+  defined(proof.parse(object));
 
 /** Key → value in base64. Undefined if `value` cannot be a Secret's data. */
 function dataOf(value: unknown): Readonly<Record<string, string>> | undefined {
-  const all = Object.entries(fields(value));
+  const all = Object.entries(fieldsOf(value));
   if (all.length === 0 || all.length > mostKeys) return undefined;
-  const values = all.filter((one): one is [string, string] => typeof one[1] === "string");
+  const values = all.filter((entry): entry is [string, string] => typeof entry[1] === "string");
   return values.length < all.length ? undefined : Object.fromEntries(values);
 }
 
-const some = (value: unknown) => list(value).slice(0, most);
-const text = (value: unknown) =>
-  typeof value === "string" && value.length <= longest ? value : undefined;
-const textsOf = (value: unknown) => text(value) ?? [];
-const number = (value: unknown) => (typeof value === "number" ? value : undefined);
-const truth = (value: unknown) => (typeof value === "boolean" ? value : undefined);
-const texts = (value: Readonly<Record<string, unknown>>, ...names: readonly string[]) =>
-  Object.fromEntries(names.map((name) => [name, text(value[name])]));
-
 /** Removes undefined fields at any depth. */
 const defined = <T>(value: object): T => JSON.parse(JSON.stringify(value)) as T;
-
-type Fields = Readonly<Record<string, unknown>>;
-
-/** The fields of `value` if it is an object, otherwise none. */
-export function fields(value: unknown): Fields {
-  return typeof value === "object" && value !== null ? (value as Fields) : {};
-}
-
-/** The items of `value` if it is a list, otherwise none. */
-export const list = (value: unknown): readonly Fields[] =>
-  Array.isArray(value) ? value.map((one: unknown) => fields(one)) : [];

@@ -6,7 +6,7 @@
 import type { KubernetesObject } from "@kubernetes/client-node";
 import type { ConditionType, StalledReason } from "#api/reasons.ts";
 import { sentence } from "../rules/problems.ts";
-import { fields, list } from "./excerpt.ts";
+import { fieldsOf, itemsOf } from "#contract/fields.ts";
 
 export type Proof =
   /** The cluster's nodes have the Secret. */
@@ -34,26 +34,28 @@ export function proofOf(
   name: string,
   version: string,
 ): Proof {
-  const spec = fields(fields(object)["spec"]);
-  const source = list(spec["sources"]).find((one) => fields(one["secretRef"])["name"] === name);
+  const spec = fieldsOf(fieldsOf(object)["spec"]);
+  const source = itemsOf(spec["sources"]).find(
+    (one) => fieldsOf(one["secretRef"])["name"] === name,
+  );
   if (source === undefined) return { is: "unasked", why: sentence("notListed", name) };
-  const status = fields(fields(object)["status"]);
+  const status = fieldsOf(fieldsOf(object)["status"]);
   const state = spec["managementState"];
   if (state === "Withdrawn") return held("Withdrawn");
   if (status["observedGeneration"] !== object?.metadata?.generation) return awaited("SpecUnread");
-  const verdict = list(status["sources"]).find((one) => one["name"] === source["name"]) ?? {};
+  const verdict = itemsOf(status["sources"]).find((one) => one["name"] === source["name"]) ?? {};
   if (reaches(verdict["servedResourceVersion"], version)) return { is: "proved" };
   if (verdict["reason"] === "Forbidden") return held("Forbidden");
   if (!reaches(verdict["resourceVersion"], version))
     return state === "Paused" ? held("Paused") : awaited("SecretUnread");
   if (verdict["accepted"] === "False") return refused(reasonOf(verdict["reason"]));
   if (state === "Paused") return held("Paused");
-  const stalled = list(status["conditions"]).find(
+  const stalled = itemsOf(status["conditions"]).find(
     (one) => one["type"] === stalls && one["status"] === "True",
   );
   const reason = reasonOf(stalled?.["reason"]);
   if (stalled !== undefined) return contentFailed.has(reason) ? refused(reason) : held(reason);
-  return awaited(`nodes ${counted(fields(status["nodes"])["summary"])}`);
+  return awaited(`nodes ${counted(fieldsOf(status["nodes"])["summary"])}`);
 }
 
 const awaited = (why: string): Proof => ({ is: "awaited", why: sentence("awaited", why) });

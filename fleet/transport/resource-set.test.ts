@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { KubernetesObject } from "@kubernetes/client-node";
-import { nameFor, resourceSet } from "./resource-set.ts";
+import { resourceSet } from "./resource-set.ts";
 
 const owner = "id/kube-system/one";
 const content = {
@@ -22,6 +22,9 @@ function found(one: typeof secret, more: object = {}): KubernetesObject {
 const references = {
   ownerReferences: [{ apiVersion: "x/v1", kind: "ClusterResourceSet", name: "n", uid: "u" }],
 };
+
+const nameFor = (target: Parameters<typeof resourceSet>[1]) =>
+  resourceSet("a", target, { version: "v1beta2" }).placed[0]?.target.name;
 
 test("puts the target's manifest into the Secret, with the source's content and type", () => {
   const { type, data } = found(secret) as { type?: string; data?: Record<string, string> };

@@ -7,6 +7,7 @@ import { Buffer } from "node:buffer";
 import { isDeepStrictEqual } from "node:util";
 import type { KubernetesObject } from "@kubernetes/client-node";
 import type { ClusterAPISource } from "#api/fleet-secret.ts";
+import { fieldsOf, itemsOf } from "#contract/fields.ts";
 import { clusterResourceSetsIn } from "#kube/client/paths.ts";
 import { isPlacedBy, marked, placed, type Content } from "../rules/content.ts";
 import { sentence } from "../rules/problems.ts";
@@ -17,7 +18,7 @@ import { secretAt, type NamespacedName, type Placement, type Transport } from ".
  * Name of both objects: `crs-NAME` if the target is in kube-system and its name has no dot,
  * otherwise `crs-NAMESPACE.NAME`. No two targets share such a name.
  */
-export const nameFor = (target: NamespacedName): string =>
+const nameFor = (target: NamespacedName): string =>
   target.namespace === "kube-system" && !target.name.includes(".")
     ? `crs-${target.name}`
     : `crs-${target.namespace}.${target.name}`;
@@ -97,14 +98,8 @@ function clusterResourceSet(where: NamespacedName, version: string, spec: Spec):
  * applied.
  */
 function proofOf(set: KubernetesObject | undefined): Proof {
-  const { status } = (set ?? {}) as { status?: { conditions?: unknown } };
-  const all = Array.isArray(status?.conditions) ? (status.conditions as unknown[]) : [];
-  const applied = all.find(
-    (one): one is Condition =>
-      typeof one === "object" && one !== null && (one as Condition).type === "ResourcesApplied",
-  );
-  if (applied?.status === "True") return { is: "unasked" };
-  return { is: "awaited", why: sentence("awaited", reasonOf(applied?.reason)) };
+  const { conditions } = fieldsOf(fieldsOf(set)["status"]);
+  const applied = itemsOf(conditions).find(({ type }) => type === "ResourcesApplied");
+  if (applied?.["status"] === "True") return { is: "unasked" };
+  return { is: "awaited", why: sentence("awaited", reasonOf(applied?.["reason"])) };
 }
-
-type Condition = Readonly<{ type: unknown; status: unknown; reason: unknown }>;

@@ -2,6 +2,7 @@
  * The names and admission policies of a joined cluster. RBAC checks the names in a request, not its
  * content; the policies check the content. Pure data, as server-side apply takes it.
  */
+import { isFields } from "./fields.ts";
 import { isDeepStrictEqual } from "node:util";
 import { fleetManagedBy, fleetOwnerAnnotation, namespace } from "./names.ts";
 import { keysSet, sameOwners } from "./own-metadata.ts";
@@ -204,8 +205,6 @@ export const objectsOf = (one: Guard, metadata: object = {}) => [
   },
 ];
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /**
  * The fields that an API server adds to the spec of such a policy. It adds nothing to a binding.
  */
@@ -233,6 +232,3 @@ function completed(spec: unknown): unknown {
     matchConstraints: { ...addedToConstraints, ...matchConstraints, resourceRules: rules },
   };
 }
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

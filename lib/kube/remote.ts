@@ -1,6 +1,7 @@
 /** A cluster whose kubeconfig other people wrote. */
 import { isUtf8 } from "node:buffer";
 import { KubeConfig, loadYaml } from "@kubernetes/client-node";
+import { isFields } from "#contract/fields.ts";
 import type { Access } from "./kubeconfig/access.ts";
 import { parseKubeconfig, type KubeconfigRead } from "./kubeconfig/parse.ts";
 import { problemAt } from "./kubeconfig/problems.ts";
@@ -32,8 +33,7 @@ export function readKubeconfig(
   } catch {
     return refused("notYaml"); // the reader's message quotes the text
   }
-  if (context !== undefined && typeof value === "object" && value !== null)
-    value = { ...value, "current-context": context };
+  if (context !== undefined && isFields(value)) value = { ...value, "current-context": context };
   return parseKubeconfig(value, source);
 }
 

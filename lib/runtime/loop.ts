@@ -3,6 +3,7 @@
  * conflict the next run follows soon. A failed run is retried after an exponentially growing,
  * jittered pause, even if hints keep coming, so no fault of the cluster becomes a hot loop.
  */
+import type { Logger } from "pino";
 import { ApiError } from "#kube/client/api-error.ts";
 import { backoff } from "#kube/client/retry.ts";
 
@@ -50,6 +51,18 @@ type Options = Readonly<{
    */
   failed: (error: unknown, failures: number) => number | undefined;
 }>;
+
+/** Logs each failed run with this message. The next run honours the server's Retry-After. */
+export function logFailures(log: Logger, message: string): Options["failed"] {
+  return (error, failures) => {
+    log.error({ failures, error: (error as Error).message }, message);
+    return error instanceof ApiError ? error.retryAfterSeconds : undefined;
+  };
+}
+
+/** Logs a failure that ends by itself, such as that of a watch. */
+export const warnOf = (log: Pick<Logger, "warn">, message: string) => (error: Error) =>
+  log.warn({ error: error.message }, message);
 
 export type RunningLoop = Readonly<{
   hint: () => void;

@@ -2,6 +2,7 @@
  * Merges the content of a SyncSecret into one map, like the data of a Secret, and checks it. Pure.
  */
 import { Buffer } from "node:buffer";
+import { isFields } from "#contract/fields.ts";
 import type { SyncSecret } from "#api/sync-secret.ts";
 import { sentence } from "./problems.ts";
 
@@ -76,8 +77,7 @@ const encode = (bytes: Buffer): string => bytes.toString("base64");
 
 function isDocument(text: string): boolean {
   try {
-    const value: unknown = JSON.parse(Buffer.from(text, "base64").toString("utf8"));
-    return typeof value === "object" && value !== null && !Array.isArray(value);
+    return isFields(JSON.parse(Buffer.from(text, "base64").toString("utf8")));
   } catch {
     return false; // We drop the parser's message, because it quotes the text.
   }

@@ -53,7 +53,7 @@ export const originLabels = ({ name, namespace }: Origin): Record<string, string
  * If the name is longer, we use its first 54 characters and 8 digits of its SHA-256, so that names
  * with the same beginning get different values.
  */
-export function labelValue(text: string): string {
+function labelValue(text: string): string {
   if (text.length <= 63) return text;
   const digest = createHash("sha256").update(text).digest("hex").slice(0, 8);
   return `${text.slice(0, 54)}-${digest}`;

@@ -1,6 +1,5 @@
 /** The problems of a SyncSecret, each with its code. */
-import { entryOf, lineOf, type Catalogue } from "#contract/catalogue.ts";
-import { escape } from "#pullsecret/problems/keypath.ts";
+import { messagesOf, type Catalogue } from "#contract/catalogue.ts";
 
 /** Kind → code, problem, action. `sentence` replaces `{}` by a detail, never by content. */
 export const catalogue = {
@@ -65,9 +64,4 @@ export const catalogue = {
   ],
 } as const satisfies Catalogue;
 
-export type Kind = keyof typeof catalogue;
-
-/** One line of at most 500 characters: `CODE: problem; action`. */
-export function sentence(kind: Kind, detail = ""): string {
-  return lineOf(entryOf(catalogue, kind, escape(detail.slice(0, 300))));
-}
+export const { sentence } = messagesOf(catalogue);

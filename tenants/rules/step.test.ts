@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SyncSecret } from "#api/sync-secret.ts";
-import { labelValue } from "./origin.ts";
+import { originLabels } from "./origin.ts";
 import { replacement, stepOf, type Live, type SyncStep } from "./step.ts";
 import { copyOf, isSecretOf, secretOf, type Wanted, isCopy } from "./copies.ts";
 
@@ -74,6 +74,9 @@ for (const [what, live, of, step] of table)
   test(`L16: ${what}: ${step}`, () => {
     assert.equal(stepOf(live, of, live !== undefined && isSecretOf(live.metadata, "77")), step);
   });
+
+const labelValue = (name: string) =>
+  originLabels({ name, namespace: "default" })["globalpullsecret.io/origin-name"] ?? "";
 
 test("treats an object that we did not create as foreign, even if its content is the same", () => {
   const theirs = without(made(wanted), "managedFields", "ownerReferences");

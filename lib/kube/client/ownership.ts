@@ -4,7 +4,7 @@
  * label, our field manager's entry stays in `metadata.managedFields`, so we can still repair the
  * object.
  */
-import type { V1ObjectMeta } from "@kubernetes/client-node";
+import type { KubernetesObject, V1ObjectMeta } from "@kubernetes/client-node";
 import { globalSecretName } from "#contract/names.ts";
 
 /** Owner of the fields that we declare by server-side apply. */
@@ -63,3 +63,6 @@ export function otherManager(
   const [last] = others.toSorted((one, other) => (String(one.time) < String(other.time) ? 1 : -1));
   return /^[\w./:@ -]{1,128}$/.exec(last?.manager ?? "")?.[0];
 }
+
+/** The uid of an object that the API server returned. */
+export const uidOf = ({ metadata }: KubernetesObject): string => metadata?.uid ?? "";

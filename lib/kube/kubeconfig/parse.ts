@@ -9,6 +9,7 @@ import { Buffer } from "node:buffer";
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { Steps } from "#pullsecret/problems/keypath.ts";
 import type { Problem } from "#pullsecret/problems/problems.ts";
+import { isFields, itemsOf, type Fields } from "#contract/fields.ts";
 import { authorityExtension } from "#contract/names.ts";
 import { Access, type AccessProof } from "./access.ts";
 import { problemAt, type catalogue } from "./problems.ts";
@@ -18,7 +19,6 @@ export type KubeconfigRead =
   | Readonly<{ ok: false; problems: readonly Problem[] }>;
 
 type Kind = keyof typeof catalogue;
-type Fields = Readonly<Record<string, unknown>>;
 /** Field → why we refuse it; `read`: we use the field; null: the field has no effect here. */
 type Known = Readonly<Record<string, Kind | "read" | null>>;
 
@@ -114,15 +114,13 @@ function entry(
   refuse: Refuse,
   from: Steps,
 ): NamedEntry | undefined {
-  const all = of(config, list);
-  const found = (Array.isArray(all) ? all : [])
-    .map((one: unknown, at) => ({ one, at }))
-    .filter(({ one }) => isFields(one) && of(one, "name") === name);
-  const [first] = found;
-  if (typeof name !== "string" || name === "" || found.length !== 1 || first === undefined)
+  const all = itemsOf(of(config, list));
+  const named = all.filter((item) => of(item, "name") === name);
+  const [first] = named;
+  if (typeof name !== "string" || name === "" || named.length !== 1 || first === undefined)
     return refuse("missing", ...from);
-  const path = [list, first.at, member];
-  const fields = isFields(first.one) ? of(first.one, member) : undefined;
+  const path = [list, all.indexOf(first), member];
+  const fields = of(first, member);
   return isFields(fields) ? { fields, path } : refuse("notObject", ...path);
 }
 
@@ -157,10 +155,9 @@ function placeOf({ fields, path }: NamedEntry, refuse: Refuse) {
  * We do not, because a forgotten field must not make us trust a hundred public authorities.
  */
 function wantsSystemRoots(extensions: unknown): boolean {
-  const found = (Array.isArray(extensions) ? extensions : []).filter(
-    (one: unknown) => isFields(one) && of(one, "name") === authorityExtension,
-  ) as readonly Fields[];
-  const wanted = found.map((one) => of(one, "extension"));
+  const wanted = itemsOf(extensions)
+    .filter((item) => of(item, "name") === authorityExtension)
+    .map((item) => of(item, "extension"));
   return wanted.length > 0 && wanted.every((one) => isFields(one) && of(one, "roots") === "system");
 }
 
@@ -221,8 +218,6 @@ function tried<T>(read: () => T): T | undefined {
   }
 }
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 const isNothing = (value: unknown): boolean =>
   value === undefined || value === null || value === "" || value === false;
 const isMatch = (value: unknown, pattern: RegExp): value is string =>

@@ -1,7 +1,6 @@
 /** Everything that can be wrong with a kubeconfig that is read as data, each with its code. */
-import { entryOf, type Catalogue } from "#contract/catalogue.ts";
+import { messagesOf, type Catalogue, type Problem } from "#contract/catalogue.ts";
 import { formatPath, type Steps } from "#pullsecret/problems/keypath.ts";
-import type { Problem } from "#pullsecret/problems/problems.ts";
 
 /**
  * Kind → code, problem, action. Each problem makes us refuse the whole kubeconfig. `loopback`
@@ -65,10 +64,8 @@ export const catalogue = {
   ],
 } as const satisfies Catalogue;
 
-/**
- * Builds the problem of this kind at this place. It contains no value and no key of the kubeconfig.
- */
-export function problemAt(kind: keyof typeof catalogue, source: string, path: Steps): Problem {
-  const { code, what, todo } = entryOf(catalogue, kind);
-  return { code, source, path: path.length === 0 ? "kubeconfig" : formatPath(path), what, todo };
-}
+const { problem } = messagesOf(catalogue);
+
+/** The problem at this place. It contains no value and no key of the kubeconfig. */
+export const problemAt = (kind: keyof typeof catalogue, source: string, path: Steps): Problem =>
+  problem(kind, source, path.length === 0 ? "kubeconfig" : formatPath(path));

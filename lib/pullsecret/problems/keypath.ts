@@ -3,7 +3,10 @@
  * from a key, bounded length.
  */
 import { isIPv6 } from "node:net";
+import { escape } from "#contract/catalogue.ts";
 import { redacted, redactTokens } from "./token.ts";
+
+export { escape } from "#contract/catalogue.ts";
 
 const plainName = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 const longest = 100;
@@ -59,11 +62,6 @@ function redactPort(key: string): string {
 export function quote(key: string): string {
   const shown = redactKey(key);
   return escape(JSON.stringify(shown.length > longest ? `${shown.slice(0, longest)}…` : shown));
-}
-
-/** Escapes control, format and line-breaking characters, which could mislead a terminal. */
-export function escape(text: string): string {
-  return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (c) => `\\u{${c.codePointAt(0)?.toString(16)}}`);
 }
 
 /** The path to a value: member names and list positions. */

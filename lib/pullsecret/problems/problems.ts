@@ -2,15 +2,9 @@
  * The catalogue: everything that can be wrong with, or surprising in, a pull-secret document. A
  * line names the source, the key path, what is wrong and what to do. It never contains a value.
  */
-import { entryOf, type Catalogue } from "#contract/catalogue.ts";
+import { messagesOf, type Catalogue, type Problem } from "#contract/catalogue.ts";
 
-export type Problem = Readonly<{
-  code: string;
-  source: string;
-  path: string;
-  what: string;
-  todo: string;
-}>;
+export type { Problem } from "#contract/catalogue.ts";
 
 /**
  * Kind → code, problem, action. `{}` stands for a registry or a field name. Codes from 150 are
@@ -287,18 +281,7 @@ export const catalogue = {
 
 export type ProblemKind = keyof typeof catalogue;
 
-/**
- * Builds a problem; `details` fill the `{}` of the catalogue in order and must not contain values.
- */
-export function problem(
-  kind: ProblemKind,
-  source: string,
-  path: string,
-  ...details: string[]
-): Problem {
-  const { code, what, todo } = entryOf(catalogue, kind, ...details);
-  return { code, source, path, what, todo };
-}
+export const { problem } = messagesOf(catalogue);
 
 /** One line for people: `SOURCE: KEYPATH: problem; action`. */
 export function formatProblem({ source, path, what, todo }: Problem): string {

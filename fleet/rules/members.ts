@@ -28,7 +28,7 @@ type Asked = Readonly<{
 }>;
 
 /** Maximum number of clusters of one object, because status lists all of them. */
-export const mostClusters = 1000;
+const mostClusters = 1000;
 
 /**
  * The clusters of an object. A cluster that is in status but no longer selected is leaving: we

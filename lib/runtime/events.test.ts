@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ApiError } from "#kube/client/api-error.ts";
-import { announcer, repeatMilliseconds, type About, type Notice } from "./events.ts";
+import { announcer, type About, type Notice } from "./events.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
+
+const repeatMilliseconds = 30 * 60_000;
 
 type Sent = {
   type: string;

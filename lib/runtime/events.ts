@@ -98,7 +98,7 @@ const mostTries = 12;
  * An Event is repeated after half an hour. By default the API server keeps an Event for an hour, so
  * an Event remains visible even if one repetition is lost.
  */
-export const repeatMilliseconds = 30 * 60_000;
+const repeatMilliseconds = 30 * 60_000;
 
 type Options<One extends Notice> = Readonly<{
   cluster: Cluster;

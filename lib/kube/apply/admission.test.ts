@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ensure, isDrifted } from "./ensure.ts";
-import { believedSeconds, Admitted } from "./admission.ts";
+import { Admitted } from "./admission.ts";
 import type { V1DaemonSet } from "@kubernetes/client-node";
 import type { Cluster } from "#kube/client/cluster.ts";
+
+/** Seconds for which the answer to a dry run counts. */
+const believedSeconds = 60;
 
 type Body = {
   kind: string;

@@ -9,7 +9,7 @@ import type { KubernetesObject, V1ObjectMeta } from "@kubernetes/client-node";
 import { differing } from "./difference.ts";
 
 /** Seconds for which we trust the answer to a dry run. A dry run costs the API server 10 ms. */
-export const believedSeconds = 60;
+const believedSeconds = 60;
 
 type Options = Readonly<{
   now: () => Date;

@@ -32,11 +32,14 @@ export function messagesOf<Kind extends string>(
   }
   return {
     codeOf: (kind: Kind): string => catalogue[kind][0],
-    problem(kind: Kind, source: string, path: string, ...details: readonly string[]): Problem {
-      return { source, path, ...entry(kind, details) };
-    },
+    problem: (
+      kind: Kind,
+      source: string,
+      path: string,
+      ...details: readonly string[]
+    ): Problem => ({ source, path, ...entry(kind, details) }),
     /** One line of at most 500 characters: `CODE: problem; action`. */
-    sentence(kind: Kind, detail = ""): string {
+    sentence: (kind: Kind, detail = ""): string => {
       const { code, what, todo } = entry(kind, [escape(detail.slice(0, 300))]);
       return `${code}: ${what}; ${todo}`.slice(0, 500);
     },

@@ -6,7 +6,7 @@ import { isIPv6 } from "node:net";
 import { escape } from "#contract/catalogue.ts";
 import { redacted, redactTokens } from "./token.ts";
 
-export { escape } from "#contract/catalogue.ts";
+export { escape };
 
 const plainName = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 const longest = 100;

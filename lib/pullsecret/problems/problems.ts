@@ -4,7 +4,7 @@
  */
 import { messagesOf, type Catalogue, type Problem } from "#contract/catalogue.ts";
 
-export type { Problem } from "#contract/catalogue.ts";
+export type { Problem };
 
 /**
  * Kind → code, problem, action. `{}` stands for a registry or a field name. Codes from 150 are

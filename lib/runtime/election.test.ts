@@ -8,7 +8,12 @@ test("leaves no timer behind when the leader has ended", async (context) => {
   const set = context.mock.method(globalThis, "setInterval");
   const clear = context.mock.method(globalThis, "clearInterval");
   const log = pino({ level: "silent" });
-  const { leader } = joinElection({ cluster: {} as Cluster, path: "/lease" }, log, assert.fail);
+  const { leader } = joinElection(
+    { cluster: {} as Cluster, path: "/lease" },
+    log,
+    assert.fail,
+    () => {},
+  );
   await leader.until(AbortSignal.abort());
   assert.deepEqual(
     clear.mock.calls.map(({ arguments: [timer] }) => timer),

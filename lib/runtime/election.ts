@@ -11,8 +11,8 @@ import type { Cluster } from "#kube/client/cluster.ts";
 import { reminder } from "./reminder.ts";
 import { createLeader, type Leader } from "./leader.ts";
 
-/** The cluster and path of the Lease. `name`: only for a Lease other than the controller's. */
-type Place = Readonly<{ cluster: Cluster; path: string; name?: string }>;
+/** The cluster and path of the Lease. */
+type Place = Readonly<{ cluster: Cluster; path: string }>;
 
 /**
  * Takes part in the election. `end` is called when the Lease is lost. `end` must end the process at
@@ -23,10 +23,10 @@ export function joinElection(
   place: Place,
   log: Logger,
   end: () => void,
-  changed: (leads: boolean) => void = () => {},
+  changed: (leads: boolean) => void,
 ) {
   const me = `${process.env["POD_NAME"] ?? hostname()}_${randomUUID().slice(0, 8)}`;
-  let [leads, standby] = [false, ""];
+  let standby = "";
   const due = reminder();
   const leader = createLeader({
     ...place,
@@ -36,7 +36,7 @@ export function joinElection(
     pause: async (seconds, signal) =>
       await sleep(seconds * 1000, undefined, { signal }).catch(() => {}),
     holder(name) {
-      leads = name === me;
+      const leads = name === me;
       standby = leads ? "" : `standby: ${name} holds the Lease`;
       changed(leads);
       const reason = leads ? "this controller writes" : "standby: another controller writes";
@@ -53,7 +53,7 @@ export function joinElection(
       end();
     },
   });
-  return { leader: guarded(leader), leads: () => leads, standby: () => standby };
+  return { leader: guarded(leader), standby: () => standby };
 }
 
 /**

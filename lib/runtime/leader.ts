@@ -18,8 +18,6 @@ type Options = Readonly<{
   /** A client without informers, because we must always read the Lease from the API server. */
   cluster: Pick<Cluster, "get" | "apply">;
   path: string;
-  /** Name of the Lease. Default: the controller's Lease. */
-  name?: string;
   /** Identity of this process, unique among all processes ever. */
   me: string;
   /** Clock in seconds that never goes back. */
@@ -50,7 +48,6 @@ export type Leader = Readonly<{
 export function createLeader({
   cluster,
   path,
-  name,
   me,
   clock,
   now,
@@ -66,13 +63,16 @@ export function createLeader({
   let renewed = 0;
   let lastHolder = "";
 
+  const leaseName = path.slice(path.lastIndexOf("/") + 1);
   const options = { manager: fieldManager, force: true, seconds: lease.answer };
   const read = async () => {
     const live = await cluster.get<V1Lease>(path, { seconds: lease.answer });
     return live && readLease(live);
   };
   const write = async (holderName: string) =>
-    readLease(await cluster.apply<V1Lease>(path, heldBy(holderName, found, now(), name), options));
+    readLease(
+      await cluster.apply<V1Lease>(path, heldBy(holderName, found, now(), leaseName), options),
+    );
 
   function announce(name: string): void {
     if (name !== lastHolder) holder(name);

@@ -118,17 +118,17 @@ for (const [sentence, found, answer] of conflicts)
 const now = new Date("2026-11-23T10:00:00.123Z");
 
 test("counts a transition and sets acquireTime when it takes the Lease, but not when it renews the Lease", () => {
-  const taken = heldBy("me", a1, now);
+  const taken = heldBy("me", a1, now, "lease");
   assert.equal(taken.spec?.leaseTransitions, 2);
   assert.equal(taken.spec?.acquireTime, "2026-11-23T10:00:00.123000Z");
   assert.deepEqual([taken.metadata?.uid, taken.metadata?.resourceVersion], ["u", "7"]);
-  const renewed = heldBy("a", a1, now);
+  const renewed = heldBy("a", a1, now, "lease");
   assert.equal(renewed.spec?.leaseTransitions, 1);
   assert.equal(renewed.spec?.acquireTime, "t0");
 });
 
 test("can only create a missing Lease, never change it", () => {
-  assert.deepEqual(heldBy("me", undefined, now).metadata?.resourceVersion, "1");
+  assert.deepEqual(heldBy("me", undefined, now, "lease").metadata?.resourceVersion, "1");
 });
 
 test("takes a Lease even if its count of transitions has reached the API server's maximum", () => {
@@ -138,13 +138,14 @@ test("takes a Lease even if its count of transitions has reached the API server'
     [most, most],
   ] as const)
     assert.equal(
-      heldBy("me", lent("a", "1", { transitions: before }), new Date()).spec?.leaseTransitions,
+      heldBy("me", lent("a", "1", { transitions: before }), new Date(), "lease").spec
+        ?.leaseTransitions,
       after,
     );
 });
 
 test("empties the holder on release, and counts no transition", () => {
-  const back = heldBy("", a1, now);
+  const back = heldBy("", a1, now, "lease");
   assert.equal(back.spec?.holderIdentity, "");
   assert.equal(back.spec?.leaseTransitions, 1);
 });

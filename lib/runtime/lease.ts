@@ -1,12 +1,10 @@
 /**
- * The rules of the Lease `global-pull-secret-controller`: only its holder writes. Pure. Clocks of
- * different machines are never compared. A holder counts the Lease's duration from the time before
- * it sent its last renewal. A standby counts from the time when it saw that renewal, which is
- * later.
+ * The rules of a Lease: only its holder writes. Pure. Clocks of different machines are never
+ * compared. A holder counts the Lease's duration from the time before it sent its last renewal. A
+ * standby counts from the time when it saw that renewal, which is later.
  */
 import type { V1Lease } from "@kubernetes/client-node";
 import { newborn } from "#kube/client/cluster.ts";
-import { leaseName } from "#kube/client/ownership.ts";
 
 /**
  * Times in seconds. A standby replaces a holder that is silent for 15 s; the holder itself stops 5
@@ -117,7 +115,7 @@ export function heldBy(
   holder: string,
   found: FoundLease | undefined,
   now: Date,
-  name: string = leaseName,
+  name: string,
 ): V1Lease {
   const stamp = now.toISOString().replace("Z", "000Z"); // microseconds, as the API requires
   const changes = holder !== "" && found?.holder !== holder;

@@ -129,8 +129,9 @@ export async function serveProgram<Config extends Framed>(
     { manager, clock, stop: signal },
   );
   const path = leaseIn(config.namespace ?? namespace, lease);
-  const place = { cluster: live, name: lease, path };
-  const { leader, standby } = joinElection(place, log, lost, (leads) => observer.leads(leads));
+  const { leader, standby } = joinElection({ cluster: live, path }, log, lost, (leads) =>
+    observer.leads(leads),
+  );
   const served = open(config, {
     home: fenced(live, leader.holds),
     holds: leader.holds,

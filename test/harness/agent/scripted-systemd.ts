@@ -63,9 +63,6 @@ export class ScriptedSystemd implements AsyncDisposable {
   readonly others = new Map<string, string>();
   /** Properties that this systemd does not have, because it is too old. */
   readonly unknown = new Set<string>();
-  workingDirectory = "";
-  user = "";
-  environment: string[] = [];
   load = "loaded";
   active = "active";
   sub = "running";
@@ -236,7 +233,6 @@ export class ScriptedSystemd implements AsyncDisposable {
   }
 
   #property(of: string, kind: string, property: string): Variant {
-    if (kind === `${name}.Manager`) return new Variant("as", []);
     const asked = unitOf(of);
     if (asked !== this.unit) {
       const there = this.others.get(asked);
@@ -272,9 +268,6 @@ export class ScriptedSystemd implements AsyncDisposable {
       MainPID: new Variant("u", this.mainPid),
       NRestarts: new Variant("u", this.restarts),
       RestartUSec: new Variant("t", 100_000n),
-      WorkingDirectory: new Variant("s", this.workingDirectory),
-      User: new Variant("s", this.user),
-      Environment: new Variant("as", this.environment),
     };
   }
 

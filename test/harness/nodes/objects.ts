@@ -30,7 +30,6 @@ export function nodeObject(name: string, ready: Condition) {
       capacity: has,
       allocatable: has,
       conditions: [nodeCondition(ready)],
-      runtimeHandlers: [{ name: "", features: { recursiveReadOnlyMounts: true } }],
     },
   };
 }

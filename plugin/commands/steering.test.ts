@@ -170,17 +170,6 @@ test("`resume` ends a pause that Helm declares, because Helm does not revert it"
   assert.deepEqual(declared(cluster).spec, { managementState: "Managed" });
 });
 
-for (const [state, writes] of [
-  ["Withdrawn", 1],
-  ["Paused", 0],
-  ["Managed", 0],
-] as const)
-  test(`\`resume --if-withdrawn\` makes ${writes} writes when the policy declares ${state}`, async () => {
-    const cluster = declaring(state);
-    assert.equal((await call(["resume", "--if-withdrawn"], { cluster })).code, 0);
-    assert.equal(cluster.writes.length, writes);
-  });
-
 for (const [what, holderIdentity, code, writes, said] of [
   ["runs", "a", 0, 1, /^requested/],
   ["never ran", undefined, 0, 0, /^no controller has run here/],

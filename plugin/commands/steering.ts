@@ -7,7 +7,6 @@ import { duration, toggle } from "#contract/values.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { leaseIn } from "#kube/client/paths.ts";
 import { clusterFlags } from "../cluster/flags.ts";
-import { peekObject } from "../cluster/object.ts";
 import { steer } from "../cluster/steer.ts";
 import { untilServed } from "./wait.ts";
 import { agree, yesFlag } from "../terminal/confirm.ts";
@@ -19,8 +18,8 @@ const more =
   "another tool, such as Argo CD, declares that field, nothing is written, and the exit code is 1.";
 
 const overPolicy =
-  "If Helm declares managementState (the chart's value policy), this command overrides it until the\n" +
-  "next helm upgrade. All other fields of that policy stay in force.";
+  "If Helm declares managementState (the chart's value policy), this command overrides it until a\n" +
+  "helm upgrade changes this value. All other fields of that policy stay in force.";
 
 const asked = "requested; next: kubectl pull-secret wait\n";
 
@@ -45,20 +44,10 @@ export const resume = command(
     what: "let changes reach the nodes again, after pause or withdraw",
     example: "",
     more,
-    flags: {
-      "if-withdrawn": {
-        ...toggle,
-        what: "only if the state is Withdrawn, even if Helm declares it; for helm uninstall",
-      },
-      ...clusterFlags,
-    },
+    flags: clusterFlags,
   },
-  async ({ "if-withdrawn": ifWithdrawn, ...how }, io) => {
+  async (how, io) => {
     const cluster = await io.reach(how);
-    if (ifWithdrawn && (await peekObject(cluster))?.spec?.managementState !== "Withdrawn") {
-      io.out("not withdrawn; nothing is done\n");
-      return 0;
-    }
     // This removes the annotation of --now, so that the next withdrawal has a grace period again.
     const annotations = { [withdrawNowAnnotation]: undefined };
     await steer(cluster, { state: "Managed", annotations });

@@ -4,15 +4,14 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import test, { type TestContext } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import { act } from "./execute.ts";
 import { answerOf } from "#pullsecret/provider.ts";
 import { parseConfig } from "./facts/config.ts";
@@ -39,8 +38,7 @@ import { firstJournal, type Journal } from "./journal/journal.ts";
 import { saveJournal } from "./journal/store.ts";
 
 function place(t: TestContext) {
-  const directory = mkdtempSync(join(tmpdir(), "gps-act-"));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = temporary(t);
   const asked: string[] = [];
   const systemd: Systemd = {
     unit: () => assert.fail(),

@@ -1,14 +1,14 @@
 /** Tests what serves one cluster. A small HTTP server simulates the API server. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { text } from "node:stream/consumers";
+import { temporary } from "#test/temporary.ts";
 import { pino } from "pino";
 import { issue } from "#test/harness/api/certificate.ts";
 import { until } from "../test/cluster/await.ts";
@@ -68,8 +68,7 @@ function writeKubeconfig(folder: string, name: string, cluster: object): string 
 const program = { manager: "test", lease: "lease", open: openController };
 
 test("B18: reports at once why an API server cannot be used, in the log", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "gps-silent-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = temporary(t);
   const server = issue("server");
   const api = createSecureServer({ key: server.key, cert: server.certificate }, (_, response) => {
     response.end("{}");
@@ -119,8 +118,7 @@ test("B18: reports at once why an API server cannot be used, in the log", async 
 });
 
 test("uses the API server's clock, however much the controller's clock differs", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "gps-late-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = temporary(t);
   const api = new EmptyCluster();
   const days = 3;
   api.ahead = days * 24 * 3_600_000;

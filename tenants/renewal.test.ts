@@ -1,10 +1,10 @@
 /** Checks the renewal of a tenant's token. Both clusters are fakes, and the test sets the clock. */
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import { temporary } from "#test/temporary.ts";
 import type { V1Secret } from "@kubernetes/client-node";
 import { pino } from "pino";
 import { ApiError } from "#kube/client/api-error.ts";
@@ -36,8 +36,7 @@ const secret = "/api/v1/namespaces/kube-system/secrets/global-pull-secret-sync-m
 async function renewalAt(t: TestContext, hours: number, refuses = false) {
   const now = Date.parse("2026-11-27T00:00:00Z");
   t.mock.timers.enable({ apis: ["Date"], now });
-  const folder = mkdtempSync(join(tmpdir(), "renewal-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = temporary(t);
   const file = join(folder, "kubeconfig");
   const config = kubeconfigWith(tokenFor(now - hours * hour, now + (24 - hours) * hour));
   writeFileSync(file, config);

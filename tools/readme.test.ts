@@ -5,10 +5,10 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, readFileSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test, type TestContext } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import { load } from "js-yaml";
 import { version } from "#plugin/terminal/version.ts";
 import { endless, linesOf, notRun, shownLines } from "#test/plugin/shown-lines.ts";
@@ -40,8 +40,7 @@ const escaped = (text: string): string => text.replaceAll(".", "\\.");
 
 /** A copy of the files that npm run build reads, with a link to this checkout's packages. */
 function copyOfCheckout(t: TestContext): string {
-  const copy = mkdtempSync(join(tmpdir(), "a checkout-"));
-  t.after(() => rmSync(copy, { recursive: true }));
+  const copy = temporary(t);
   const lock = createHash("sha256").update(readFileSync("package-lock.json")).digest("hex");
   // With outdated packages, npm run build would install packages through the link into this
   // checkout.

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import {
   beside,
   digestFor,
@@ -32,8 +32,7 @@ const files: Readonly<Record<string, string>> = {
 };
 
 function mount(t: TestContext, all: Readonly<Record<string, string>>): string {
-  const directory = mkdtempSync(join(tmpdir(), "gps-volume-"));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = temporary(t);
   mkdirSync(join(directory, "..1"));
   for (const [name, text] of Object.entries(all)) writeFileSync(join(directory, "..1", name), text);
   symlinkSync("..1", join(directory, "..data"));

@@ -4,7 +4,6 @@ import { spawnSync } from "node:child_process";
 import {
   linkSync,
   mkdirSync,
-  mkdtempSync,
   promises,
   readdirSync,
   readFileSync,
@@ -14,15 +13,14 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import { FileChanged, FileError, identify, overwrite, remove, replace } from "./atomic-write.ts";
 import { makeFifo, needsFifo } from "./needs.fixture.ts";
 
 function place(t: TestContext) {
-  const root = mkdtempSync(join(tmpdir(), "gps-replace-"));
-  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporary(t);
   const folder = join(root, "own");
   mkdirSync(folder);
   return { root, folder, target: join(root, "config.json") };

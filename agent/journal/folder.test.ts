@@ -1,22 +1,13 @@
 /** On a real file system, in a temporary directory. */
 import assert from "node:assert/strict";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import { hasLeftovers, makeFolder, removeFolder, sweep } from "./folder.ts";
 
 function place(t: TestContext) {
-  const root = mkdtempSync(join(tmpdir(), "gps-folder-"));
-  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporary(t);
   const folder = join(root, "own");
   mkdirSync(folder);
   return { root, folder };

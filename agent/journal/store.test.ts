@@ -1,23 +1,14 @@
 /** On a real file system, in a temporary directory. */
 import assert from "node:assert/strict";
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import { firstJournal, type Journal, previousPrefix, writeJournal, digestOf } from "./journal.ts";
 import { saveJournal, readStore, setAside, sweepStore, savePast, readPast } from "./store.ts";
 
 function place(t: TestContext) {
-  const root = mkdtempSync(join(tmpdir(), "gps-store-"));
-  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporary(t);
   return join(root, "own");
 }
 
@@ -82,8 +73,7 @@ test("finds no journal if the folder is missing or empty, and a corrupt journal 
 });
 
 function podDirectory(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), "gps-former-"));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = temporary(t);
   return directory;
 }
 

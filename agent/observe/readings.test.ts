@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Cached, whyElsewhere } from "./readings.ts";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { temporary } from "#test/temporary.ts";
 
 function cache() {
   const clock = { now: 0 };
@@ -62,8 +62,7 @@ test("caches nothing when reading fails", async () => {
 });
 
 test("recognizes another kubelet's directory, because our pod is missing there", (t) => {
-  const kubeletDirectory = mkdtempSync(join(tmpdir(), "gps-own-pod-"));
-  t.after(() => rmSync(kubeletDirectory, { recursive: true }));
+  const kubeletDirectory = temporary(t);
   mkdirSync(join(kubeletDirectory, "pods", "ours"), { recursive: true });
   mkdirSync(join(kubeletDirectory, "other"));
   const rows = [

@@ -2,12 +2,11 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { seeded } from "#test/random.ts";
+import { temporary } from "#test/temporary.ts";
 
 const skip =
   process.platform !== "linux" && "needs Linux: names of sockets that die with a process";
@@ -44,8 +43,7 @@ test(
   "while six processes are killed at random, never gives the lock to two of them at once, and never leaves it to a dead process",
   { skip },
   async (t) => {
-    const root = mkdtempSync(join(tmpdir(), "gps-lock-"));
-    t.after(() => rmSync(root, { recursive: true, force: true }));
+    const root = temporary(t);
     const folder = join(root, "own");
     const random = seeded(t);
     const name = `gps-lock-${process.pid}-${Date.now()}`;

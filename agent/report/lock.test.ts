@@ -1,26 +1,17 @@
 /** The node's lock with real sockets. In lock.slow.test.ts, processes die at any moment. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { temporary } from "#test/temporary.ts";
 import { until } from "#test/cluster/await.ts";
 import { seeded } from "#test/random.ts";
 import { Lock } from "./lock.ts";
 
 function place(t: TestContext): string {
-  const root = mkdtempSync(join(tmpdir(), "gps-lock-"));
-  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporary(t);
   return join(root, "own");
 }
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import { type Grant, keyOf } from "#contract/grant.ts";
 import type { MessageKind } from "#contract/termination-message.ts";
 import { refuse, resync, type Step, waitAndReport, wait } from "../facts/step.ts";
@@ -24,8 +24,7 @@ const later: Observed = {
 };
 
 function place(t: TestContext) {
-  const directory = mkdtempSync(join(tmpdir(), "gps-report-"));
-  t.after(() => rmSync(directory, { recursive: true }));
+  const directory = temporary(t);
   const clock = { now: 0 };
   const start = () => new TerminationReport(directory, () => clock.now);
   return {

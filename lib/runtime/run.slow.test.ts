@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import { kubeconfig } from "#kube/kubeconfig/kubeconfig.fixture.ts";
 
 /** No server listens there. */
@@ -30,8 +30,7 @@ async function firstWarning(program: string, argv: readonly string[]): Promise<s
 }
 
 test("B18: fleet and sync report at once that no API server answers, and wait for it", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "gps-silent-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = temporary(t);
   const file = join(folder, "kubeconfig");
   writeFileSync(file, JSON.stringify(kubeconfig({ server: nowhere })));
   const home = ["--kubeconfig", file];

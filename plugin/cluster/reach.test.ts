@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import { contextsOf, reach } from "./reach.ts";
 
 /** Calls `then` with these environment variables, and then restores the old values. */
@@ -34,8 +34,7 @@ test("gives the reason when the kubeconfig is empty, such as /dev/null", () => {
 });
 
 test("refuses an http:// API server, except if insecure-skip-tls-verify is set", (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "reach-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = temporary(t);
   const kubeconfig = join(folder, "config");
   const reaching = (cluster: object) => () => {
     const value = {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import { auditEnd, auditOf } from "./audit.ts";
 
 const line = (name: string, second: number) =>
@@ -15,8 +15,7 @@ const line = (name: string, second: number) =>
   })}\n`;
 
 test("reads all complete lines of the audit log when lines are added or cut off, or the file is replaced", (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "audit-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = temporary(t);
   const cluster = { auditLog: join(folder, "audit.log") };
   const names = (how?: Parameters<typeof auditOf>[1]) =>
     auditOf(cluster, how).map(({ name }) => name);

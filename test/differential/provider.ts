@@ -1,9 +1,9 @@
 /** Runs the kubelet's own code with a node's credential providers. See provider/main.go. */
 import { Buffer } from "node:buffer";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import { providerFiles } from "#contract/names.ts";
 import { script } from "#pullsecret/provider.fixture.ts";
 import { build, held, run, type Held } from "./oracle.ts";
@@ -13,8 +13,7 @@ import { build, held, run, type Held } from "./oracle.ts";
  * these files.
  */
 export function lay(t: TestContext, config: string, answer?: Buffer): string {
-  const root = mkdtempSync(join(tmpdir(), "gps-provider-"));
-  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporary(t);
   const put = (name: string, bytes: string | Buffer, mode: number) => {
     mkdirSync(dirname(join(root, name)), { recursive: true });
     writeFileSync(join(root, name), bytes, { mode });

@@ -5,11 +5,11 @@
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import fc from "fast-check";
 import { askUnit } from "#agent/observe/kubelet.ts";
 import { SystemdError, NoAnswer, NoSystemd, Stopped } from "#agent/systemd/connection.ts";
@@ -34,8 +34,7 @@ const never = new AbortController().signal;
 const recorded = () => Promise.resolve();
 
 function place(t: TestContext): string {
-  const root = mkdtempSync(join(tmpdir(), "gps-connection-"));
-  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporary(t);
   return root;
 }
 

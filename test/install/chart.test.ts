@@ -2,18 +2,11 @@
  * The chart's values are documented, checked and used, and manifests/ is rendered from the chart.
  */
 import assert from "node:assert/strict";
-import {
-  copyFileSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import { load } from "js-yaml";
 import { parseConfig } from "#controller/policy/config.ts";
 import { fleetCrdFile, ourCrd, syncCrdFile } from "#tools/definition/crd.ts";
@@ -818,8 +811,7 @@ test("prints notes with a wait command that returns only after the controller ha
 });
 
 function copyOf(folder: string, t: TestContext, below = "."): string {
-  const copy = mkdtempSync(join(tmpdir(), "chart-"));
-  t.after(() => rmSync(copy, { recursive: true }));
+  const copy = temporary(t);
   cpSync(folder, join(copy, below), { recursive: true });
   return copy;
 }

@@ -5,10 +5,10 @@
  * rules.test.ts covers their real waits.
  */
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import { freshBundle } from "#tools/build/bundle.ts";
 import { collections, globalPullSecretPath } from "#kube/client/paths.ts";
 import { ruleGroupsOf } from "#tools/install/alerts.ts";
@@ -34,8 +34,7 @@ test("fires and ends the alerts of a rollout, a halt, bad Secrets and an outage,
   await freshBundle();
   await using server = await FakeServer.start(readFileSync(definition, "utf8"));
   const api = server.api("monitoring");
-  const folder = mkdtempSync(join(tmpdir(), "monitoring-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporary(t);
   const kubeconfig = join(folder, "kubeconfig");
   writeFileSync(kubeconfig, server.kubeconfig("monitoring"), { mode: 0o600 });
   await using nodes = new NodesDriver(directly(api, "nodes"), { daemonSets: true }).start();

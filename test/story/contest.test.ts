@@ -4,10 +4,10 @@
  * status.
  */
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import type { CoreV1Event, V1ServiceAccount } from "@kubernetes/client-node";
 import { pino } from "pino";
 import type { GlobalPullSecret } from "#api/global-pull-secret.ts";
@@ -28,8 +28,7 @@ test("after the 20th revert of an object, names the operator that reverts it, an
   await using server = await FakeServer.start(readFileSync(definition, "utf8"));
   const api = server.api("contest");
   const other = directly(api, "other-operator");
-  const folder = mkdtempSync(join(tmpdir(), "gps-contest-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = temporary(t);
   const kubeconfig = join(folder, "kubeconfig");
   writeFileSync(kubeconfig, server.kubeconfig("contest"), { mode: 0o600 });
   let undone = 0;

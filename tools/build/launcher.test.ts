@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import { launcher, plugin } from "./launcher.ts";
 
 test("starts the plugin with the checkout's Node, or else with the machine's Node, and asks to install Node if both are missing", (t) => {
-  const root = mkdtempSync(join(tmpdir(), "a launcher-"));
-  t.after(() => rmSync(root, { recursive: true }));
+  const root = temporary(t);
   const bin = join(root, "bin");
   const program = (path: string, text: string) => {
     mkdirSync(dirname(path), { recursive: true });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { test } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import { promises } from "#tools/pages/promises.ts";
 import { missingIn, runVariable, type Run, summaryOf } from "./reporter.ts";
 
@@ -52,8 +52,7 @@ function play(
   t: test.TestContext,
   limits: Partial<Run> = {},
 ) {
-  const folder = mkdtempSync(join(tmpdir(), "reporter-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = temporary(t);
   const files = Object.entries(sources).map(([name, source]) => {
     const file = join(folder, `${name.replaceAll(" ", "-")}.mjs`);
     writeFileSync(file, source);

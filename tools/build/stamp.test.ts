@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import { freshBundle, stamp } from "./bundle.ts";
 import { isCurrent, stampOf } from "./stamp.ts";
 
@@ -25,8 +25,7 @@ const table: readonly (readonly [string, (source: string, built: string) => void
 
 for (const [when, change, expected] of table)
   test(`builds ${expected ? "nothing" : "again"} when ${when}`, (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "stamp-"));
-    t.after(() => rmSync(folder, { recursive: true }));
+    const folder = temporary(t);
     const [source, built, record] = ["a.ts", "a.cjs", "stamp"].map((one) => join(folder, one));
     assert.ok(source !== undefined && built !== undefined && record !== undefined);
     assert.equal(isCurrent(record), false);

@@ -1,18 +1,10 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import { load } from "js-yaml";
 import { sha256 } from "./archive.ts";
 import { verify } from "./node.ts";
@@ -27,8 +19,7 @@ type Platform = Readonly<{
 }>;
 
 test("packs the plugin with and without Node, and lists all files of each archive in krew's manifest", async (t) => {
-  const root = mkdtempSync(join(tmpdir(), "plugin-"));
-  t.after(() => rmSync(root, { recursive: true }));
+  const root = temporary(t);
   const write = (path: string, text: string, mode = 0o644) => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text, { mode });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import { cyclesIn } from "./cycles.ts";
 import { checkImports, importsOf } from "./imports.ts";
 
@@ -98,8 +98,7 @@ const cases: readonly (readonly [files: Files, problem: RegExp | undefined])[] =
 ];
 
 test("names each import in a forbidden direction, with its file", (t) => {
-  const root = mkdtempSync(join(tmpdir(), "imports-"));
-  t.after(() => rmSync(root, { recursive: true }));
+  const root = temporary(t);
   for (const [files, problem] of cases) {
     for (const [file, source] of Object.entries(files)) {
       mkdirSync(dirname(join(root, file)), { recursive: true });

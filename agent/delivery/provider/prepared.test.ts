@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import test from "node:test";
+import { temporary } from "#test/temporary.ts";
 import { load } from "js-yaml";
 import { providerFiles } from "#contract/names.ts";
 import { script, providerConfig } from "#pullsecret/provider.fixture.ts";
@@ -92,8 +92,7 @@ const snippets: readonly Row[] = [
 ];
 for (const [heading, prepare] of snippets)
   test(`prepares a node with the page's snippet: ${heading}`, { skip: needsProc }, (t) => {
-    const root = fs.mkdtempSync(join(tmpdir(), "gps-prepared-"));
-    t.after(() => fs.rmSync(root, { recursive: true }));
+    const root = temporary(t);
     prepare(root);
     const under = (name: string) => join(root, directory, name);
     const laid: readonly (readonly [string, string, number])[] = [
@@ -114,8 +113,7 @@ for (const [heading, prepare] of snippets)
   });
 
 test("keeps kubeadm's file unchanged if it names another provider", (t) => {
-  const root = fs.mkdtempSync(join(tmpdir(), "gps-kubeadm-"));
-  t.after(() => fs.rmSync(root, { recursive: true }));
+  const root = temporary(t);
   const content = 'KUBELET_KUBEADM_ARGS="--image-credential-provider-config=/etc/x"\n';
   lay(root, [{ path: env, permissions: "0644", content }]);
   const [flags = ""] = bodies("### kubeadm");

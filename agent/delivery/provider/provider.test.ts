@@ -4,7 +4,6 @@ import fs, {
   chmodSync,
   linkSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -12,9 +11,9 @@ import fs, {
   writeFileSync,
 } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
-import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import test, { type TestContext } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import { nodeFiles, providerFiles } from "#contract/names.ts";
 import { rowsFor } from "#pullsecret/provider.fixture.ts";
 import { answerOf } from "#pullsecret/provider.ts";
@@ -219,8 +218,7 @@ test("until the script has left its stamp, reports that the kubelet has not run 
 });
 
 function tree(t: TestContext): string {
-  const root = mkdtempSync(join(tmpdir(), "gps-installed-"));
-  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporary(t);
   installProvider(root);
   return root;
 }

@@ -6,7 +6,6 @@ import assert from "node:assert/strict";
 import fs, {
   linkSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -14,9 +13,9 @@ import fs, {
   writeFileSync,
 } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
+import { temporary } from "#test/temporary.ts";
 import { nodeFiles, providerFiles } from "#contract/names.ts";
 import { answerOf } from "#pullsecret/provider.ts";
 import {
@@ -45,8 +44,7 @@ const ours: Journal = {
 
 /** A node whose answer has a credential. */
 function tree(t: TestContext): string {
-  const root = mkdtempSync(join(tmpdir(), "gps-withdrawal-"));
-  t.after(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporary(t);
   installProvider(root);
   writeFileSync(join(root, answer), bytes, { mode: 0o600 });
   mkdirSync(join(root, nodeFiles.folder));

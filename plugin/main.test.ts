@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { chmodSync, existsSync, readFileSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+} from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -82,6 +90,23 @@ test("writes credentials to a file that only its owner can read, even if the fil
   assert.equal(statSync(merged).mode & 0o777, 0o600);
   assert.equal(readFileSync(merged, "utf8"), '{"auths":{"a.io":{"auth":"dTpw"}}}\n');
 });
+
+for (const [what, make] of [
+  ["a FIFO", "mkfifo"],
+  ["a directory", "mkdir"],
+  ["a symbolic link", "ln -s merged.json"],
+] as const)
+  test(`refuses to replace ${what} by the file that it writes`, async () => {
+    const place = mkdtempSync(join(folder, "special-"));
+    const path = join(place, "out");
+    await run(["sh", "-c", `${make} ${path}`]);
+    const given = file("given.json", '{"auths":{"a.io":{"auth":"dTpw"}}}');
+    const before = lstatSync(path);
+    const { code, err } = await runHere(["merge", "--additional", given, "--output-file", path]);
+    assert.deepEqual([code, lstatSync(path).ino], [2, before.ino]);
+    assert.match(err, /out: cannot be written \(not a regular file\); give a file in /);
+    assert.deepEqual(readdirSync(place), ["out"]);
+  });
 
 test("does not fail when the reader of its output stops early", async () => {
   const large = file(

@@ -176,7 +176,7 @@ test("reports a cluster as behind after a run that sealed only for other cluster
 
 test("reports all clusters as behind after an interrupted run", async () => {
   await seal(both);
-  const blocked = join(sealed, "west.yaml.new");
+  const blocked = join(sealed, `west.yaml.${process.pid}.tmp`);
   mkdirSync(blocked);
   const interrupted = await runHere(`seal -f ${good} -o sealed ${both}`.split(" "));
   assert.equal(interrupted.code, 2);
@@ -203,9 +203,19 @@ test("does not follow a symbolic link in the folder, and escapes names from the 
   await seal("--cert west=west.pem");
   const victim = join(folder, "victim");
   writeFileSync(victim, "mine");
-  symlinkSync(victim, join(sealed, "east.yaml.new"));
+  const sealedForWest = readFileSync(join(sealed, "west.yaml"), "utf8");
+  for (const [name, text] of [
+    ["east.yaml", sealedForWest],
+    [`east.yaml.${process.pid}.tmp`, "mine"],
+  ] as const) {
+    writeFileSync(victim, text);
+    symlinkSync(victim, join(sealed, name));
+    // Runs in this process, whose id is in the name of the temporary file.
+    const { code } = await runHere(`seal -f ${good} -o sealed --cert east=east.pem`.split(" "));
+    assert.deepEqual([code, readFileSync(victim, "utf8")], [2, text]);
+    rmSync(join(sealed, name));
+  }
   assert.equal((await seal("--cert east=east.pem")).code, 0);
-  assert.equal(readFileSync(victim, "utf8"), "mine");
   writeFileSync(join(sealed, "\u001b[2J.yaml"), "");
   const text = readFileSync(join(sealed, "index.json"), "utf8");
   writeFileSync(join(sealed, "index.json"), text.replaceAll(/"until": "/g, '"until": "\\u001b[2J'));

@@ -158,8 +158,11 @@ export const seal = command(
       throw new Refused(`${output}/${foreign}: is not a sealed file; give another directory`);
     // First we write only this run's id to the index. If the run is then interrupted, the files
     // still have other ids, so --check reports all files as behind.
-    writeFiles(output, { [indexName]: writeIndex({ ...target, sealing, clusters: before }) });
-    writeFiles(output, { ...files, [indexName]: writeIndex({ ...target, sealing, clusters }) });
+    await writeFiles(output, { [indexName]: writeIndex({ ...target, sealing, clusters: before }) });
+    await writeFiles(output, {
+      ...files,
+      [indexName]: writeIndex({ ...target, sealing, clusters }),
+    });
     io.out(`${output}: sealed for ${Object.keys(certificates).join(", ")}\n`);
     return 0;
   },

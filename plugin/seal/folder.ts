@@ -1,14 +1,7 @@
 /** Reads and writes a folder of sealed files. */
-import {
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { writeWholeFile } from "#runtime/whole-file.ts";
 import { Misuse, Refused } from "../terminal/io.ts";
 import { Buffer } from "node:buffer";
 import { isObject, readJson, type Json } from "#pullsecret/json/json.ts";
@@ -49,16 +42,15 @@ export function foreignIn(directory: string, names: readonly string[]): string |
 }
 
 /** Writes each file whole or not at all, and creates the directory if necessary. */
-export function writeFiles(directory: string, files: Readonly<Record<string, string>>): void {
+export async function writeFiles(
+  directory: string,
+  files: Readonly<Record<string, string>>,
+): Promise<void> {
   explained(directory, () => mkdirSync(directory, { recursive: true }));
   for (const [name, text] of Object.entries(files)) {
     const path = join(directory, name);
-    explained(path, () => {
-      // Someone could have committed a symbolic link under this name. We must not follow it.
-      rmSync(`${path}.new`, { force: true });
-      writeFileSync(`${path}.new`, text, { flag: "wx" });
-      renameSync(`${path}.new`, path);
-    });
+    // Someone could have committed a symbolic link under this name. The writer refuses it.
+    await writeWholeFile(path, text, 0o644).catch((error: unknown) => refuse(path, error));
   }
 }
 
@@ -66,9 +58,13 @@ function explained<Value>(path: string, act: () => Value): Value {
   try {
     return act();
   } catch (error) {
-    const { code = "unknown error" } = error as NodeJS.ErrnoException;
-    throw new Misuse(`${path}: cannot be used (${code}); give another directory`);
+    return refuse(path, error);
   }
+}
+
+function refuse(path: string, error: unknown): never {
+  const { code = "unknown error" } = error as NodeJS.ErrnoException;
+  throw new Misuse(`${path}: cannot be used (${code}); give another directory`);
 }
 
 /**

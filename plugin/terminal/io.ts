@@ -1,7 +1,7 @@
 /** The commands' inputs and outputs, and the errors that end them. */
 import { Buffer } from "node:buffer";
 import { createReadStream } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
+import { writeWholeFile } from "#runtime/whole-file.ts";
 import type { Cluster } from "#kube/client/cluster.ts";
 import { escape } from "#pullsecret/problems/keypath.ts";
 import type { EventEmitter } from "node:events";
@@ -110,22 +110,10 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTDIR: "no such file",
 };
 
-/**
- * Writes a file that only its owner can read. We write a new file and rename it, because the mode
- * of an existing file might allow other users to read the text.
- */
+/** Writes a file that only its owner can read. Throws Misuse. */
 export async function writePrivate(path: string, text: string): Promise<void> {
-  const beside = `${path}.${process.pid}.tmp`;
   try {
-    // `wx` fails if the file exists, so we never overwrite or remove a file of others.
-    const file = await open(beside, "wx", 0o600);
-    try {
-      await file.writeFile(text).finally(() => file.close());
-      await rename(beside, path);
-    } catch (error) {
-      await rm(beside, { force: true });
-      throw error;
-    }
+    await writeWholeFile(path, text);
   } catch (error) {
     const { code = "unknown error" } = error as NodeJS.ErrnoException;
     throw new Misuse(`${path}: cannot be written (${code}); give a file in a folder of yours`);

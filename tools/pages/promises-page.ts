@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { commandOf, testFiles, type Tier, tierOf } from "#tools/build/tiers.ts";
 import { importsOf } from "../rules/imports.ts";
+import { table, type Row } from "./markdown.ts";
 import { promises, prose, shownBy } from "./promises.ts";
 
 /** A test: its file, its name as written in the source, and the lowest tier that runs the test. */
@@ -48,36 +49,30 @@ function reached(file: string, found = new Set<string>()): ReadonlySet<string> {
   return found;
 }
 
-/** The cell of a promise: each tier's command with its files, the lowest tier first. */
-function shownIn(showing: readonly NamedTest[]): string {
-  return tiers
-    .flatMap((tier) => {
-      const files = new Set(showing.filter((one) => one.tier === tier).map(({ file }) => file));
-      const links = Array.from(files, (file) => `[${file}](../../${file})`);
-      return links.length === 0
-        ? []
-        : [[`\`${commandOf[tier]}\``, links.join("<br>")].join("<br>")];
-    })
-    .join("<br>");
+/** The cells of a promise: the files of each tier, the lowest tier first. */
+function shownIn(showing: readonly NamedTest[]): Row {
+  return tiers.map((tier) => {
+    const files = new Set(showing.filter((one) => one.tier === tier).map(({ file }) => file));
+    return Array.from(files, (file) => `[${file}](../../${file})`).join("<br>");
+  });
 }
 
 export function promisesPage(tests: readonly NamedTest[] = allTests()): string {
-  const rows = Object.entries(promises).map(([key, sentence]) => {
+  const rows = Object.entries(promises).map(([key, sentence]): Row => {
     const showing = tests.filter(({ name }) => shownBy(name).includes(key));
-    return `| ${key} | ${sentence} | ${shownIn(showing)} |`;
+    return [key, sentence].concat(shownIn(showing));
   });
+  const head = ["number", "promise", ...tiers.map((tier) => `\`${commandOf[tier]}\``)];
   const described = Object.entries(prose).map(
     ([key, { sentence, page }]) => `| ${key} | ${sentence} | [${page}](../${page}) |`,
   );
   return `# Every promise, and the tests that show it
 
-After this page you know which tests show a promise, and how to run them. The name of a test that shows a promise begins with the promise's number. The third column lists the test files and the command that runs them. \`npm test\` needs only the checkout. The other two commands use real parts: control planes, nodes with systemd and a kubelet, a registry ([the three tiers](../inside/testing.md#three-tiers)).
+After this page you know which tests show a promise, and how to run them. The name of a test that shows a promise begins with the promise's number. Each column lists the test files that [a command](../inside/testing.md#three-tiers) runs.
 
 \`npm run docs\` writes this page from the names of the tests, and a unit test compares the two.
 
-| number | promise | shown by |
-| --- | --- | --- |
-${rows.join("\n")}
+${table(head, rows)}
 
 ## Stated, not shown
 

@@ -64,17 +64,11 @@ ${lasting()}
 
 ${named("condition", fleet.fleetConditions, "when it is True")}
 
-Reasons of Ready and Reconciling:
-
-${named("reason", fleet.fleetReasons)}
-
-With these reasons, Stalled is True, and Ready is False:
-
-${named("reason", fleet.fleetStalledReasons)}
-
-Reasons of Warning:
-
-${named("reason", fleet.fleetWarningReasons)}
+${byCondition([
+  ["Ready, Reconciling", fleet.fleetReasons],
+  ["Stalled", fleet.fleetStalledReasons],
+  ["Warning", fleet.fleetWarningReasons],
+])}
 
 ## ClusterProfile of a joined cluster
 
@@ -90,17 +84,11 @@ ${named("reason", fleet.joinedReasons)}
 
 ${named("condition", sync.syncConditions, "when it is True")}
 
-Reasons of Ready and Reconciling:
-
-${named("reason", sync.syncReasons)}
-
-With these reasons, Stalled is True, and Ready is False:
-
-${named("reason", sync.syncStalledReasons)}
-
-Reasons of Warning, which changes no other condition:
-
-${named("reason", sync.syncWarningReasons)}
+${byCondition([
+  ["Ready, Reconciling", sync.syncReasons],
+  ["Stalled", sync.syncStalledReasons],
+  ["Warning", sync.syncWarningReasons],
+])}
 `;
 }
 
@@ -114,6 +102,16 @@ function lasting(): string {
   return table(["Event", "condition: reason", "meaning"], rows);
 }
 
-function named(what: string, names: Readonly<Record<string, string>>, means = "meaning"): string {
+type Names = Readonly<Record<string, string>>;
+
+/** One table of the reasons of several conditions. */
+function byCondition(tables: readonly (readonly [condition: string, reasons: Names])[]): string {
+  const rows = tables.flatMap(([condition, names]) =>
+    Object.entries(names).map(([reason, meaning]): Row => [condition, reason, meaning]),
+  );
+  return table(["condition", "reason", "meaning"], rows);
+}
+
+function named(what: string, names: Names, means = "meaning"): string {
   return table([what, means], Object.entries(names));
 }

@@ -1,6 +1,4 @@
-/**
- * The chart's values are documented, checked and used, and manifests/ is rendered from the chart.
- */
+/** The chart's values are documented, checked and used. */
 import assert from "node:assert/strict";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +9,6 @@ import { load } from "js-yaml";
 import { parseConfig } from "#controller/policy/config.ts";
 import { fleetCrdFile, ourCrd, syncCrdFile } from "#tools/definition/crd.ts";
 import { annotationOf } from "#tools/install/bounds.ts";
-import { rendered } from "#tools/install/render.ts";
 import { alerts, type Program } from "#tools/install/alerts.ts";
 import { objectsOf, textOf, type KubeObject } from "#tools/install/yaml.ts";
 import { badSamples, samples } from "#tools/install/flag-samples.fixture.ts";
@@ -49,11 +46,6 @@ const standardLabels = [
 test("passes helm lint", async () => {
   const output = await helm(tmpdir(), "lint", "--strict", chart);
   assert.match(output, /1 chart\(s\) linted, 0 chart\(s\) failed/);
-});
-
-test("each rendered file of manifests/ is up to date: npm run render writes it", async () => {
-  for (const [file, text] of Object.entries(await rendered()))
-    assert.equal(textOf(file), text, file);
 });
 
 test("kubectl apply -k manifests installs the chart's objects, except GlobalPullSecret, with the image of images:", async () => {

@@ -37,6 +37,7 @@ export const clusterFiles: readonly string[] = [
   "test/faults/disk.test.ts",
   "test/faults/input.test.ts",
   "test/faults/reboot.test.ts",
+  "test/install/rendered.test.ts",
 ];
 
 /** The files of `test:cluster` that `test:all` runs too, at every point of their matrices. */

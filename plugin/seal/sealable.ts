@@ -1,5 +1,6 @@
 /** Reads an input to seal: a pull secret's document, or the manifest of any Secret. */
 import { Buffer, isUtf8 } from "node:buffer";
+import { fieldsOf, isFields, type Fields } from "#contract/fields.ts";
 import {
   namespace as kubeSystem,
   additionalSecretName,
@@ -60,8 +61,6 @@ const ofDocument = (bytes: Uint8Array): Sealable => ({
   annotations: {},
 });
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /**
  * The manifest in a file. Undefined if the file is not a manifest. The caller then checks it as a
  * pull secret.
@@ -81,7 +80,7 @@ async function manifestIn(
 }
 
 function ofManifest(manifest: Fields, given: Place | undefined): Sealable {
-  const metadata = fields(manifest["metadata"]);
+  const metadata = fieldsOf(manifest["metadata"]);
   const [name, namespace] = [metadata["name"], metadata["namespace"]];
   const named = typeof name === "string" && typeof namespace === "string";
   if (given === undefined && !named)
@@ -106,13 +105,13 @@ function ofManifest(manifest: Fields, given: Place | undefined): Sealable {
 /** stringData overwrites data, as in the API server. */
 function dataOf({ data, stringData }: Fields): Record<string, Uint8Array> {
   const all: Record<string, Uint8Array> = {};
-  for (const [key, value] of Object.entries(fields(data))) {
+  for (const [key, value] of Object.entries(fieldsOf(data))) {
     const text = typeof value === "string" ? value.replace(/[\r\n]/g, "") : "!";
     if (!base64.test(text))
       throw new Refused(`data[${shown(key)}]: is not base64; encode it, or write it to stringData`);
     all[key] = Buffer.from(text, "base64");
   }
-  for (const [key, value] of Object.entries(fields(stringData))) {
+  for (const [key, value] of Object.entries(fieldsOf(stringData))) {
     if (typeof value !== "string")
       throw new Refused(`stringData[${shown(key)}]: is not text; put it in quotes`);
     all[key] = Buffer.from(value);
@@ -125,12 +124,9 @@ function dataOf({ data, stringData }: Fields): Record<string, Uint8Array> {
 }
 
 const shown = (key: string): string => JSON.stringify(key.slice(0, 64));
-const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-const fields = (value: unknown): Fields => (isFields(value) ? value : {});
 const texts = (value: unknown): Record<string, string> =>
   Object.fromEntries(
-    Object.entries(fields(value)).filter(
+    Object.entries(fieldsOf(value)).filter(
       (one): one is [string, string] => typeof one[1] === "string",
     ),
   );

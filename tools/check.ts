@@ -1,7 +1,7 @@
 /** `npm run check`: all checks that do not run the code. Prints the mistakes, or one line. */
 import { spawnSync } from "node:child_process";
 import { checkActions } from "./rules/actions.ts";
-import { checkComments } from "./rules/comments.ts";
+import { checkComments, checkLengths } from "./rules/comments.ts";
 import { checkImports } from "./rules/imports.ts";
 
 const steps: readonly (readonly [name: string, ...argv: string[]])[] = [
@@ -30,6 +30,10 @@ for (const line of checkComments(".")) {
 for (const action of checkActions(".")) {
   failed = true;
   process.stderr.write(`actions: ${action}\n`);
+}
+for (const line of checkLengths(".")) {
+  failed = true;
+  process.stderr.write(`length: ${line}\n`);
 }
 if (failed) process.exit(1);
 process.stdout.write(

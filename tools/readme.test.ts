@@ -25,14 +25,16 @@ const images = which(/^podman /);
 /** test/install/chart.test.ts runs this command as `helm template`. */
 const helm = which(/^helm install /);
 const demo = which(/^npm run demo$/);
+/** The command that runs this file. */
+const tested = which(/^npm test$/);
 
 test("runs every command of README.md in a test", () => {
   const shown = shownLines().filter(({ page, line }) => page === "README.md" && !(line in notRun));
-  const run = [...shown.map(({ line }) => line), ...built, ...images, ...helm, ...demo];
+  const run = [...shown.map(({ line }) => line), ...built, ...images, ...helm, ...demo, ...tested];
   assert.deepEqual(run.toSorted(), commands.toSorted());
   assert.deepEqual(
-    [built, images, helm, demo].map(({ length }) => length),
-    [2, 2, 1, 1],
+    [built, images, helm, demo, tested].map(({ length }) => length),
+    [2, 2, 1, 1, 1],
   );
 });
 

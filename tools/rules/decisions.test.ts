@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { globSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import manifest from "../../package.json" with { type: "json" };
 
 const folder = join(import.meta.dirname, "../../docs/inside/decisions");
 const pages = readdirSync(folder).filter((name) => name !== "README.md");
@@ -36,4 +37,12 @@ test("names only existing files in a decision", () => {
         files.some((file) => file === name || file.endsWith(`/${name}`)),
         `${page}: ${name}`,
       );
+});
+
+test("dependencies.md has a row for each package that our programs contain", () => {
+  const rows = Array.from(
+    textOf("dependencies.md").matchAll(/^\| `([^`]+)` \|/gm),
+    ([, name]) => name,
+  );
+  assert.deepEqual(rows, Object.keys(manifest.dependencies).toSorted());
 });

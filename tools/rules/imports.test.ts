@@ -44,6 +44,8 @@ const cases: readonly (readonly [files: Files, problem: RegExp | undefined])[] =
   [{ "agent/other/a.ts": `import { x } from "#contract/x.ts";` }, /not in the order/],
   [{ "agent/a.ts": `const x = await import("../tools/x.ts");` }, /tools/],
   [{ "agent/a.ts": `import { KubeConfig } from "@kubernetes/client-node";` }, /client-node/],
+  [{ "controller/a.ts": `import { Registry } from "prom-client";` }, /belongs to lib\/runtime/],
+  [{ "agent/a.ts": `import { x } from "left-pad";` }, /has no folder/],
   [{ "controller/a.ts": `import type { V1Pod } from "@kubernetes/client-node";` }, undefined],
   [{ "lib/kube/a.ts": `import { KubeConfig } from "@kubernetes/client-node";` }, undefined],
   [

@@ -41,15 +41,16 @@ const programs: ReadonlySet<string> = new Set([
 /** Programs that never connect to an API server. */
 const withoutCluster: ReadonlySet<string> = new Set(["agent"]);
 
-/** Package → the only folders that are allowed to import its values. */
-const packageRooms: Readonly<Record<string, readonly string[]>> = {
-  "@kubernetes/client-node": ["lib/kube"],
-  "js-yaml": ["lib/kube"],
-  "dbus-next": ["agent/systemd"],
-  chokidar: ["agent/files"],
-  "write-file-atomic": ["agent/files"],
-  pino: ["lib/runtime"],
-  "prom-client": ["lib/runtime"],
+/** Package → the only folder that is allowed to import its values. No other package is allowed. */
+const packageRooms: Readonly<Record<string, string>> = {
+  "@kubernetes/client-node": "lib/kube",
+  "js-yaml": "lib/kube",
+  pino: "lib/runtime",
+  "prom-client": "lib/runtime",
+  "dbus-next": "agent/systemd",
+  chokidar: "agent/files",
+  "write-file-atomic": "agent/files",
+  "zod/mini": "agent/journal",
 };
 
 const names: Readonly<Record<string, string>> = manifest.imports;
@@ -130,10 +131,11 @@ function judge(file: string, one: Import): string | undefined {
   const target = targetOf(file, one);
   if (!specifier.startsWith(".") && !specifier.startsWith("#")) {
     if (typeOnly || isTest(file)) return undefined;
-    const rooms = packageRooms[specifier];
-    if (rooms === undefined || rooms.some((room) => `${file}/`.startsWith(`${room}/`)))
-      return undefined;
-    return `imports ${specifier}, which belongs to ${rooms.join(" and ")}`;
+    if (specifier.startsWith("node:")) return undefined;
+    const room = packageRooms[specifier];
+    if (room === undefined) return `imports ${specifier}, which has no folder here`;
+    if (`${file}/`.startsWith(`${room}/`)) return undefined;
+    return `imports ${specifier}, which belongs to ${room}`;
   }
   if (target === "package.json") return undefined;
   if (specifier.startsWith("../../")) return `imports ${specifier}; begin with ${nameOf(target)}`;

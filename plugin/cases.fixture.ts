@@ -213,8 +213,9 @@ const newest = '--conflicts "newest": is not one of the choices; give additional
 const tooMuch =
   "GPS308 sources: document: the sources together, or their merge, are longer than 480 KiB; " +
   "remove entries: both are stored in one Secret, and the API server stores no Secret above 1 MiB\n";
-const joinn = '"fleet joinn": is not a command; give fleet join; --help lists all\n';
-const chek = '"chek": is not a command; give check; --help lists all\n';
+const joinn =
+  '"fleet joinn": is not a command; give fleet status, fleet list, fleet join, fleet remove, fleet apply, fleet delete, fleet rbac, fleet tenant; --help lists all\n';
+const chek = '"chek": is not a command; --help lists all\n';
 const onlyFlags = "only flags are given; name a command; --help lists all\n";
 const conflictLine =
   'GPS164 additional: auths["a.io"]: differs from the credential in the original; no action needed if intended: the additional\'s is used\n';
@@ -315,7 +316,7 @@ const cases: readonly (readonly [
     `merge --show-credentials --additionl ${good}`,
     2,
     "",
-    /^--additionl: is not a flag; give --additional\n--additional: is missing; .*\n$/,
+    /^--additionl: is not a flag; --help names all\n--additional: is missing; .*\n$/,
   ],
   [
     "merge --show-credentials --original --additional",

@@ -1,6 +1,5 @@
 /** Runs a command line. Does not use `process`, so that tests can call it. */
 import { asksForHelp } from "#contract/arguments.ts";
-import { nearest } from "#contract/flags.ts";
 import { ApiError } from "#kube/client/api-error.ts";
 import { quote } from "#pullsecret/problems/keypath.ts";
 import { commands } from "./commands.ts";
@@ -43,8 +42,7 @@ async function run(argv: readonly string[], io: Io): Promise<number> {
   const [second] = rest;
   const its = inGroup(name);
   if (its.length > 0 && second !== undefined && !second.startsWith("-")) {
-    const meant = nearest(second, its);
-    const given = (meant === undefined ? its : [meant]).map((one) => `${name} ${one}`).join(", ");
+    const given = its.map((word) => `${name} ${word}`).join(", ");
     throw new Misuse(`${quote(`${name} ${second}`)}: is not a command; give ${given}; ${lists}`);
   }
   const usage = usageOf(commands, name === "help" ? "" : name);
@@ -72,9 +70,7 @@ function noCommand(name: string): string {
   const longer = inGroup(name).map((one) => `${name} ${one}`);
   if (longer.length > 0)
     return `${quote(name)}: needs a second word; give ${longer.join(", ")}; ${lists}`;
-  const meant = nearest(name, Object.keys(commands));
-  const given = meant === undefined ? "" : ` give ${meant};`;
-  return `${quote(name)}: is not a command;${given} ${lists}`;
+  return `${quote(name)}: is not a command; ${lists}`;
 }
 
 const advice: Readonly<Record<number, string>> = {

@@ -102,7 +102,7 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     '--termination-log "log": is not an absolute path of a file without . and ..',
   ],
   ["--nope", "--nope: is not a flag; --help names all"],
-  ["--probaton=1", "--probaton: is not a flag; give --probation"],
+  ["--probaton=1", "--probaton: is not a flag; --help names all"],
   ["extra", '"extra": belongs to no flag; remove it'],
 ];
 for (const [argv, error] of wrong)

@@ -223,7 +223,7 @@ const wrong: readonly (readonly [argv: string, error: string])[] = [
     "--agent-requests cpu=1: exceeds --agent-limits; give 900m or less",
   ],
   ["--colour red", "--colour: is not a flag; --help names all"],
-  ["--probe-por=1", "--probe-por: is not a flag; give --probe-port"],
+  ["--probe-por=1", "--probe-por: is not a flag; --help names all"],
   ["stray", '"stray": belongs to no flag; remove it'],
   ["robot:t0ken", '"robot:[redacted]": belongs to no flag; remove it'],
   ["--kubeconfig --listen :1", "--kubeconfig: has no value; write --kubeconfig=VALUE"],

@@ -7,11 +7,8 @@ type KnownFlags = Readonly<Record<string, Readonly<{ short?: string; switch?: tr
 export type Arguments = Readonly<{
   /** Flag or operand → its texts in order; undefined if a flag has no value. */
   texts: ReadonlyMap<string, readonly (string | undefined)[]>;
-  /**
-   * An argument that looks like an unknown flag. `name` is only the flag's name. `argument` can
-   * contain the flag's value.
-   */
-  unknown: readonly Readonly<{ name: string; argument: string }>[];
+  /** The name of each argument that looks like an unknown flag, without the flag's value. */
+  unknown: readonly string[];
   /** An argument that belongs to no flag and to no operand. */
   strays: readonly string[];
 }>;
@@ -57,7 +54,7 @@ export function sortArguments(
         .map((token) => withValue(token, flags)),
       ...filled.map((name, place) => ({ name, value: positional[place]?.value })),
     ]),
-    unknown: onePerArgument(unknown, argv),
+    unknown: onePerArgument(unknown),
     strays: strays(positional.slice(places.length), unknown),
   };
 }
@@ -136,7 +133,7 @@ function strays(left: readonly Token[], unknown: readonly Token[]): string[] {
  * Reports `-psecret` as one unknown flag, by its first letter. Node.js reads seven flags, one for
  * each letter.
  */
-function onePerArgument(tokens: readonly Token[], argv: readonly string[]): Arguments["unknown"] {
+function onePerArgument(tokens: readonly Token[]): Arguments["unknown"] {
   const first = tokens.filter(({ index }, at) => tokens[at - 1]?.index !== index);
-  return first.map(({ rawName = "", index }) => ({ name: rawName, argument: argv[index] ?? "" }));
+  return first.map(({ rawName = "" }) => rawName);
 }

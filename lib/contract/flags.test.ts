@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { asksForHelp } from "./arguments.ts";
-import { readFlags, nearest, type Rule } from "./flags.ts";
+import { readFlags, type Rule } from "./flags.ts";
 import { usage, type Table } from "./table.ts";
 import { integer, oneOf, text, toggle } from "./values.ts";
 
@@ -95,12 +95,12 @@ const refused: readonly (readonly [line: string, ...errors: string[]])[] = [
   ["-f f w --dry=no", '--dry "no": is neither true nor false'],
   ["-f f w --dry --dry", "--dry: given 2 times; give it once"],
   ["-f f --dry true w x", '"x": belongs to no flag; remove it'],
-  ["-f f w --color blue", "--color: is not a flag; give --colour"],
-  ["-f f w --color=s3cret", "--color: is not a flag; give --colour"],
+  ["-f f w --color blue", "--color: is not a flag; --help names all"],
+  ["-f f w --color=s3cret", "--color: is not a flag; --help names all"],
   ["-f f w d --password s3cret", "--password: is not a flag; --help names all"],
   ["-f f w -ps3cret", "-p: is not a flag; --help names all"],
-  ["-f f w -colour", "-c: is not a flag; give --colour"],
-  ["-f f w --hlp", "--hlp: is not a flag; give --help"],
+  ["-f f w -colour", "-c: is not a flag; --help names all"],
+  ["-f f w --hlp", "--hlp: is not a flag; --help names all"],
   ["-f f w --s3cret@host", '"--***@host": is not a flag; --help names all'],
   [
     "-f f w --__proto__=x --constructor",
@@ -162,19 +162,3 @@ test("does not read the letters after an unknown letter as another flag and its 
   const read = readFlags(table, { argv: ["-ppl4nted"], quote: JSON.stringify });
   assert.deepEqual(read, { ok: false, errors: ["-p: is not a flag; --help names all"] });
 });
-
-const words = ["listen", "kubeconfig", "max-unavailable", "max-failures"];
-const cases: readonly (readonly [word: string, meant: string | undefined])[] = [
-  ["listen", "listen"],
-  ["listn", "listen"],
-  ["lisstenn", "listen"],
-  ["kube-config", "kubeconfig"],
-  ["max-failure", "max-failures"],
-  ["maxunavailble", "max-unavailable"],
-  ["colour", undefined],
-  ["l", undefined],
-  ["", undefined],
-];
-for (const [word, meant] of cases)
-  test(`"${word}" means ${meant ?? "none of the known"}`, () =>
-    assert.equal(nearest(word, words), meant));

@@ -22,9 +22,8 @@ export type ParsedFlags<Value> =
   | Readonly<{ ok: false; errors: readonly string[] }>;
 
 /**
- * A rule for several values together. If one of these values could not be read, we ignore the
- * rule's result, because the rule would treat the value as absent. The value has its own error
- * already.
+ * A rule for several values together. If a value could not be read, we apply no rule, because a
+ * rule would treat the value as absent.
  */
 export type Rule<Rows extends Table> = (
   values: Readonly<Partial<TableValues<Rows>>>,
@@ -43,35 +42,13 @@ export function readFlags<const Rows extends Table>(
     return [name, readRow(name, flag, textsOf(name, flag, sorted, given), given.quote)] as const;
   });
   const values = valuesOf<Rows>(read);
-  const unread = new Set(read.flatMap(([name, one]) => (one.ok ? [] : [name])));
   const errors = [
-    ...sorted.unknown.map((one) => unknownFlag(one, Object.keys(flags), given)),
+    ...sorted.unknown.map((name) => unknownFlag(name, given)),
     ...sorted.strays.map((stray) => `${given.quote(stray)}: belongs to no flag; remove it`),
     ...read.flatMap(([, outcome]) => (outcome.ok ? [] : outcome.errors)),
-    ...rules.flatMap((rule) => problemsOf(rule, values, unread)),
+    ...(read.every(([, row]) => row.ok) ? rules.flatMap((rule) => rule(values) ?? []) : []),
   ];
   return errors.length > 0 ? { ok: false, errors } : { ok: true, value: values };
-}
-
-/** The error of the rule; none if the rule used a value of `unread`. */
-function problemsOf<Rows extends Table>(
-  rule: Rule<Rows>,
-  values: TableValues<Rows>,
-  unread: ReadonlySet<string>,
-): readonly string[] {
-  let misled = false;
-  const watched = new Proxy(values, {
-    get(target, name) {
-      misled ||= unread.has(String(name));
-      return Reflect.get(target, name) as unknown;
-    },
-    ownKeys(target) {
-      misled ||= unread.size > 0;
-      return Reflect.ownKeys(target);
-    },
-  });
-  const error = rule(watched);
-  return misled || error === undefined ? [] : [error];
 }
 
 function rowsOf(table: Table, ...from: readonly Flag["from"][]): [name: string, flag: Flag][] {
@@ -120,44 +97,8 @@ function problemLine(
   return `${title}${text === undefined ? "" : ` ${quote(text)}`}: ${message}`;
 }
 
-type Unknown = Arguments["unknown"][number];
-
-/**
- * The error for an unknown flag. It hides the flag's value, and suggests a flag for a likely typo.
- */
-function unknownFlag(
-  { name, argument }: Unknown,
-  known: readonly string[],
-  { quote }: Invocation,
-): string {
+/** The error for an unknown flag. It hides the flag's value. */
+function unknownFlag(name: string, { quote }: Invocation): string {
   const shown = /^--?[A-Za-z0-9][A-Za-z0-9-]{0,39}$/.test(name) ? name : quote(name);
-  const word = argument.replace(/^-+/, "").replace(/=.*$/s, "");
-  const meant = nearest(word, [...known, "help"]);
-  return `${shown}: is not a flag; ${meant === undefined ? "--help names all" : `give --${meant}`}`;
-}
-
-/**
- * The word in `words` that is nearest to `word`; undefined if more than a third of the letters
- * differ.
- */
-export function nearest(word: string, words: readonly string[]): string | undefined {
-  const ranked = words.map((known) => ({ known, changes: distance(word, known) }));
-  const [best] = ranked.toSorted((a, b) => a.changes - b.changes);
-  return best !== undefined && best.changes * 3 <= word.length ? best.known : undefined;
-}
-
-/**
- * The Levenshtein distance: how many letters to add, drop or replace to get from `from` to `to`.
- */
-function distance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, column) => column);
-  for (const [index, letter] of [...from].entries()) {
-    const next = [index + 1];
-    for (let column = 1; column <= to.length; column++) {
-      const replaced = (row[column - 1] ?? 0) + (letter === to[column - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[to.length] ?? 0;
+  return `${shown}: is not a flag; --help names all`;
 }

@@ -14,18 +14,22 @@ test("links the runbook of every alert to a heading of a page", () => {
   }
 });
 
-/** The text below the heading with this anchor, without the headings below it. */
-function textBelow(file: string, anchor: string): string {
+/** The paragraphs below the heading with this anchor, without the headings below it. */
+function paragraphsBelow(file: string, anchor: string): readonly string[] {
   const parts = readFileSync(file, "utf8").split(/^(?=#{1,6} )/m);
-  const part = parts.find((one) => anchorsOf(one).has(anchor)) ?? "";
-  return part.replaceAll(/\s+/g, " ");
+  const [, ...paragraphs] =
+    parts.find((part) => anchorsOf(part).has(anchor))?.split(/\n{2,}/) ?? [];
+  return paragraphs.map((paragraph) => paragraph.replaceAll(/\s+/g, " ").trim());
 }
 
 test("gives every alert a runbook with a command or an action", () => {
   for (const { alert, runbook } of alerts) {
     const [file = "", anchor = ""] = runbook.split("#");
-    const text = textBelow(file, anchor);
-    const [, you = ""] = /\*\*You\*\*: (.*)/.exec(text) ?? [];
+    const paragraphs = paragraphsBelow(file, anchor);
+    const text = paragraphs.join(" ");
+    // In errors.md, what to do follows what the program does by itself.
+    const at = paragraphs.findIndex((paragraph) => paragraph.startsWith("**By itself**: "));
+    const you = file.endsWith("/errors.md") ? (paragraphs[at + 1] ?? "") : "";
     const action = you !== "" && !/^No action needed[^;]*$/.test(you);
     assert.ok(action || /```sh |`kubectl /.test(text), `${alert}: ${runbook}: ${text}`);
   }

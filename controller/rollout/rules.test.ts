@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Action, Decision, GrantPolicy, StateFacts } from "./facts.ts";
+import type { Action, Decision, GrantPolicy, PodFacts, StateFacts } from "./facts.ts";
 import { broken, planOf, type Plan } from "#test/model/schedules.ts";
 import { playAll } from "#test/model/play.ts";
 import type { Rewrite } from "#test/model/product.ts";
@@ -30,6 +30,18 @@ const forgetful: Rewrite = {
     ...memory,
     places: new Map(),
     pods: new Map([...memory.pods].map(([uid, one]) => [uid, { ...one, holds: false }])),
+  }),
+};
+const pods = (change: (pod: PodFacts) => Partial<PodFacts>): Rewrite => ({
+  snapshot: (seen) => ({
+    ...seen,
+    pods: seen.pods.map((pod) => Object.assign({}, pod, change(pod))),
+  }),
+});
+const unsettled: Rewrite = {
+  memory: (memory) => ({
+    ...memory,
+    pods: new Map([...memory.pods].map(([uid, one]) => [uid, { ...one, isSettled: false }])),
   }),
 };
 const oldNodes: Rewrite = {
@@ -75,6 +87,11 @@ const twoMayFail = (seed: number): Plan => ({ ...badContent(seed), maxFailures: 
 const badImage = plan([150, "badUpgrade", 0, 0]);
 const deletions = plan([150, "edit", 0, 1], ...every(155, 4, "podDelete"));
 const unfit = plan([140, "unfit", 0, 200], [150, "edit", 0, 1]);
+/** A node has the newest content, and after a reboot its agent cannot start. */
+const stoppedAgent = (seed: number): Plan => ({
+  ...plan([300, "unstartable", 0, 1], [301, "power", 0, 5])(seed),
+  end: 1000,
+});
 const absentCanary = plan(
   [150, "edit", 0, 1],
   ...[0, 1, 2, 3, 4, 5].map((who) => [152, "away", who, 300] as const),
@@ -154,6 +171,19 @@ const rows: readonly Row[] = [
     { decision: (wanted) => ({ ...wanted, actions: [...wanted.actions, { kind: "promote" }] }) },
     planOf,
   ],
+  [
+    "a promotion waits for the nodes that have older content",
+    "promotion",
+    state({ base: -1 }),
+    planOf,
+  ],
+  [
+    "a node that failed waits ten minutes for the same content",
+    "repeated failure",
+    pods(({ grant }) => ({ grant: grant?.revision === 0 ? { ...grant, digest: "" } : grant })),
+    twoMayFail,
+  ],
+  ["a proved grant stays", "kept grants", unsettled, stoppedAgent],
   [
     "a pause delays grants",
     "pause",

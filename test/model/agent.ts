@@ -1,6 +1,6 @@
 /** The agent of the model. It follows four rules; `endChange` continues a change that has begun. */
 import { exit, restartKubelet } from "./machine.ts";
-import { checkNotBack, checkUngranted } from "./laws.ts";
+import { checkNotBack, checkUngranted, noteFailure, noteFulfilled } from "./laws.ts";
 import {
   keyOf,
   log,
@@ -83,6 +83,7 @@ function end(
   grant: Grant,
 ): void {
   journal.said = `${kind} ${keyOf(grant)}`;
+  if (kind === "failed") noteFailure(w, m, grant);
   exit(w, m, { kind, key: keyOf(grant), rev: grant.rev });
 }
 
@@ -145,7 +146,7 @@ function prove(w: World, m: Machine, rev: number, digest: Digest): void {
   const mode = modeOf(w, m);
   m.journal = { rev, digest, mode, begun: null, said: m.journal?.said ?? "", quarantine: "" };
   w.truth.proved.add(digest + mode);
-  w.truth.fulfilled.add(`${m.id} ${rev}/${digest}`);
+  noteFulfilled(w, m, rev, digest);
   w.truth.wrong.delete(m.id);
   log(w, `${m.name} proves revision ${rev} (${digest})`);
 }

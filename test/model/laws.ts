@@ -115,7 +115,13 @@ export function checkPaused(w: World, node: string): void {
 export function noteWrong(w: World): void {
   for (const pod of w.api.pods.values()) {
     const m = w.machines.get(pod.node);
-    if (!m || !isOpen(m, pod) || w.truth.wrong.has(m.id) || !isShown(w, m, pod)) continue;
+    if (!m || !isShown(w, m, pod)) {
+      // The proof of a grant counts after a minute without a break.
+      if (w.t - (w.truth.shownAt.get(pod.uid) ?? w.t) < 2 * away) w.truth.shownAt.delete(pod.uid);
+      continue;
+    }
+    if (!w.truth.shownAt.has(pod.uid)) w.truth.shownAt.set(pod.uid, w.t);
+    if (!isOpen(m, pod) || w.truth.wrong.has(m.id)) continue;
     w.truth.wrong.add(m.id);
     w.truth.slips += 1;
   }
@@ -194,6 +200,59 @@ export function checkStatus(w: World): void {
   const { secret } = w.api;
   if (secret && !w.truth.proved.has(secret.digest + secret.mode))
     fail("status", `${secret.digest} is served and unproved`);
+}
+
+/** Records that the machine has this content in force. */
+export function noteFulfilled({ t, truth }: World, m: Machine, rev: number, digest: Digest): void {
+  truth.fulfilled.add(`${m.id} ${rev}/${digest}`);
+  truth.firstAt.set(rev, truth.firstAt.get(rev) ?? t);
+}
+
+/**
+ * Content is promoted only after every Ready node has been granted it, except nodes that refused
+ * it, and nodes that joined after the first proof.
+ */
+export function checkPromotion(w: World): void {
+  const { secret, pods } = w.api;
+  if (!secret || w.admissionUntil > w.t - 2 * away) return;
+  const first = w.truth.firstAt.get(secret.rev) ?? w.t;
+  for (const { node, created, ready, unreachable, grant } of pods.values())
+    // The controller's view can be a second old.
+    if (created < first && ready && !unreachable && grant && grant.rev > 0)
+      if (grant.rev !== secret.rev && grant.digest !== PLANTED && w.t > first + 2)
+        fail("promotion", `${node} has only revision ${grant.rev} when ${secret.rev} is promoted`);
+}
+
+/** Seconds after which a node whose kubelet failed gets the same content again. */
+const pause = 600;
+
+/** Records a failure that the agent reports. */
+export function noteFailure({ t, truth }: World, m: Machine, { rev }: { rev: number }): void {
+  truth.failed.set(m.id, { rev, at: t, retries: truth.retries });
+}
+
+/** A node that failed gets the same content again only after a pause, or after a retry. */
+export function checkRepeated(w: World, pod: Pod): void {
+  const { t, truth, machines, api } = w;
+  const failure = truth.failed.get(machines.get(pod.node)?.id ?? 0);
+  if (failure === undefined || api.secret?.digest === RELEASE) return;
+  if (failure.rev !== api.secret?.rev || failure.retries !== truth.retries) return;
+  // The next pod of a node does not always show that the pod before it failed.
+  if (pod.created < failure.at && t - failure.at < pause)
+    fail("repeated failure", `${pod.node} gets ${failure.rev} again after ${t - failure.at} s`);
+}
+
+/**
+ * The newest grant of a node stays if its pod has shown for two minutes that the grant is
+ * fulfilled, whatever then happens to the agent. A controller that was killed has forgotten the
+ * proof.
+ */
+export function checkKept(w: World, pod: Pod, grant: Pod["grant"]): void {
+  const { t, truth, api } = w;
+  if (!grant || grant.rev !== api.secret?.rev || grant.digest !== api.secret.digest) return;
+  const since = truth.shownAt.get(pod.uid) ?? t;
+  if (truth.lastKill < 0 && truth.hand === 0 && t - since > 2 * away && !isRefused(pod))
+    fail("kept grants", `${pod.node} loses ${grant.rev} after ${t - since} s`);
 }
 
 /** Seconds within which a working controller must have published a withdrawal. */

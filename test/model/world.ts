@@ -182,6 +182,12 @@ type Truth = {
   grantedAt: Map<number, number>;
   /** `ID REVISION/DIGEST` of each machine and the contents that it has had in force. */
   fulfilled: Set<string>;
+  /** Uid of a pod → when it first showed that its present grant is fulfilled. */
+  shownAt: Map<number, number>;
+  /** Revision → when a first machine had it in force. */
+  firstAt: Map<number, number>;
+  /** Machine → its last failure, and the retries at that time. */
+  failed: Map<number, { rev: number; at: number; retries: number }>;
   slips: number;
   forced: number;
   /** Nodes that were deleted before their failure was known. */

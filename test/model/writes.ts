@@ -1,7 +1,16 @@
 /** The writes of the controller: performs the actions of its decisions in the world. */
 import type { Grant as GrantFacts } from "#contract/grant.ts";
 import type { Action, StateFacts } from "#controller/rollout/facts.ts";
-import { checkAlone, checkPaused, checkStatus, checkWindow, notePublished } from "./laws.ts";
+import {
+  checkAlone,
+  checkKept,
+  checkPaused,
+  checkPromotion,
+  checkRepeated,
+  checkStatus,
+  checkWindow,
+  notePublished,
+} from "./laws.ts";
 import {
   log,
   newState,
@@ -74,7 +83,9 @@ function patch(w: World, pod: Pod, grant: Grant): Answer {
   if (w.admissionUntil > w.t && pod.uid % 2 === 0) return "admission";
   const verb = grant.rev > 0 ? "grants" : "takes back with";
   log(w, `controller: ${verb} ${grant.rev} (${grant.digest}) to ${pod.node}`);
+  if (grant.rev === 0) checkKept(w, real, real.grant);
   w.truth.grantedAt.set(pod.uid, w.t);
+  w.truth.shownAt.delete(pod.uid);
   for (const copy of new Set([real, pod])) {
     copy.grant = { ...grant };
     copy.rv += 1;
@@ -83,6 +94,7 @@ function patch(w: World, pod: Pod, grant: Grant): Answer {
     checkPaused(w, pod.node);
     checkWindow(w, pod.node);
     checkAlone(w, real);
+    checkRepeated(w, real);
   }
   return "done";
 }
@@ -138,6 +150,7 @@ function write(w: World, api: Api, action: Written): void {
       w.old = secret;
       w.api.secret = { ...secret, served: secret.rev, servedDigest: "" };
       log(w, `controller: promotes ${secret.rev}`);
+      checkPromotion(w);
       return checkStatus(w);
     case "complete":
       return complete(w, action.isConfirmed);

@@ -85,7 +85,6 @@ async function clean({ plan, found }: ToClean, effects: Effects): Promise<void> 
     // The new file is staged in our folder.
     await makeFolder(under(effects, nodeFiles.folder));
     await write(plan, found, effects);
-    if (plan.kept !== true) effects.history.cleaned();
   } finally {
     await leave(effects);
   }

@@ -14,16 +14,8 @@ import { policyFor } from "./systemd/distributions.ts";
 import { type Facts, unasked } from "./facts/facts.ts";
 import { whyElsewhere, Readings } from "./observe/readings.ts";
 import { hasLeftovers } from "./journal/folder.ts";
-import {
-  digestOf,
-  type File,
-  joinFormer,
-  isIdle,
-  type JournalReading,
-  type Owned,
-  ownsNoAnswer,
-} from "./journal/journal.ts";
-import { savePast, type Past, readPast, corruptName } from "./journal/store.ts";
+import { isIdle, type JournalReading, ownsNoAnswer } from "./journal/journal.ts";
+import { corruptName } from "./journal/store.ts";
 import { failedKey, belongsTo, type Observed } from "./facts/grant.ts";
 import { askUnit } from "./observe/kubelet.ts";
 import type { Question, Step } from "./facts/step.ts";
@@ -50,14 +42,12 @@ export class Observer {
   readonly #readings: Readings;
   /** The journal as last read. Kept in memory, because an administrator might delete our folder. */
   #journal: Extract<JournalReading, { kind: "journal" }> | undefined;
-  #past: Past;
   #observed: Observed = { grant: "unread", journal: 0, fulfilled: false, failed: undefined };
 
   constructor(inputs: Inputs) {
     this.#inputs = inputs;
     this.#stopwatch = new Stopwatch(inputs.clock);
     this.#readings = new Readings(inputs);
-    this.#past = readPast(inputs.config.podDirectory);
   }
 
   /** The observations of the last round. */
@@ -115,9 +105,8 @@ export class Observer {
       elsewhere: whyElsewhere(config),
       journal,
       vanished,
-      former: this.#isCopy(file) ? this.#past.former : [],
       lost,
-      noAnswer: known === undefined ? this.#past.noAnswer : ownsNoAnswer(known, lost),
+      noAnswer: known === undefined ? !lost : ownsNoAnswer(known, lost),
       leftovers: journal.kind === "none" && hasLeftovers(folder),
       file,
       ...unasked,
@@ -132,7 +121,6 @@ export class Observer {
       writeIn: history.writeIn(),
       restarts: history.restarts,
       sinceRestart: history.sinceRestart(),
-      sinceCleaned: history.sinceCleaned(),
       unwritable: history.unwritable,
     };
   }
@@ -178,69 +166,8 @@ export class Observer {
       fulfilled: known !== undefined && isIdle(known) && belongsTo(known, grant),
       failed: failedKey(known),
     };
-    const latest = "journal" in step ? step.journal : known;
-    // An unreadable journal might list an answer.
-    if (latest !== undefined || facts.lost || journal.kind !== "none")
-      this.#noteAnswer(latest !== undefined && ownsNoAnswer(latest, facts.lost));
-    if (step.action === "leave") {
-      // Saved before the folder is removed, because the journal, the only other record, is in it.
-      this.#keepPast(facts);
-      this.#journal = undefined;
-    } else if (known !== undefined) this.#noteCopy(facts.file, known.owned);
-    if (step.action === "apply") this.#forgetCopy(step.plan.file);
+    if (step.action === "leave") this.#journal = undefined;
     if (step.action !== "nothing") this.#readings.forget();
     return step;
   }
-
-  #isCopy(file: NodeFile): boolean {
-    return file.kind === "file" && this.#past.copies.includes(file.digest);
-  }
-
-  /** Notes `noAnswer` before the folder is removed, or before a journal lists an answer. */
-  #noteAnswer(noAnswer: boolean): void {
-    if (noAnswer !== this.#past.noAnswer) this.#keep({ noAnswer });
-  }
-
-  /**
-   * Notes a config.json that contains all of our entries, because another program might restore a
-   * copy of it after a withdrawal.
-   */
-  #noteCopy(file: NodeFile, owned: Owned): void {
-    const isWhole = owned.entries.some(({ vacant }) => !vacant);
-    if (file.kind !== "file" || !isWhole || this.#isCopy(file) || !file.holds(owned)) return;
-    const { present } = this.#past;
-    if (!present.includes(file.digest)) this.#keep({ present: [...present, file.digest] });
-  }
-
-  /**
-   * Forgets an old copy if we now write the same bytes. These bytes contain only the node's own
-   * entries and our present entries.
-   */
-  #forgetCopy(file: File): void {
-    const { copies } = this.#past;
-    const left = "absent" in file ? copies : without(copies, digestOf(file.bytes));
-    if (left.length < copies.length) this.#keep({ copies: left });
-  }
-
-  /**
-   * Saves the digests of what a withdrawal has removed. The entries that the withdrawal has
-   * restored are the node's own, even if ours once had the same values.
-   */
-  #keepPast({ file }: Facts): void {
-    const { owned } = this.#journal?.journal ?? {};
-    if (owned === undefined || !isFound(file)) return;
-    const former = file.withdrawn({
-      ...owned,
-      former: joinFormer(this.#past.former, owned.former),
-    });
-    const { copies, present } = this.#past;
-    this.#keep({ copies: without([...copies, ...present], file.digest), present: [], former });
-  }
-
-  #keep(changes: Partial<Past>): void {
-    this.#past = savePast(this.#inputs.config.podDirectory, { ...this.#past, ...changes });
-  }
 }
-
-const without = (digests: readonly string[], digest: string): readonly string[] =>
-  digests.filter((one) => one !== digest);

@@ -20,18 +20,9 @@ import {
 } from "./change.ts";
 import { unitRecord, withUnit, isOutOfReach, stateOf } from "../facts/kubelet-state.ts";
 import type { Facts } from "../facts/facts.ts";
-import {
-  firstJournal,
-  isIdle,
-  joinFormer,
-  type Journal,
-  nothingOwned,
-  unproved,
-  confirmed,
-  type File,
-} from "../journal/journal.ts";
+import { isIdle, type Journal, unproved, confirmed, type File } from "../journal/journal.ts";
 import type { Document, Mounted } from "../delivery/mount.ts";
-import { byTable, awaitCleaned, awaitRepaired, idleAs, isAwaitingReread } from "./restart.ts";
+import { byTable, awaitRepaired, idleAs, isAwaitingReread } from "./restart.ts";
 import { type FoundFile, type Plan, isFound } from "../delivery/delivery.ts";
 import {
   granted,
@@ -99,9 +90,7 @@ function chain(facts: Facts): Answer {
   if (kept !== undefined) return kept;
   if (document === undefined) return withoutDocument(facts, mounted, journal, file);
   if (isQuarantined(facts, journal, document)) return quarantined(journal);
-  const cleaning = journal === undefined ? takeOut(facts, document) : undefined;
-  if (cleaning !== undefined) return cleaning;
-  const planned = planFor(facts, journal, file, document);
+  const planned = file.plan(journal, document, facts.lost);
   if (planned.changed) return change(facts, journal, file, document, planned);
   return asPlanned(facts, journal, file, document, planned);
 }
@@ -114,8 +103,7 @@ function untouched(facts: Facts, document: Document): Answer {
   const { leftovers, file } = facts;
   const emptied = emptying(facts, document);
   if (emptied !== undefined) return emptied;
-  const cleaning = takeOut(facts, document) ?? (leftovers ? leave : awaitCleaned(facts));
-  if (cleaning !== undefined) return cleaning;
+  if (leftovers) return leave;
   // The kubelet uses another directory, which might still have our entries.
   if (facts.elsewhere !== undefined) return wait(codes.elsewhere, resync, facts.elsewhere);
   const unseen = whyUnseen(facts);
@@ -160,41 +148,6 @@ function emptying(facts: Facts, document: Document): Answer | undefined {
   if (!isFound(file)) return undefined;
   const planned = file.plan(undefined, document, false);
   return planned.changed ? change(facts, undefined, file, document, planned) : undefined;
-}
-
-/**
- * Removes our entries from an old copy of config.json that another program restored after the
- * withdrawal; undefined if there is no such copy. The step has no undo, because an undo would keep
- * the withdrawn credentials.
- */
-function takeOut(facts: Facts, document: Document): Step | undefined {
-  const { file, former, writeIn, lost } = facts;
-  // If the journal is unreadable (`lost`), the step would delete it together with our folder.
-  if (former.length === 0 || lost || !isFound(file)) return undefined;
-  const journal = { ...firstJournal({ absent: true }), owned: { ...nothingOwned, former } };
-  const plan = file.plan(journal, { ...document, intent: "release" }, false);
-  if (!plan.changed) return undefined;
-  if (writeIn > 0) return wait(codes.toBeWritten, writeIn);
-  const clean: Step = atOnce({ action: "clean", code: codes.toBeWritten, plan, found: file });
-  return clean;
-}
-
-/**
- * Plans the file. The plan also removes entries that were ours before a withdrawal, if another
- * program restored an old copy of config.json.
- */
-function planFor(
-  { former, lost }: Facts,
-  journal: Journal | undefined,
-  file: FoundFile,
-  document: Document,
-): Plan {
-  if (journal !== undefined && former.length > 0) {
-    const owned = { ...journal.owned, former: joinFormer(former, journal.owned.former) };
-    const planned = file.plan({ ...journal, owned }, document, lost);
-    if (planned.changed) return planned;
-  }
-  return file.plan(journal, document, lost);
 }
 
 function isUntouched({ journal, lost }: Facts): boolean {

@@ -467,14 +467,6 @@ export function awaitRepaired(facts: Facts, journal: Journal): Answer | undefine
   return waits ?? record(codes.inForce, read);
 }
 
-/**
- * Waits for the reread after the agent removed our entries from an old copy of config.json. No
- * journal records this removal, so a restarted agent does not wait.
- */
-export function awaitCleaned({ sinceCleaned }: Facts): Step | undefined {
-  return waitFor(rereadAfter - sinceCleaned);
-}
-
 /** The wait for the reread; undefined once it is over. */
 function waitForReread(
   renamed: NonNullable<Journal["renamed"]>,
@@ -482,10 +474,7 @@ function waitForReread(
 ): Step | undefined {
   // The node has rebooted since the write: every process has read the new file.
   if (renamed.boot !== time.boot) return undefined;
-  return waitFor(renamed.monotonic + rereadAfter - time.monotonic);
-}
-
-function waitFor(remaining: number): Step | undefined {
+  const remaining = renamed.monotonic + rereadAfter - time.monotonic;
   if (remaining <= 0) return undefined;
   const left = `${Math.ceil(remaining / 1000)} s more`;
   return wait(codes.toBeReread, Math.min(remaining, longestWait), left);

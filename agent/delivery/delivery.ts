@@ -3,7 +3,7 @@
  * To add a delivery, add a folder beside config-json/ and choose it in main.ts.
  */
 import type { FileIdentity } from "../files/atomic-write.ts";
-import type { File, Former, Journal, Owned } from "../journal/journal.ts";
+import type { File, Journal, Owned } from "../journal/journal.ts";
 import type { Document } from "./mount.ts";
 
 export type Delivery = Readonly<{
@@ -74,12 +74,6 @@ export type FoundFile = Readonly<{
   undone: (journal: Journal) => Owned;
   /** Whether everything that we wrote last is still in place. Needs no Secret. */
   holds: (owned: Owned) => boolean;
-  /**
-   * Our former values, by which we recognize an old copy that another program restores after a
-   * withdrawal. Values that the withdrawal has restored, or that the file has now, are not
-   * included.
-   */
-  withdrawn: (owned: Owned) => Former;
   /** Entries of other programs that the kubelet tries before ours, for the node's report. */
   rivals?: (owned: Owned) => string | undefined;
   /**

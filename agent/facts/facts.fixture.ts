@@ -184,11 +184,10 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
         : "kind" in journal
           ? (journal as Facts["journal"])
           : { kind: "journal", journal },
-    former: [],
     vanished: false,
     time,
     lost,
-    noAnswer: known === undefined || ownsNoAnswer(known, lost),
+    noAnswer: known === undefined ? !lost : ownsNoAnswer(known, lost),
     leftovers: false,
     file: written,
     unit,
@@ -205,7 +204,6 @@ export function facts({ config = {}, stopwatch, journal, grant, ...rest }: Facts
     writeIn: 0,
     restarts: 1,
     sinceRestart: Number.POSITIVE_INFINITY,
-    sinceCleaned: Number.POSITIVE_INFINITY,
     unwritable: false,
     ...rest,
   };

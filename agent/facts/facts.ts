@@ -3,7 +3,7 @@
  * if the decision requests them.
  */
 import type { Config } from "./config.ts";
-import type { Former, JournalReading } from "../journal/journal.ts";
+import type { JournalReading } from "../journal/journal.ts";
 import type { Mounted } from "../delivery/mount.ts";
 import type { GrantReading } from "../delivery/volume.ts";
 import type { NodeFile } from "../delivery/delivery.ts";
@@ -47,13 +47,6 @@ export type Facts = Readonly<{
   elsewhere: string | undefined;
   mounted: Mounted | undefined;
   journal: JournalReading;
-  /**
-   * Digests of values that were ours until this pod completed a withdrawal. Filled only while
-   * config.json is, byte for byte, an earlier file with all of our entries, which another program
-   * has restored. A single entry with such a digest proves nothing, because it might belong to the
-   * node's owner.
-   */
-  former: Former;
   /** The journal is missing on the disk. `journal` is the copy that this process read last. */
   vanished: boolean;
   /** Time since boot. Never jumps. */
@@ -61,9 +54,8 @@ export type Facts = Readonly<{
   /** An unreadable journal was set aside earlier and still exists. */
   lost: boolean;
   /**
-   * The journal, or the last journal that this pod saw, proves that an answer of the credential
-   * provider is not ours. Like our entries in config.json, an answer counts as not ours if this pod
-   * saw no journal.
+   * The journal proves that an answer of the credential provider is not ours. Like our entries in
+   * config.json, an answer counts as not ours if there is no journal and none was set aside.
    */
   noAnswer: boolean;
   /** Our folder exists without a journal: the agent was killed while it removed the folder. */
@@ -100,10 +92,6 @@ export type Facts = Readonly<{
   restarts: number;
   /** Milliseconds since the last of these restarts; infinite if there was none. */
   sinceRestart: number;
-  /**
-   * Milliseconds since this process removed our entries from an old copy; infinite if it never did.
-   */
-  sinceCleaned: number;
   /** The last write of this process failed, for example on a full disk. */
   unwritable: boolean;
 }>;

@@ -167,14 +167,6 @@ export function joinFormer(older: Former | undefined, newer: Former | undefined)
   return lists.filter(({ wrote }) => wrote.length > 0).toReversed();
 }
 
-/** Digests of all values that are or were ours, as one list of former values. */
-export function formerOf({ entries, former }: Owned): Former {
-  return joinFormer(
-    former,
-    entries.map(({ key, wrote }) => ({ key, wrote })),
-  );
-}
-
 /**
  * Drops digests of values that another program had written before our first change, because such
  * values are not ours.

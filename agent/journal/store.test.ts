@@ -4,8 +4,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { temporary } from "#test/temporary.ts";
-import { firstJournal, type Journal, previousPrefix, writeJournal, digestOf } from "./journal.ts";
-import { saveJournal, readStore, setAside, sweepStore, savePast, readPast } from "./store.ts";
+import { firstJournal, type Journal, previousPrefix, writeJournal } from "./journal.ts";
+import { saveJournal, readStore, setAside, sweepStore } from "./store.ts";
 
 function place(t: TestContext) {
   const root = temporary(t);
@@ -70,72 +70,4 @@ test("finds no journal if the folder is missing or empty, and a corrupt journal 
   await saveJournal(folder, idle);
   rmSync(join(folder, namesOf(idle)[0] ?? ""));
   assert.equal((await readStore(folder)).kind, "corrupt");
-});
-
-function podDirectory(t: TestContext): string {
-  const directory = temporary(t);
-  return directory;
-}
-
-const nothing = { copies: [], present: [], former: [], noAnswer: false };
-const digest = (nth: number) => digestOf(Buffer.from(String(nth)));
-
-test("saves digests with mode 0600, and reads them back", (t) => {
-  const directory = podDirectory(t);
-  assert.deepEqual(readPast(directory), { ...nothing, noAnswer: true });
-  const past = {
-    copies: [digest(3)],
-    present: [digest(4)],
-    former: [{ key: "a.io", wrote: [digest(1), digest(2)] }],
-    noAnswer: true,
-  };
-  assert.deepEqual(savePast(directory, past), past);
-  assert.deepEqual(readPast(directory), past);
-  assert.equal(statSync(join(directory, "former")).mode & 0o777, 0o600);
-});
-
-test("keeps as many of the newest digests as fit into half of the pod's directory", (t) => {
-  const directory = podDirectory(t);
-  const long = { key: `é${"x".repeat(250)}.io`, wrote: [digest(0)] };
-  const many = { key: "b.io", wrote: Array.from({ length: 4000 }, (_, nth) => digest(nth)) };
-  const last = { key: "c.io", wrote: [digest(1)] };
-  const copies = Array.from({ length: 200 }, (_, nth) => digest(nth));
-  savePast(directory, { ...nothing, copies, present: copies, former: [long, many, last] });
-  assert.ok(statSync(join(directory, "former")).size <= 32 * 1024);
-  const read = readPast(directory);
-  assert.deepEqual([read.copies.at(-1), read.present.at(-1)], [digest(199), digest(199)]);
-  assert.deepEqual(read.former.at(-1), last);
-  assert.deepEqual(read.former[0]?.key, "b.io");
-  assert.ok((read.former[0]?.wrote.length ?? 0) > 500);
-  assert.equal(read.former[0]?.wrote.at(-1), digest(3999));
-  const keys = Array.from({ length: 1000 }, (_, nth) => ({
-    key: `${nth}.io`,
-    wrote: [digest(nth)],
-  }));
-  savePast(directory, { ...nothing, copies, present: copies, former: keys });
-  assert.ok(statSync(join(directory, "former")).size <= 32 * 1024);
-  assert.equal(readPast(directory).former.at(-1)?.key, "999.io");
-});
-
-test("reads nothing from an invalid file of digests, and survives a missing directory", (t) => {
-  const directory = podDirectory(t);
-  for (const text of [
-    "",
-    "{}",
-    "null",
-    "[]",
-    '{"copies":[1],"present":[],"former":[]}',
-    '{"copies":[],"present":[1],"former":[]}',
-    '{"copies":[],"present":[],"former":{}}',
-    '{"copies":[],"present":[],"former":[],"noAnswer":1}',
-    '{"copies":[],"present":[],"former":[null,1,{"key":1,"wrote":[]},{"key":"a","wrote":[1]}]}',
-  ]) {
-    writeFileSync(join(directory, "former"), text);
-    assert.deepEqual(readPast(directory), nothing, text);
-  }
-  savePast(join(directory, "gone"), {
-    ...nothing,
-    former: [{ key: "a.io", wrote: [digest(1)] }],
-  });
-  assert.deepEqual(readPast(join(directory, "gone")), { ...nothing, noAnswer: true });
 });

@@ -1,17 +1,8 @@
-/**
- * The journal on disk: a small file, with the previous bytes in files beside it. Also the digests
- * of values that were ours before a withdrawal, in the pod's own directory.
- */
-import { renameSync, statSync, readFileSync, writeFileSync } from "node:fs";
+/** The journal on disk: a small file, with the previous bytes in files beside it. */
+import { renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { discard, journalName, makeFolder, sweep } from "./folder.ts";
-import {
-  type Journal,
-  type JournalReading,
-  previousPrefix,
-  writeJournal,
-  type Former,
-} from "./journal.ts";
+import { type Journal, type JournalReading, previousPrefix, writeJournal } from "./journal.ts";
 import { replace } from "../files/atomic-write.ts";
 import { hasCode } from "../files/errno.ts";
 import { readRegular } from "../files/own-file.ts";
@@ -101,90 +92,4 @@ function open(file: string): Buffer | undefined {
     if (hasCode(error, "ENOENT")) return undefined;
     throw error;
   }
-}
-
-/**
- * What the agent must know after it has removed the journal. By the digests, the agent recognizes
- * what a withdrawal has removed. `former`: digests of our values. `copies`: digests of each
- * config.json that contained all of our entries before the last withdrawal, oldest first.
- * `present`: such digests since then. These files do not count as old copies yet: an entry with a
- * value in `former` might be a new entry of the node's owner. `noAnswer`: the last journal that
- * this pod saw proved that an answer of the credential provider is not ours, or the pod saw no
- * journal.
- */
-export type Past = Readonly<{
-  copies: readonly string[];
-  present: readonly string[];
-  former: Former;
-  noAnswer: boolean;
-}>;
-
-const nothing: Past = { copies: [], present: [], former: [], noAnswer: false };
-
-/**
- * This file outlives our folder, which a withdrawal removes, and the process, which exits to
- * confirm the withdrawal. It is removed with the pod.
- */
-const formerName = "former";
-
-/** Bytes: half of what the pod's directory can contain. */
-const mostFormerBytes = 32 * 1024;
-/** A backup that is older than this many changes of the file is not recognized. */
-const mostCopies = 64;
-/** Bytes of JSON text: for a digest, for a list in `former` without its key, and for the rest. */
-const bytesOf = { digest: 46, list: 21, copies: 57 };
-
-/**
- * Reads the digests; empty if there is no valid file. If the file is invalid, an answer might be
- * ours. Never throws.
- */
-export function readPast(directory: string): Past {
-  try {
-    const read: unknown = JSON.parse(readFileSync(join(directory, formerName), "utf8"));
-    const { copies, present, former, noAnswer } = (read ?? {}) as Readonly<Record<string, unknown>>;
-    return isTexts(copies) && isTexts(present) && Array.isArray(former)
-      ? { copies, present, former: former.filter(isFormerEntry), noAnswer: noAnswer === true }
-      : nothing;
-  } catch (error) {
-    return { ...nothing, noAnswer: hasCode(error, "ENOENT") };
-  }
-}
-
-/**
- * Saves the digests, and returns the digests that it keeps. If there are too many, it drops the
- * oldest. If the digests cannot be saved, they are lost when this process ends.
- */
-export function savePast(directory: string, past: Past): Past {
-  const copies = past.copies.slice(-mostCopies);
-  const present = past.present.slice(-mostCopies);
-  const digests = (copies.length + present.length) * bytesOf.digest;
-  const left = mostFormerBytes - bytesOf.copies - digests;
-  const kept: Past = { ...past, copies, present, former: newest(past.former, left) };
-  try {
-    writeFileSync(join(directory, formerName), JSON.stringify(kept), { mode: 0o600 });
-  } catch {
-    // This process still has the digests in memory.
-  }
-  return kept;
-}
-
-function newest(former: Former, most: number): Former {
-  let left = most;
-  const lists = former.toReversed().map(({ key, wrote }) => {
-    left -= Buffer.byteLength(JSON.stringify(key)) + bytesOf.list;
-    const fit = Math.max(0, Math.floor(left / bytesOf.digest));
-    const fitting = fit === 0 ? [] : wrote.slice(-fit);
-    left -= fitting.length * bytesOf.digest;
-    return { key, wrote: fitting };
-  });
-  return lists.filter(({ wrote }) => wrote.length > 0).toReversed();
-}
-
-function isFormerEntry(value: unknown): value is Former[number] {
-  const { key, wrote } = (value ?? {}) as Readonly<Record<string, unknown>>;
-  return typeof key === "string" && isTexts(wrote);
-}
-
-function isTexts(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every((one) => typeof one === "string");
 }

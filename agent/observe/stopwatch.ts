@@ -49,7 +49,6 @@ export class History {
   /** The last write failed, but not because of another writer. */
   unwritable = false;
   #blocked: Readonly<{ why: string; at: number }> | undefined;
-  #cleaned = Number.NEGATIVE_INFINITY;
   #restarted = Number.NEGATIVE_INFINITY;
   #last = Number.NEGATIVE_INFINITY;
   #count = 0;
@@ -84,16 +83,6 @@ export class History {
   /** Milliseconds since the last restart; infinite before the first. */
   sinceRestart(): number {
     return this.#clock() - this.#restarted;
-  }
-
-  /** Records that we removed our entries from an old copy of config.json after a withdrawal. */
-  cleaned(): void {
-    this.#cleaned = this.#clock();
-  }
-
-  /** Milliseconds since `cleaned`; infinite before the first call. */
-  sinceCleaned(): number {
-    return this.#clock() - this.#cleaned;
   }
 
   wrote(): void {

@@ -26,7 +26,7 @@ import {
 import type { PublishedMode } from "#contract/names.ts";
 import { recordOutcomes, retryOrHalt, takeGrantsBack, promote } from "./halt.ts";
 import { Survey, settlePlaces, idleView, viewOf, type SurveyedPod } from "./survey.ts";
-import { absenceSeconds, updatePodless, retrySeconds } from "./node-state.ts";
+import { updatePodless, retrySeconds } from "./node-state.ts";
 import { replacePods, fillWindow, raiseSync } from "./budget.ts";
 import { mostRevision } from "#contract/grant.ts";
 
@@ -352,24 +352,8 @@ function completeWithdrawal(survey: Survey): void {
 function hasConfirmed(survey: Survey, one: SurveyedPod): boolean {
   const { pod, grantState } = one;
   return (
-    !survey.granted.has(pod.uid) &&
-    grantState.is === "proved" &&
-    holdsNewest(pod, survey.secret) &&
-    !isAtWork(survey, one)
+    !survey.granted.has(pod.uid) && grantState.is === "proved" && holdsNewest(pod, survey.secret)
   );
-}
-
-/**
- * True for at most a minute, while the agent runs and is not Ready. After its confirmation, the
- * agent might still be removing entries that another program has written back. The agent must
- * finish this work before its pod is deleted. An agent that stays NotReady for longer, for example
- * because its port is taken, has nothing left to do.
- */
-function isAtWork(survey: Survey, { pod, record }: SurveyedPod): boolean {
-  if (pod.ready.is || pod.isRunning !== true) return false;
-  const left = absenceSeconds - (survey.now.steady - record.readyAt);
-  if (left > 0) survey.recheckIn(left);
-  return left > 0;
 }
 
 function hasEveryNode(survey: Survey): boolean {

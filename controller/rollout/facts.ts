@@ -61,8 +61,6 @@ export type PodFacts = Readonly<{
   grant: Grant | undefined;
   /** The condition ContainersReady. `since` is its transition time, as the API server stores it. */
   ready: Readonly<{ is: boolean; since: string }>;
-  /** The agent's container is running. Undefined if that is not known. */
-  isRunning?: boolean;
   /**
    * Set if the node is unreachable (the pod is not Ready, but its containers are): the transition
    * time of the condition Ready.

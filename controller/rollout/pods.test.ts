@@ -107,7 +107,6 @@ test("keeps the parts of a pod that decisions need", () => {
     probation: undefined,
     grant,
     ready: { is: true, since: at(5) },
-    isRunning: true,
     unreachable: undefined,
     terminationMessage: undefined,
     lastExit: undefined,

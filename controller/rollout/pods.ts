@@ -62,7 +62,6 @@ export function keepPod(object: KubernetesObject): AgentPod | undefined {
     probation: probationOf(pod),
     grant: grantOf(metadata.annotations),
     ready: { is: isReady, since: textOf(containersReady?.lastTransitionTime) ?? "none" },
-    isRunning: container?.state?.running !== undefined,
     // If the kubelet does not answer, the node controller changes only the condition Ready.
     unreachable:
       isReady && ready?.status !== "True" ? (textOf(ready?.lastTransitionTime) ?? "") : undefined,

@@ -112,12 +112,8 @@ export class World {
     this.setReady(name, "True");
   }
 
-  /** Sets whether the node's pod is Ready (`status`), and the state of its container. */
-  setReady(
-    name: string,
-    status: "True" | "False",
-    state: "running" | "terminated" = "running",
-  ): void {
+  /** Sets whether the node's pod is Ready (`status`). */
+  setReady(name: string, status: "True" | "False"): void {
     const lastTransitionTime = stamp(this.now);
     const conditions = ["ContainersReady", "Ready"].map((type) => {
       return { type, status, lastTransitionTime };
@@ -126,8 +122,7 @@ export class World {
       if (pod.spec?.nodeName !== name) continue;
       const path = `${collections.pods}/${pod.metadata?.name}/status`;
       const [{ lastState = {} } = {}] = pod.status?.containerStatuses ?? [];
-      const now = state === "running" ? { running: {} } : lastState;
-      const containerStatuses = [{ name: agentContainer, state: now, lastState }];
+      const containerStatuses = [{ name: agentContainer, state: { running: {} }, lastState }];
       const type = "application/merge-patch+json";
       const body = { status: { conditions, containerStatuses } };
       this.api.answer({ method: "PATCH", path, type, body });

@@ -207,20 +207,19 @@ test("waits for every node when a grant was sent, even if the granted pod is gon
   assert.deepEqual(deletedOf(world), []);
 });
 
-for (const [what, disturb, least, most] of [
-  ["turns NotReady after its confirmation", (world: World) => world.setReady("a", "False"), 55, 65],
-  ["is Ready", (world: World) => world.setReady("a", "True"), 0, 5],
-  ["has ended", (world: World) => world.setReady("a", "False", "terminated"), 0, 5],
+for (const [state, status] of [
+  ["NotReady", "False"],
+  ["Ready", "True"],
 ] as const)
-  test(`completes a release ${least > 0 ? "after a minute" : "at once"} if an agent ${what}`, async () => {
+  test(`completes a release at once if an agent is ${state} after its confirmation`, async () => {
     const world = await deployed({ a: "proves", b: "podless" });
     for (let isCurrent = false; !isCurrent;)
       isCurrent = (await run(world)).progress?.view?.counts.current === 1;
     assert.deepEqual(deletedOf(world), []);
-    disturb(world);
+    world.setReady("a", status);
     world.nodes.set("b", "proves");
     const from = world.seconds;
     while (deletedOf(world).length === 0 && world.seconds < from + 200) await run(world);
     const took = world.seconds - from;
-    assert.ok(took >= least && took <= most, `${took} s`);
+    assert.ok(took <= 5, `${took} s`);
   });

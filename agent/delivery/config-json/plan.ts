@@ -10,7 +10,7 @@ import {
 import { type File, type Journal, nothingOwned, type Owned } from "#agent/journal/journal.ts";
 import type { Plan, Rewrite, FoundFile } from "../delivery.ts";
 import type { Document, Desired } from "../mount.ts";
-import { union, ownedBefore, put, release, restore, holds, withdrawn } from "./threeway.ts";
+import { union, ownedBefore, put, release, restore, holds } from "./threeway.ts";
 import type { FileIdentity } from "#agent/files/atomic-write.ts";
 import { rivalsIn } from "./rivals.ts";
 
@@ -234,7 +234,6 @@ export function foundOf(file: Present): FoundFile {
     planRestore: (journal) => planRestore(file, journal),
     undone,
     holds: (owned) => holds(file.document, owned),
-    withdrawn: (owned) => withdrawn(file.document, owned),
     rivals: (owned) => rivalsIn(file.document, owned),
     isUnexplained: (document) => isUnexplained(file, document),
   };

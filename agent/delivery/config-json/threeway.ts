@@ -15,7 +15,6 @@ import { type NodeDocument, type RawJson, plain, valueOf } from "./document.ts";
 import { imagesOf } from "#pullsecret/registry/key.ts";
 import {
   type Former,
-  formerOf,
   joinFormer,
   formerField,
   withoutTheirs,
@@ -159,16 +158,6 @@ function restoredBy(entries: readonly Own[]): (key: string, digest: string) => b
     byImages.set(imagesOf(key), new Set([...(byImages.get(imagesOf(key)) ?? []), ...digests]));
   }
   return (key, one) => byImages.get(imagesOf(key))?.has(one) === true;
-}
-
-/** See FoundFile.withdrawn. */
-export function withdrawn({ auths }: NodeDocument, owned: Owned): Former {
-  const left = [...auths].map(([key, raw]) => ({
-    key,
-    wrote: [],
-    displaced: [{ key, raw: JSON.stringify(raw) }],
-  }));
-  return withoutTheirs(formerOf(owned), restoredBy([...owned.entries, ...left]));
 }
 
 /**

@@ -15,7 +15,7 @@ import { directly } from "../harness/api/direct.ts";
 import { refuse } from "../harness/api/protocol.ts";
 import { FakeServer } from "../harness/api/server.ts";
 
-const definition = (name: string): string => readFileSync(`manifests/crds/${name}.yaml`, "utf8");
+const definition = (name: string): string => readFileSync(`manifests/chart/${name}.yaml`, "utf8");
 const secrets = "/api/v1/namespaces/kube-system/secrets";
 const target = "fleet-pull-secret";
 const content = { a: Buffer.from("1").toString("base64") };
@@ -132,9 +132,9 @@ type AilingFleet = AsyncDisposable &
 export const brought = { data: content, path: `${secrets}/${target}` };
 
 export async function startAilingFleet(): Promise<AilingFleet> {
-  const fakes = await FakeServer.start(definition("globalpullsecrets"));
+  const fakes = await FakeServer.start(definition("crds/globalpullsecrets"));
   const api = new FakeApi();
-  api.store.define(definition("fleetsecrets/fleetsecrets"));
+  api.store.define(definition("files/fleetsecrets/fleetsecrets"));
   const home = directly(api, "global-pull-secret-fleet");
   const admin = directly(api, "admin");
   const add = async (path: string, object: object) => void (await admin.create(path, object));

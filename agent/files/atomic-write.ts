@@ -14,7 +14,7 @@
  */
 // All calls except `sync` block, because a change makes seventy calls, and on a busy node each trip
 // through the thread pool waits twice for a processor. `sync` does not block, because it can take
-// seconds. `promises` is loaded on first use.
+// seconds.
 import { constants, lstatSync, promises, readFileSync, renameSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { OwnError, ignoring } from "./errno.ts";

@@ -5,9 +5,6 @@ import { isRevision } from "#contract/grant.ts";
 /** A config.json to put in place. Its bytes are outside V8's heap, which is small. */
 export type File = Readonly<{ absent: true }> | Readonly<{ bytes: Buffer; mode: number }>;
 
-// In the few rounds of one change, compiling the schema costs more time than it saves.
-z.config({ jitless: true });
-
 const absent = z.object({ absent: z.literal(true) });
 const named = z.object({ digest: z.string().check(z.regex(/^[\w-]{43}$/)), mode: z.number() });
 /** A file in the journal: the digest of its bytes. */

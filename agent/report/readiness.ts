@@ -2,11 +2,9 @@
  * Readiness on the node's loopback, for the kubelet's probe. Any local process can take the port
  * first, or answer in our place (SECURITY.md). So no action of the agent depends on the port. The
  * agent ends its container to make reports that must not be forged (termination-report.ts).
- *
- * A hand-written HTTP server that can only answer a probe. At one probe a second, node:http would
- * cost twice the CPU, and a fifth of the start time (docs/inside/decisions/agent-cost.md).
  */
-import { createServer, type Socket } from "node:net";
+import { createServer, type IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import { statusOf } from "#contract/agent-codes.ts";
 import { codes, type Code, fast, type Step, wait } from "../facts/step.ts";
 import { describe } from "../files/errno.ts";
@@ -24,17 +22,18 @@ export type ReadinessPort = Readonly<{
   close(): void;
 }>;
 
+/** `reason`: the text beside the status, for people. */
+type Answer = Readonly<{ status: number; reason?: Code; line: string }>;
+
 const longestBackOff = 10_000;
 
+/** The most bytes of a request's headers. The kubelet's request has 200 bytes. */
+const maxHeaderSize = 4096;
+/** Milliseconds for a whole request. */
+const requestTimeout = 10_000;
 /**
- * The maximum number of bytes of a request that we read. The kubelet's request has 200 bytes.
- * Longer requests are cut off.
- */
-const mostBytes = 4096;
-/**
- * The most connections that are open at once. A further connection closes the oldest. So silent
- * clients cannot block other clients, and no connection needs a timer, which would cost a quarter
- * of a probe's CPU time.
+ * The most connections that are open at once. A further connection closes the oldest, so that
+ * silent clients cannot block other clients. With `maxConnections`, Node would refuse the newest.
  */
 const mostConnections = 16;
 
@@ -53,32 +52,28 @@ export function serveReadiness(
   changed: () => void,
   unready: () => void = () => {},
 ): ReadinessPort {
-  const recent: Socket[] = [];
-  const answerTo = (request: string): string => {
-    const [found, named] =
-      /^GET \/readyz(?:\?template=(\w+))? HTTP\/1\.[01]\r\n/.exec(request) ?? [];
-    if (found === undefined) return answer("404 Not Found", "request /readyz");
+  const answerTo = ({ method, url = "" }: IncomingMessage): Answer => {
+    const [path, named] = /^\/readyz(?:\?template=(\w+))?$/.exec(url) ?? [];
+    if (method !== "GET" || path === undefined) return { status: 404, line: "request /readyz" };
     const { ready, code, line } = readiness();
-    if (named !== undefined && named !== template)
-      return answer(statusLine(codes.otherAgent), `this agent belongs to template ${template}`);
+    if (named !== undefined && named !== template) return otherAgent;
     if (!ready) unready();
-    return answer(ready ? "200 OK" : statusLine(code), line);
+    return { status: ready ? 200 : statusOf(code), reason: code, line };
   };
-  const server = createServer((socket) => {
-    recent.push(socket.on("error", () => {}));
+  const otherAgent: Answer = {
+    status: statusOf(codes.otherAgent),
+    reason: codes.otherAgent,
+    line: `this agent belongs to template ${template}`,
+  };
+  const server = createServer({ maxHeaderSize, requestTimeout }, (request, response) => {
+    const { status, reason, line } = answerTo(request);
+    const headers = { "Content-Type": "text/plain; charset=utf-8", Connection: "close" };
+    response.writeHead(status, reason, headers).end(`${line}\n`);
+  });
+  const recent: Socket[] = [];
+  server.on("connection", (socket) => {
+    recent.push(socket);
     if (recent.length > mostConnections) recent.shift()?.destroy();
-    let request = "";
-    socket.on("data", (bytes: Buffer) => {
-      request += bytes.toString("latin1");
-      // Read to the end of the headers. Closing with unread bytes would reset the connection before
-      // the answer arrives.
-      const whole = request.includes("\r\n\r\n");
-      if (!whole && request.length <= mostBytes) return;
-      // The kernel takes so few bytes immediately, so we need not wait. `end` would wait for the
-      // client, which costs a sixth of a probe's CPU time.
-      if (whole) socket.write(answerTo(request));
-      socket.destroy();
-    });
   });
   let taken: string | undefined;
   let retry: NodeJS.Timeout | undefined;
@@ -104,17 +99,9 @@ export function serveReadiness(
     close: () => {
       clearTimeout(retry);
       server.close();
-      for (const socket of recent) socket.destroy();
+      server.closeAllConnections();
     },
   };
-}
-
-/** The status line of an agent that is not ready, without the protocol. */
-const statusLine = (code: Code): string => `${statusOf(code)} ${code}`;
-
-/** The end of the connection marks the end of the answer. */
-function answer(status: string, line: string): string {
-  return `HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${line}\n`;
 }
 
 /**

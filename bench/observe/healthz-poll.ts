@@ -4,7 +4,6 @@
  * MILLISECONDS`
  */
 import { setTimeout as sleep } from "node:timers/promises";
-// Uses a bare socket, because with node:http this process alone would use a tenth of the CPU.
 import { askHealthz } from "#agent/observe/kubelet.ts";
 
 const every = Number(process.argv[2]);

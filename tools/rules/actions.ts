@@ -1,6 +1,6 @@
 /**
- * The actions of our workflows. A tag can be moved to other code, which then runs with the rights of
- * the workflow, so each action is named by its commit.
+ * The actions of our workflows. A tag can be moved to other code, which then runs with the rights
+ * of the workflow, so each action is named by its commit.
  */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";

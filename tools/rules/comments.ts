@@ -1,4 +1,4 @@
-/** Comments have at most 100 columns, and code files at most 450 lines. The formatter wraps code. */
+/** Comments have at most 100 columns, code files at most 450 lines. The formatter wraps code. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,6 +1,7 @@
 /**
  * One GlobalPullSecret for each state in which viewers can find it, with the judgements that
- * kstatus and Argo CD should give. A viewer reads only the generation, the deletion and the conditions.
+ * kstatus and Argo CD should give. A viewer reads only the generation, the deletion and the
+ * conditions.
  */
 type Health = "Progressing" | "Healthy" | "Degraded" | "Suspended";
 type Condition = Readonly<{ type: string; status: string; reason: string; message: string }>;

@@ -35,9 +35,6 @@ const plugins: Programs = { [plugin]: "plugin/main.ts" };
 const unused: Readonly<Record<string, string>> = {
   xml2js: "module.exports = { Parser: class {}, Builder: class {} };",
   "thread-stream": "module.exports = class {};",
-  // Node's own module takes 2 ms to load. pino and write-file-atomic only need to know that there
-  // is one thread.
-  worker_threads: "module.exports = { isMainThread: true, threadId: 0 };",
   ...Object.fromEntries(
     ["x11", "usocket", "event-stream", "hexy"].map((name) => [
       name,
@@ -46,26 +43,13 @@ const unused: Readonly<Record<string, string>> = {
   ),
 };
 
-/**
- * Replaces Node's module assert, which takes 3 ms to load. dbus-next and sonic-boom use assert to
- * check only three conditions.
- */
-const assertion = `
-  module.exports = (value, message) => { if (!value) throw new Error(message); };
-  module.exports.strictEqual = (a, b, message) => module.exports(a === b, message);`;
-
 const withoutUnused: Plugin = {
   name: "without-unused",
   setup(builder) {
-    builder.onResolve({ filter: /^assert$/ }, ({ importer }) =>
-      /\/(dbus-next|sonic-boom)\//.test(importer)
-        ? { path: "assert", namespace: "unused" }
-        : undefined,
-    );
     const names = new RegExp(`^(${Object.keys(unused).join("|")})$`);
     builder.onResolve({ filter: names }, ({ path }) => ({ path, namespace: "unused" }));
     builder.onLoad({ filter: /.*/, namespace: "unused" }, ({ path }) => ({
-      contents: unused[path] ?? assertion,
+      contents: unused[path] ?? "",
     }));
   },
 };

@@ -13,7 +13,7 @@ import { readDocument } from "./document.ts";
 import { type File, firstJournal, type Journal } from "#agent/journal/journal.ts";
 import type { Rewrite } from "../delivery.ts";
 import type { Document } from "../mount.ts";
-import { type Present, isUnexplained, plan, planRestore, previous, undone } from "./plan.ts";
+import { foundOf, type Present } from "./plan.ts";
 
 const hubKey = "https://index.docker.io/v1/";
 // Spellings of each registry that serve the same images. The first spelling is ours.
@@ -128,7 +128,7 @@ function apply(
   document: Document,
   mode?: number,
 ) {
-  const planned = plan(found(bytes, mode), journal, document, false);
+  const planned = foundOf(found(bytes, mode)).plan(journal, document, false);
   const next: Journal = {
     ...(journal ?? firstJournal(planned.before)),
     owned: planned.owned,
@@ -203,13 +203,13 @@ test("H18: a rollback restores the exact bytes of the previous revision", () => 
       const former = found(bytes);
       const { planned, bytes: failed, journal: next } = apply(bytes, journal, mounted(second));
       const undo = {
-        file: previous(former),
+        file: foundOf(former).now,
         owned: (journal ?? next).owned,
         revision: 0,
         content: "",
       };
       if (journal === undefined) undo.owned = { entries: [], rest: [] };
-      const back = planRestore(found(failed), {
+      const back = foundOf(found(failed)).planRestore({
         ...next,
         owned: planned.owned,
         undo,
@@ -365,8 +365,8 @@ test("removes other users' rights on a file with our entries, and restores its m
     assert.equal(modeAfter(two.planned), left);
     const gone = apply(two.bytes, two.journal, nothing, left);
     assert.deepEqual([gone.bytes, modeAfter(gone.planned)], [before, mode]);
-    const undo = { file: previous(found(before, mode)), owned, revision: 0, content: "" };
-    const back = planRestore(found(one.bytes, left), { ...one.journal, undo });
+    const undo = { file: foundOf(found(before, mode)).now, owned, revision: 0, content: "" };
+    const back = foundOf(found(one.bytes, left)).planRestore({ ...one.journal, undo });
     assert.equal(modeAfter(back), mode);
   }
 });
@@ -422,7 +422,7 @@ test("after the journal was lost, treats every entry that is not from the origin
     ["{", true],
   ];
   for (const [bytes, unexplained] of table)
-    assert.equal(isUnexplained(found(bytes), released), unexplained, bytes);
+    assert.equal(foundOf(found(bytes)).isUnexplained(released), unexplained, bytes);
 });
 
 function auth(one: string) {
@@ -443,7 +443,7 @@ test("without a journal, treats an entry as ours if it equals our additional ent
     for (const [mine, isSame] of spelled) {
       const auths = { ...mine, "d.io": auth("o"), "z.io": theirEntry };
       const bytes = JSON.stringify({ auths });
-      const planned = plan(found(bytes), undefined, document, lost);
+      const planned = foundOf(found(bytes)).plan(undefined, document, lost);
       assert.equal(planned.changed, !isSame);
       const now = "absent" in planned.file ? "" : planned.file.bytes.toString();
       const journal = { ...firstJournal(planned.before), owned: planned.owned };
@@ -481,8 +481,9 @@ test("removes our credentials from a copy of a file that was rolled back", () =>
     onlyAdditional({ "a.io": "y", "b.io": "x", "c.io": "x" }),
   );
   const { revision, content, owned } = first.journal;
-  const undo = { file: previous(found(first.bytes)), owned, revision, content };
-  const journal = { ...first.journal, owned: undone({ ...failed.journal, undo }) };
+  const before = foundOf(found(first.bytes));
+  const undo = { file: before.now, owned, revision, content };
+  const journal = { ...first.journal, owned: before.undone({ ...failed.journal, undo }) };
   const copies = [failed.bytes, text({ "https://a.io": auth("y"), "b.io": auth("x") })];
   for (const copy of copies) {
     const again = apply(copy, journal, onlyAdditional({ "a.io": "x" }));

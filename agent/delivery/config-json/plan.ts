@@ -29,7 +29,7 @@ export type Present =
     }>;
 
 /** See FoundFile.plan. */
-export function plan(
+function plan(
   found: Present,
   journal: Journal | undefined,
   document: Document,
@@ -87,7 +87,7 @@ function planRelease(found: Present, journal: Journal | undefined, desired: Desi
 }
 
 /** See FoundFile.planRestore. */
-export function planRestore(found: Present, { undo, owned, left }: Journal): Rewrite {
+function planRestore(found: Present, { undo, owned, left }: Journal): Rewrite {
   if (undo === undefined) return { changed: false, file: previous(found) };
   const former = documentOf(undo.file);
   const was = "absent" in undo.file || left === undefined ? {} : { was: undo.file.mode };
@@ -96,12 +96,12 @@ export function planRestore(found: Present, { undo, owned, left }: Journal): Rew
 }
 
 /** See FoundFile.undone. */
-export function undone({ undo, owned }: Journal): Owned {
+function undone({ undo, owned }: Journal): Owned {
   return undo === undefined ? owned : ownedBefore(owned, undo.owned);
 }
 
 /** The present file. */
-export function previous(found: Present): File {
+function previous(found: Present): File {
   return found.kind === "absent" ? { absent: true } : { bytes: found.bytes, mode: found.mode };
 }
 
@@ -170,7 +170,7 @@ function withMode(file: File, found: Present): File {
 }
 
 /** See FoundFile.isUnexplained. Only entries from the original are explained. */
-export function isUnexplained(found: Present, { desired }: Document): boolean {
+function isUnexplained(found: Present, { desired }: Document): boolean {
   const isOriginal = ([key, value]: readonly [string, unknown]) => {
     const known = desired.entries.get(key);
     return known?.original === true && digest(known.value) === digest(value);
